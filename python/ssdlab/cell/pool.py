@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+from itertools import islice
 from typing import TypeAlias, TypeVar
 
 Piece = TypeVar("Piece")
@@ -25,21 +26,27 @@ def share_out(
 ) -> list[Found]:
     """Applies `work` to each piece and returns the results in the order of the pieces.
 
-    `done` is called with each result as soon as it is there. Ctrl-C drops the pieces that have not begun and waits for
-    those that have.
+    `done` is called with each result as soon as it is there, in the calling thread. Ctrl-C drops the pieces that have
+    not begun, and waits for those that have.
     """
-    with ThreadPoolExecutor(threads or os.cpu_count() or 1) as pool:
+    count = threads or os.cpu_count() or 1
+    found: dict[int, Found] = {}
+    waiting = enumerate(pieces)
+    with ThreadPoolExecutor(count) as pool:
         try:
-            # Submitted inside `try` as well: with very many pieces this takes a while and may be interrupted.
-            futures = [pool.submit(work, piece) for piece in pieces]
-            for future in as_completed(futures):
-                found = future.result()
-                if done is not None:
-                    done(found)
+            # Few pieces wait at a time: there may be millions, and an interruption finds none being submitted.
+            running = {pool.submit(work, piece): index for index, piece in islice(waiting, 2 * count)}
+            while running:
+                for future in wait(running, return_when=FIRST_COMPLETED).done:
+                    index = running.pop(future)
+                    found[index] = future.result()
+                    running |= {pool.submit(work, piece): index for index, piece in islice(waiting, 1)}
+                    if done is not None:
+                        done(found[index])
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise
-        return [future.result() for future in futures]
+    return [found[index] for index in range(len(found))]
 
 
 def interruptible(work: Callable[[], Found]) -> Found:
