@@ -75,6 +75,8 @@ def show_comparison(console: Console, comparison: Comparison) -> None:
     for line in verdict.lines(runs):
         console.print(Text(line))
     console.print()
+    if (causes := _causes_beside(runs, names)) is not None:
+        put(console, causes)
     for title, numbers in (
         ("power failure", [power_failure(run) for run in runs]),
         ("policy", [run.summary["policy_stats"] for run in runs]),
@@ -86,6 +88,20 @@ def show_comparison(console: Console, comparison: Comparison) -> None:
             for name in counters:
                 table.add_row(_words(name), *(shown(name, stat[name]) if name in stat else "–" for stat in stats))
             put(console, table)
+
+
+def _causes_beside(runs: Sequence[Result], names: Sequence[str]) -> Table | None:
+    """Returns the mean time of all commands by cause, one column for each run, the largest cause first."""
+    causes = [run.causes["all"] for run in runs]
+    order = sorted(
+        {name for each in causes for name in each}, key=lambda name: (-max(each.get(name, 0.0) for each in causes), name)
+    )
+    if not order:
+        return None
+    table = new_table("mean time by cause", *names)
+    for cause in order:
+        table.add_row(in_words(cause), *(duration(each[cause]) if each.get(cause) else "" for each in causes))
+    return table
 
 
 def _comparison(
