@@ -17,13 +17,16 @@ _SECOND = 1_000_000_000
 
 def document(result: Result) -> dict[str, Any]:
     """Returns one fio job for each job or stream of the run; 0 where nothing was measured, as in fio."""
+    streams = result.streams or (_whole(result),)
     options = _options(result)
+    if len(options) != len(streams):
+        # No fio job, or so many that the last entry stands for several.
+        options = [{} for _ in streams]
     table = result.stream_latency_table() if result.streams else result.latency_table()
-    rows = table.to_pylist() if table is not None else []
-    jobs = []
-    for index, stream in enumerate(result.streams or (_whole(result),)):
-        own = [row for row in rows if row.get("stream", stream.name) == stream.name]
-        jobs.append(_job(stream, options[index] if index < len(options) else {}, own))
+    rows: dict[str, list[Mapping[str, Any]]] = {stream.name: [] for stream in streams}
+    for row in table.to_pylist() if table is not None else []:
+        rows[row.get("stream", streams[0].name)].append(row)
+    jobs = [_job(stream, own, rows[stream.name]) for stream, own in zip(streams, options, strict=True)]
     return {
         "fio version": "fio-3 (ssdlab)",
         "global options": {

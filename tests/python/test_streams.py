@@ -103,3 +103,13 @@ def test_only_streams_that_all_runs_have_are_compared(result):
     assert [title for title, _ in streams.compared([result, other])] == ["stream writer"]
     one = ssdlab.run("tiny", ssdlab.Workload.from_text("[a]\nrw=read\nnumber_ios=10"), precondition="fill")
     assert streams.compared([result, one]) == []
+
+
+def test_more_jobs_than_streams_are_kept_share_the_last_entry():
+    job = "[many]\nrw=randread\nnumber_ios=2\nnumjobs=260\n"
+    run = ssdlab.run("tiny", ssdlab.Workload.from_text(job), precondition="fill")
+    jobs = run.fio()["jobs"]
+    assert (len(run.streams), len(jobs)) == (257, 257)
+    assert [job["jobname"] for job in jobs[-2:]] == ["many.255", "4 others"]
+    assert [job["read"]["total_ios"] for job in jobs[-2:]] == [2, 8]
+    assert sum(job["read"]["total_ios"] for job in jobs) == 520

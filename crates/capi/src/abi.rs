@@ -270,7 +270,7 @@ pub unsafe extern "C" fn ssdlab_hint(drive: *mut Handle, commands: *const Comman
         unsafe { given(commands, "commands") }?;
         // SAFETY: the pointer is not null and aligned, and the caller promises `count` records.
         let all = unsafe { std::slice::from_raw_parts(commands, count as usize) };
-        // What is not valid is refused when it is submitted.
+        // Invalid commands are left out here; they are refused when they are submitted.
         drive.hint(all.iter().filter_map(|record| command(record).ok()));
         Ok(())
     };

@@ -137,20 +137,22 @@ fn alike_note(description: &Description, drive: &Drive) -> Option<String> {
     })
 }
 
-/// Number of blocks of each die after whose writes a drive has settled in its steady state.
+/// Number of blocks of each die after whose writes a drive has settled in its steady state. Measured: 1.1 on `tlc-1tb`,
+/// 1.4 on `ideal-512g`, under random writes.
 const SETTLING: f64 = 2.0;
 
 /// Returns a note if a run that began in the steady state wrote so little that it measured how the drive settles there:
 /// the open blocks begin with more room than they have under load.
 fn short_run_note(starting_state: &Value, description: &Description, drive: &Drive) -> Option<String> {
     let geometry = description.geometry();
-    let (_, ftl) = drive.statistics.since_start(drive.flash(), drive.translator());
+    // The writes of a ramp, which is not measured, count as well.
+    let host_units = drive.translator().report().counters.host_units;
     let block = f64::from(geometry.units_per_block) * f64::from(geometry.die_count);
-    let written = ftl.host_units as f64 / block;
+    let written = host_units as f64 / block;
     (starting_state["method"] == "steady" && written > 0.0 && written < SETTLING).then(|| {
         format!(
             "the run wrote {written:.2} blocks for each die: write amplification and latency settle while the first {SETTLING:.0} are written, about {:.0} \
-             units; measure more, or leave them out (--skip-commands)",
+             units; measure more, or leave them out of the measurement (ramp_time in a job, --ramp-time for a trace)",
             SETTLING * block
         )
     })

@@ -9,7 +9,6 @@ const ATTO: f64 = 1e-18;
 
 /// Returns the section `energy`; `units` is the number of mapping units that the host wrote.
 pub(super) fn section(report: Option<&PowerReport>, units: u64) -> Value {
-    let joules = |attojoules: u128| attojoules as f64 * ATTO;
     let flash = report.map(PowerReport::total);
     let mean = |report: &PowerReport| (report.span_ns > 0).then(|| joules(report.total()) * 1e9 / report.span_ns as f64);
     let percentile = |index: usize| report.and_then(|report| report.windows.percentiles_w[index]);
@@ -32,24 +31,29 @@ pub(super) fn section(report: Option<&PowerReport>, units: u64) -> Value {
         "p99_9_w": percentile(3),
         "flash_aj": flash.map(|total| total.to_string()),
         "idle_j": report.map(|report| joules(report.idle)),
-        "by_operation": by_operation(report),
-        "by_reason": by_reason(report),
+        "by_operation": report.map_or_else(|| json!({}), by_operation),
+        "by_reason": report.map_or_else(|| json!({}), by_reason),
         "written_unit_j": flash.filter(|_| units > 0).map(|total| joules(total) / units as f64),
     })
 }
 
-/// Returns the energy of the array phases by kind of operation; kinds without any are left out.
-fn by_operation(report: Option<&PowerReport>) -> Value {
-    let Some(report) = report else { return json!({}) };
-    let of = |kind: &OperationKind| report.energy[*kind as usize].iter().sum::<u128>();
-    let some = OperationKind::ALL.iter().map(|kind| (kind.name().replace(' ', "_"), of(kind))).filter(|(_, energy)| *energy > 0);
-    some.map(|(name, energy)| (name, json!(energy as f64 * ATTO))).collect::<Map<_, _>>().into()
+/// Returns the energy of the array phases by kind of operation.
+fn by_operation(report: &PowerReport) -> Value {
+    let of = |kind: &OperationKind| report.energy[*kind as usize].iter().sum();
+    joules_of(OperationKind::ALL.iter().map(|kind| (kind.name().replace(' ', "_"), of(kind))))
 }
 
-/// Returns the energy of the array phases by reason; reasons without any are left out.
-fn by_reason(report: Option<&PowerReport>) -> Value {
-    let Some(report) = report else { return json!({}) };
-    let of = |reason: &Reason| report.energy.iter().map(|kind| kind[*reason as usize]).sum::<u128>();
-    let some = Reason::ALL.iter().map(|reason| (reason.name().to_owned(), of(reason))).filter(|(_, energy)| *energy > 0);
-    some.map(|(name, energy)| (name, json!(energy as f64 * ATTO))).collect::<Map<_, _>>().into()
+/// Returns the energy of the array phases by reason.
+fn by_reason(report: &PowerReport) -> Value {
+    let of = |reason: &Reason| report.energy.iter().map(|kind| kind[*reason as usize]).sum();
+    joules_of(Reason::ALL.iter().map(|reason| (reason.name().to_owned(), of(reason))))
+}
+
+/// Returns named energies, given in attojoules; those of zero are left out.
+fn joules_of(parts: impl Iterator<Item = (String, u128)>) -> Value {
+    parts.filter(|(_, energy)| *energy > 0).map(|(name, energy)| (name, json!(joules(energy)))).collect::<Map<_, _>>().into()
+}
+
+fn joules(attojoules: u128) -> f64 {
+    attojoules as f64 * ATTO
 }

@@ -128,6 +128,7 @@ fn a_short_run_from_the_steady_state_is_told_that_it_settles() {
     };
     assert!(told(&[STEADY], "rw=randwrite\nnumber_ios=500"));
     assert!(!told(&[STEADY], "rw=randwrite\nnumber_ios=20000"), "more than two blocks for each die");
+    assert!(!told(&[STEADY], "rw=randwrite\nnumber_ios=20000\nramp_time=12800ms"), "the ramp writes as well");
     assert!(!told(&[STEADY], "rw=randread\nnumber_ios=500"), "reads change nothing");
     assert!(!told(&["state.precondition=fill"], "rw=randwrite\nnumber_ios=500"));
 }

@@ -10,7 +10,7 @@ mod windows;
 pub(crate) use meter::ActivePart;
 pub use meter::{Meter, PowerReport};
 pub use waveform::{Constant, Pulses, Step, Steps, Waveform, WaveformFile, Waveforms};
-pub use windows::{PowerRow, WindowReport};
+pub use windows::WindowReport;
 
 use kit::{Current, Nanos, Problems, Voltage};
 use schemars::JsonSchema;

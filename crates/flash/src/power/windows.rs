@@ -9,7 +9,7 @@ const KEPT: usize = 1 << 14;
 
 /// Power over one row of time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct PowerRow {
+struct PowerRow {
     /// Charge drawn in the row \[uA ns\].
     charge: u128,
     /// Greatest charge of a window \[uA ns\].
