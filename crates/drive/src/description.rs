@@ -303,7 +303,8 @@ impl Description {
 
     /// Adds the problems of the translation layer's own fields, and of what needs a map of the data that it lacks.
     fn translation_problems(&self, problems: &mut Problems) {
-        self.ftl.translation.build(()).problems(problems);
+        let setting = ftl::translation::Setting { geometry: &self.geometry(), buffer_units: self.buffer.units() };
+        self.ftl.translation.build(()).problems(&setting, problems);
         let kind = &self.policy.kind;
         let needs = [
             ("policy.kind", *kind != PolicyConfig::default().kind, format!("the policy `{kind}`")),

@@ -169,6 +169,9 @@ pub struct FtlConfig {
 impl FtlConfig {
     /// Returns the number of mapping units of the user capacity.
     pub fn user_units(&self, geometry: &Geometry) -> u64 {
+        if let Some(units) = self.translation.build(()).user_units(geometry) {
+            return units;
+        }
         let most = (geometry.unit_count() as f64 / (1.0 + self.overprovisioning)).floor() as u64;
         self.user_capacity.map_or(most, |bytes| (bytes.0 / kit::UNIT_BYTES).min(most))
     }

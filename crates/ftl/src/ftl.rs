@@ -105,7 +105,7 @@ pub struct FtlCounters {
     /// Units that were not written in the mode that the policy chose, because the data could not all be moved before
     /// its limit, or, for relocations, because a block holds fewer units in that mode.
     pub retention_refusals: u64,
-    /// Units trimmed.
+    /// Units trimmed, or discarded with their zone.
     pub trimmed_units: u64,
     /// Lazy erases: free blocks erased further before they could be used.
     pub lazy_erases: u64,

@@ -311,6 +311,14 @@ impl WriteQueue {
         self.append(list, slot);
     }
 
+    /// Lets a unit wait in no list: the caller keeps it, by [`Pending::next`], until it is bound.
+    #[inline]
+    pub fn keep(&mut self, slot: u32, now: SimTime, clock: &DriveClock) {
+        let unit = &mut self.units[slot];
+        unit.since = now;
+        clock.read_into(&mut unit.reading, now);
+    }
+
     #[inline]
     fn append(&mut self, list: usize, slot: u32) {
         let tail = if self.heads[list] == NONE { NONE } else { self.tails[list] };

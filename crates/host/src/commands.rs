@@ -1,6 +1,6 @@
 //! The table of commands: their ranges, their outstanding parts, and their accounts.
 
-use kit::{Bytes, CommandId, Completion, HostCommand, HostUnit, Lpn, Nanos, SECTOR_BYTES, SimTime, Slab, UNIT_BYTES};
+use kit::{Bytes, CommandId, Completion, HostCommand, HostUnit, Lpn, Nanos, SECTOR_BYTES, SimTime, Slab, Status, UNIT_BYTES};
 
 /// A command between its submission and its completion.
 #[derive(Clone, Debug)]
@@ -16,8 +16,8 @@ pub struct Command {
     /// Bytes of the mapping units that it reads which the host has not asked for, and which no part has left out yet.
     unasked: u32,
     recorded: bool,
-    /// True if some of the data that it reads is lost.
-    failed: bool,
+    /// Status with which it completes.
+    status: Status,
 }
 
 // A cache line: the table is read and written by every command.
@@ -34,7 +34,7 @@ impl Default for Command {
             remaining: 0,
             unasked: 0,
             recorded: false,
-            failed: false,
+            status: Status::Success,
         }
     }
 }
@@ -55,9 +55,9 @@ impl Command {
     /// Returns the completion of the command at `now`.
     #[inline]
     pub fn completion(&self, now: SimTime) -> Completion {
-        let HostCommand { op, flags, queue, stream, tag, length, .. } = self.command;
-        let (submitted, media_error) = (self.submitted, self.failed);
-        Completion { tag, op, flags, queue, stream, submitted, completed: now, length, media_error }
+        let HostCommand { op, flags, queue, stream, tag, offset, length } = self.command;
+        let (submitted, status) = (self.submitted, self.status);
+        Completion { tag, op, flags, queue, stream, submitted, completed: now, offset, length, status }
     }
 
     /// Returns the time from the submission of the command to `now`.
@@ -107,7 +107,7 @@ impl Commands {
         state.submitted = at;
         state.account = None;
         state.recorded = recorded;
-        state.failed = false;
+        state.status = Status::Success;
         CommandId(slot)
     }
 
@@ -166,9 +166,14 @@ impl Commands {
         state.remaining == 0
     }
 
-    /// Records that some of the data that a command reads is lost. Returns true the first time.
-    pub fn fail(&mut self, command: CommandId) -> bool {
-        !std::mem::replace(&mut self.0[command.0].failed, true)
+    /// Sets the status with which a command completes. Returns true if it had another one.
+    pub fn set_status(&mut self, command: CommandId, status: Status) -> bool {
+        std::mem::replace(&mut self.0[command.0].status, status) != status
+    }
+
+    /// Sets the place of the data of an append.
+    pub fn place(&mut self, command: CommandId, offset: Bytes) {
+        self.0[command.0].command.offset = offset;
     }
 
     /// Removes a command that is done.

@@ -370,7 +370,7 @@ impl Host {
     /// Records that some of the data that a command reads is lost: it completes with a media error. Returns true if
     /// that is to be counted: the first time, if the command is counted in the statistics.
     pub fn media_error(&mut self, command: CommandId) -> bool {
-        self.commands.fail(command) && self.commands[command].is_recorded()
+        self.commands.set_status(command, Status::MediaError) && self.commands[command].is_recorded()
     }
 
     /// Returns a command between its submission and its completion.

@@ -14,11 +14,17 @@ pub enum Op {
     Trim,
     /// Make every acknowledged write durable.
     Flush,
+    /// Write at the write pointer of a zone, whose first byte is the command's offset (NVMe Zone Append).
+    Append,
+    /// Change the state of a zone, by [`ZoneAction`] (NVMe Zone Management Send). The range is any part of the zone.
+    Zone,
 }
 
 impl Op {
     /// All operations, in the order of every table that is indexed by operation.
-    pub const ALL: [Op; 4] = [Op::Read, Op::Write, Op::Trim, Op::Flush];
+    pub const ALL: [Op; 6] = [Op::Read, Op::Write, Op::Trim, Op::Flush, Op::Append, Op::Zone];
+    /// The operations of every drive. The others are those of zoned drives.
+    pub const COMMON: [Op; 4] = [Op::Read, Op::Write, Op::Trim, Op::Flush];
 
     /// Returns the name used in results.
     pub fn name(self) -> &'static str {
@@ -27,6 +33,47 @@ impl Op {
             Op::Write => "write",
             Op::Trim => "trim",
             Op::Flush => "flush",
+            Op::Append => "append",
+            Op::Zone => "zone",
+        }
+    }
+
+    /// Returns true for an operation that transfers data to the drive.
+    #[inline]
+    pub fn writes(self) -> bool {
+        matches!(self, Op::Write | Op::Append)
+    }
+}
+
+/// A change of the state of a zone (NVMe Zone Management Send).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum ZoneAction {
+    /// Close an open zone.
+    Close = 1,
+    /// Make a zone full: nothing more is written to it.
+    Finish,
+    /// Open a zone, until it is closed, finished or reset.
+    Open,
+    /// Empty a zone: its data is discarded.
+    Reset,
+    /// Take a read-only zone out of service.
+    Offline,
+}
+
+impl ZoneAction {
+    /// All actions, in the order of their codes, which are those of NVMe.
+    pub const ALL: [ZoneAction; 5] =
+        [ZoneAction::Close, ZoneAction::Finish, ZoneAction::Open, ZoneAction::Reset, ZoneAction::Offline];
+
+    /// Returns the name used in results and traces.
+    pub fn name(self) -> &'static str {
+        match self {
+            ZoneAction::Close => "close",
+            ZoneAction::Finish => "finish",
+            ZoneAction::Open => "open",
+            ZoneAction::Reset => "reset",
+            ZoneAction::Offline => "offline",
         }
     }
 }
@@ -40,6 +87,8 @@ impl CommandFlags {
     pub const NONE: CommandFlags = CommandFlags(0);
     /// Force unit access: a write completes once its data is programmed, also if there is a write buffer.
     pub const FUA: CommandFlags = CommandFlags(1);
+    /// Of a command for a zone: it is for all zones for which the action is valid.
+    pub const ALL_ZONES: CommandFlags = CommandFlags(2);
 
     /// Returns true if all modifiers of `others` are set.
     #[inline]
@@ -50,6 +99,108 @@ impl CommandFlags {
     /// Returns the modifiers as bits of a number.
     pub fn bits(self) -> u8 {
         self.0
+    }
+
+    /// Returns the modifiers of a command for a zone.
+    pub fn zone(action: ZoneAction, all: bool) -> CommandFlags {
+        CommandFlags((action as u8) << ACTION_SHIFT | if all { CommandFlags::ALL_ZONES.0 } else { 0 })
+    }
+
+    /// Returns the action of a command for a zone; `None` if there is none.
+    pub fn action(self) -> Option<ZoneAction> {
+        ZoneAction::ALL.into_iter().find(|action| *action as u8 == self.0 >> ACTION_SHIFT)
+    }
+
+    /// Returns the modifiers with these bits; `None` if an operation has no such modifiers.
+    pub fn of_bits(op: Op, bits: u8) -> Option<CommandFlags> {
+        let flags = CommandFlags(bits);
+        let known = match op {
+            Op::Zone => flags.action().is_some() && bits & CommandFlags::FUA.0 == 0 && bits >> 2 & 3 == 0,
+            _ => bits <= CommandFlags::FUA.0,
+        };
+        known.then_some(flags)
+    }
+}
+
+/// Position of the action of a command for a zone in the bits of its modifiers.
+const ACTION_SHIFT: u8 = 4;
+
+/// Status of a completed command.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Status {
+    /// The command has done what it says.
+    #[default]
+    Success,
+    /// A field of the command has a value that is not valid.
+    InvalidField,
+    /// Some of the data read is lost: it could not be corrected.
+    MediaError,
+    /// The range crosses the end of a zone, or of its capacity.
+    ZoneBoundary,
+    /// A write to a full zone.
+    ZoneFull,
+    /// A write to a read-only zone.
+    ZoneReadOnly,
+    /// Access to a zone that is out of service.
+    ZoneOffline,
+    /// A write that does not begin at the write pointer.
+    ZoneInvalidWrite,
+    /// The limit of active zones is reached.
+    TooManyActive,
+    /// The limit of open zones is reached.
+    TooManyOpen,
+    /// The action is not valid in the state of the zone.
+    ZoneTransition,
+}
+
+impl Status {
+    /// All statuses.
+    pub const ALL: [Status; 11] = [
+        Status::Success,
+        Status::InvalidField,
+        Status::MediaError,
+        Status::ZoneBoundary,
+        Status::ZoneFull,
+        Status::ZoneReadOnly,
+        Status::ZoneOffline,
+        Status::ZoneInvalidWrite,
+        Status::TooManyActive,
+        Status::TooManyOpen,
+        Status::ZoneTransition,
+    ];
+
+    /// Returns the status code type (bits 8 to 10) and the status code (bits 0 to 7) of NVMe.
+    pub const fn code(self) -> u16 {
+        match self {
+            Status::Success => 0,
+            Status::InvalidField => 0x002,
+            Status::MediaError => 0x281,
+            Status::ZoneBoundary => 0x1b8,
+            Status::ZoneFull => 0x1b9,
+            Status::ZoneReadOnly => 0x1ba,
+            Status::ZoneOffline => 0x1bb,
+            Status::ZoneInvalidWrite => 0x1bc,
+            Status::TooManyActive => 0x1bd,
+            Status::TooManyOpen => 0x1be,
+            Status::ZoneTransition => 0x1bf,
+        }
+    }
+
+    /// Returns the name used in results.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Status::Success => "success",
+            Status::InvalidField => "invalid_field",
+            Status::MediaError => "media_error",
+            Status::ZoneBoundary => "zone_boundary_error",
+            Status::ZoneFull => "zone_is_full",
+            Status::ZoneReadOnly => "zone_is_read_only",
+            Status::ZoneOffline => "zone_is_offline",
+            Status::ZoneInvalidWrite => "zone_invalid_write",
+            Status::TooManyActive => "too_many_active_zones",
+            Status::TooManyOpen => "too_many_open_zones",
+            Status::ZoneTransition => "invalid_zone_state_transition",
+        }
     }
 }
 
@@ -122,13 +273,21 @@ pub struct Completion {
     pub submitted: SimTime,
     /// Instant of completion.
     pub completed: SimTime,
+    /// First byte of the range; of an append, where its data is.
+    pub offset: Bytes,
     /// Length of the command's range: [`HostCommand::length`].
     pub length: Bytes,
-    /// True if some of the data read is lost: it could not be corrected.
-    pub media_error: bool,
+    /// Status.
+    pub status: Status,
 }
 
 impl Completion {
+    /// Returns true if some of the data read is lost.
+    #[inline]
+    pub fn media_error(&self) -> bool {
+        self.status == Status::MediaError
+    }
+
     /// Returns the time from submission to completion.
     #[inline]
     pub fn latency(&self) -> Nanos {

@@ -47,7 +47,7 @@ pub use account::{Account, AccountId};
 pub use archive::{Archive, Archived};
 pub use cause::{Cause, Ledger};
 pub use clock::{DieClock, DriveClock, DriveWork, Work};
-pub use command::{CommandFlags, Completion, HostCommand, HostUnit, Op, ReadSource};
+pub use command::{CommandFlags, Completion, HostCommand, HostUnit, Op, ReadSource, Status, ZoneAction};
 pub use divisor::Divisor;
 pub use event::{Event, Events, IdleDelay, Timer};
 pub use geometry::{Geometry, Shape};

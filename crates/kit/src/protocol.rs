@@ -112,9 +112,9 @@ impl Protocol {
     pub fn list_bytes(&self, command: &HostCommand) -> Bytes {
         let pages = command.length.0.div_ceil(HOST_PAGE);
         Bytes(match command.op {
-            Op::Read | Op::Write if pages > 2 => self.page_list * (pages - 1),
+            Op::Read | Op::Write | Op::Append if pages > 2 => self.page_list * (pages - 1),
             Op::Trim => self.trim_list,
-            Op::Read | Op::Write | Op::Flush => 0,
+            Op::Read | Op::Write | Op::Append | Op::Flush | Op::Zone => 0,
         })
     }
 }

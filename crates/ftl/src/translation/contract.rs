@@ -1,9 +1,10 @@
 //! The contract of a translation layer.
 
 use super::record::Recorder;
+use super::zns::table::Table;
 use crate::ftl::{Ftl, FtlCounters, Pulled};
 use kit::{
-    CommandId, Demand, DieId, Events, HostUnit, Journal, Lpn, Op, Operation, Outbox, Ppn, Problem, ReadyDies, SimTime, Stored,
+    CommandId, Demand, DieId, Events, HostCommand, HostUnit, Journal, Lpn, Op, Operation, Outbox, Ppn, Problem, ReadyDies, SimTime, Status, Stored,
     Timer,
 };
 use std::ops::Range;
@@ -28,6 +29,21 @@ macro_rules! contract {
 
             /// Returns the page map for modification, if the layer is one.
             fn page_map_mut(&mut self) -> Option<&mut Ftl> { None }
+
+            /// Checks a command on a drive with zones, as it is served, and lets it take effect on the zones. Returns
+            /// the first unit of an append's data, or the status with which the command fails.
+            fn check(
+                &mut self,
+                _id: CommandId,
+                _command: &HostCommand,
+                _now: SimTime,
+                _out: &mut Outbox,
+            ) -> Result<Option<Lpn>, Status> {
+                Ok(None)
+            }
+
+            /// Returns the zones of a drive that has any.
+            fn zones(&self) -> Option<&Table> { None }
         }
 
         impl Translator {
@@ -181,6 +197,14 @@ impl Translator {
         match self {
             Translator::PageMap(ftl) => Some(ftl),
             Translator::Other(layer) => layer.page_map(),
+        }
+    }
+
+    /// Returns the zones of a drive that has any.
+    pub fn zones(&self) -> Option<&Table> {
+        match self {
+            Translator::PageMap(_) => None,
+            Translator::Other(layer) => layer.zones(),
         }
     }
 

@@ -1,10 +1,12 @@
 //! Family: translation layers, which turn host commands into flash operations.
 
+mod condition;
 mod contract;
 pub mod page_map;
 mod record;
 pub mod replay;
 pub mod waf;
+pub mod zns;
 
 use crate::config::FtlConfig;
 use crate::ftl::Parameters;
@@ -24,6 +26,14 @@ pub struct Parts<'a> {
     pub parameters: Parameters,
     /// The starting state, for a layer that is not preconditioned.
     pub starting: Preconditioned,
+}
+
+/// What the checks of a member need of other sections of a description.
+pub struct Setting<'a> {
+    /// Geometry of the flash.
+    pub geometry: &'a Geometry,
+    /// Capacity of the write buffer in mapping units; 0 without one.
+    pub buffer_units: u64,
 }
 
 /// The contract of a member: it makes a layer, and says what the layer cannot do.
@@ -46,8 +56,19 @@ pub trait Kind {
         None
     }
 
+    /// Returns the number of mapping units of the user capacity; `None` if it follows from the over-provisioning.
+    fn user_units(&self, _geometry: &Geometry) -> Option<u64> {
+        None
+    }
+
+    /// Returns true if the drive has zones: commands are checked before they are served, and the write buffer keeps the
+    /// promises of a flush.
+    fn is_zoned(&self) -> bool {
+        false
+    }
+
     /// Adds the inconsistencies of the parameters to `problems`.
-    fn problems(&self, _problems: &mut Problems) {}
+    fn problems(&self, _setting: &Setting<'_>, _problems: &mut Problems) {}
 }
 
 kit::family! {
@@ -56,6 +77,7 @@ kit::family! {
         PageMap = page_map,
         Waf = waf,
         Replay = replay,
+        Zns = zns,
     }
 }
 

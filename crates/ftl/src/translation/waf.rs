@@ -2,7 +2,8 @@
 
 mod model;
 
-use super::{Kind, Parts, Report, Translation, TranslationConfig, Translator};
+use super::condition::Condition;
+use super::{Kind, Parts, Report, Setting, Translation, TranslationConfig, Translator};
 use crate::config::{FtlConfig, PartialWrite, WriteAllocation, places};
 use crate::ftl::{FtlCounters, Parameters, Pulled};
 use crate::idle::IdleDies;
@@ -109,7 +110,7 @@ impl Kind for Params {
         Some(TranslationConfig::Waf(Params { write_amplification, ..Params::default() }))
     }
 
-    fn problems(&self, problems: &mut Problems) {
+    fn problems(&self, _: &Setting<'_>, problems: &mut Problems) {
         if self.write_amplification.is_some()
             && *self != (Params { write_amplification: self.write_amplification, ..Params::default() })
         {
@@ -178,15 +179,6 @@ struct Waf {
     read_mode: ModeId,
     /// Condition of the data, where reads can fail.
     condition: Option<Condition>,
-}
-
-/// Condition of the data of every block.
-struct Condition {
-    /// Instant of its last erase \[ns; negative: before the run\].
-    since: Vec<i64>,
-    erase_counts: Vec<u32>,
-    wear_thousandths: Vec<u32>,
-    reads: Vec<u32>,
 }
 
 impl Waf {
@@ -441,37 +433,6 @@ impl Waf {
     }
 }
 
-impl Condition {
-    fn new(parameters: &Parameters, starting: &Preconditioned) -> Condition {
-        let blocks = parameters.geometry.block_count as usize;
-        Condition {
-            since: vec![-(starting.age.0 as i64); blocks],
-            erase_counts: vec![starting.pe_cycles; blocks],
-            wear_thousandths: vec![starting.pe_cycles.saturating_mul(1000); blocks],
-            reads: vec![0; blocks],
-        }
-    }
-
-    fn erased(&mut self, block: BlockId, parameters: &Parameters, now: SimTime) {
-        let worn = &mut self.wear_thousandths[block.index()];
-        *worn = worn.saturating_add(parameters.wear_of_erase(ModeId(0), *worn));
-        self.erase_counts[block.index()] += 1;
-        self.since[block.index()] = i64::try_from(now.0).unwrap_or(i64::MAX);
-        self.reads[block.index()] = 0;
-    }
-
-    fn stored(&self, block: BlockId, mode: ModeId, now: SimTime) -> Stored {
-        Stored {
-            block,
-            mode,
-            wear_thousandths: self.wear_thousandths[block.index()],
-            erase_count: self.erase_counts[block.index()],
-            age: Nanos((now.0 as i64).saturating_sub(self.since[block.index()]).max(0) as u64),
-            reads: self.reads[block.index()],
-        }
-    }
-}
-
 impl Translation for Waf {
     fn read(&mut self, command: CommandId, first: Lpn, count: u32, _now: SimTime, out: &mut Outbox) -> u32 {
         let geometry = self.parameters.geometry;
@@ -654,9 +615,7 @@ impl Translation for Waf {
     fn stored(&mut self, ppn: Ppn, now: SimTime) -> Stored {
         let block = self.parameters.geometry.block_of(ppn);
         let condition = self.condition.as_mut().expect("reads can fail");
-        let stored = condition.stored(block, self.mode, now);
-        condition.reads[block.index()] = stored.reads.saturating_add(1);
-        stored
+        condition.read(block, self.mode, now)
     }
 
     fn stored_unread(&self, ppn: Ppn, now: SimTime) -> Stored {
