@@ -21,7 +21,7 @@ def read_commands(path: str | PathLike[str]) -> pa.Table:
     """Reads a command log written by ``--log-commands``.
 
     Its columns are ``op, job, offset, length, submitted_ns, completed_ns``, one for each cause of latency, and
-    ``queue, stream, flags, media_error``. For a file larger than memory use
+    ``queue, stream, flags, media_error, status``. For a file larger than memory use
     ``pyarrow.parquet.ParquetFile(path).iter_batches()`` or ``pyarrow.csv.open_csv(path)``.
 
     Raises:
@@ -42,7 +42,7 @@ def read_commands(path: str | PathLike[str]) -> pa.Table:
         raise InputError(f"{name}: expected a name in {', '.join(FORMATS)}")
     try:
         table = parquet.read_table(name) if name.endswith(".parquet") else csv.read_csv(name)
-        others: dict[str, pa.DataType] = {"op": pa.string(), "media_error": pa.bool_()}
+        others: dict[str, pa.DataType] = {"op": pa.string(), "media_error": pa.bool_(), "status": pa.string()}
         types = {column: others.get(column, pa.uint64()) for column in table.column_names}
         return table.cast(pa.schema(types))
     except (OSError, pa.ArrowException) as error:

@@ -60,9 +60,10 @@ def test_the_log_has_a_row_per_command(cli, job, tmp_path, name):
     assert table.num_rows == 20_000
     assert table.column_names[:6] == ["op", "job", "offset", "length", "submitted_ns", "completed_ns"]
     assert set(table.column("op").to_pylist()) == {"read", "write"}
-    assert table.column_names[-4:] == ["queue", "stream", "flags", "media_error"]
+    assert table.column_names[-5:] == ["queue", "stream", "flags", "media_error", "status"]
     assert set(table.column("media_error").to_pylist()) == {False}
-    causes = list(table.column_names[6:-4])
+    assert set(table.column("status").to_pylist()) == {"success"}
+    causes = list(table.column_names[6:-5])
     for row in table.slice(0, 100).to_pylist():
         assert sum(row[cause] for cause in causes) == row["completed_ns"] - row["submitted_ns"]
 

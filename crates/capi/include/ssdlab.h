@@ -16,7 +16,7 @@ extern "C" {
 #endif
 
 /* Version of this interface. It is raised when a program must be compiled anew, or changed. */
-#define SSDLAB_ABI_VERSION 1
+#define SSDLAB_ABI_VERSION 2
 
 /* An instant later than any other. */
 #define SSDLAB_FOREVER UINT64_MAX
@@ -31,9 +31,19 @@ extern "C" {
 #define SSDLAB_WRITE 1
 #define SSDLAB_TRIM 2
 #define SSDLAB_FLUSH 3
+#define SSDLAB_APPEND 4 /* on drives with zones: write at the write pointer of the zone that begins at offset */
+#define SSDLAB_ZONE 5   /* on drives with zones: an action on the zone that begins at offset; length 0 */
 
 /* Value of ssdlab_command.flags: the write completes once its data is programmed. */
 #define SSDLAB_FUA 1
+
+/* Values of ssdlab_command.flags of SSDLAB_ZONE: one action, and whether it is for all zones for which it is valid. */
+#define SSDLAB_ZONE_CLOSE 0x10
+#define SSDLAB_ZONE_FINISH 0x20
+#define SSDLAB_ZONE_OPEN 0x30
+#define SSDLAB_ZONE_RESET 0x40
+#define SSDLAB_ZONE_OFFLINE 0x50
+#define SSDLAB_ALL_ZONES 2
 
 typedef enum ssdlab_status {
     SSDLAB_OK = 0,               /* the call has done what it says */
@@ -80,15 +90,15 @@ typedef struct ssdlab_options {
 
 #define SSDLAB_OPTIONS_INIT { sizeof(ssdlab_options), SSDLAB_ABI_VERSION, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 
-/* A command. Offset and length are multiples of 512; a flush has length 0. */
+/* A command. Offset and length are multiples of 512; a flush and an action on a zone have length 0. */
 typedef struct ssdlab_command {
     uint64_t offset;
     uint64_t length;
     uint32_t tag;    /* chosen by the host; the completion returns it */
     uint16_t queue;  /* submission queue, below ssdlab_queue_count() */
     uint16_t stream; /* stream of the host's commands, for the summary */
-    uint8_t op;      /* SSDLAB_READ, SSDLAB_WRITE, SSDLAB_TRIM, SSDLAB_FLUSH */
-    uint8_t flags;   /* 0 or SSDLAB_FUA */
+    uint8_t op;      /* SSDLAB_READ, SSDLAB_WRITE, SSDLAB_TRIM, SSDLAB_FLUSH, SSDLAB_APPEND, SSDLAB_ZONE */
+    uint8_t flags;   /* 0 or SSDLAB_FUA; of SSDLAB_ZONE, SSDLAB_ZONE_... */
     uint8_t reserved[6]; /* 0 */
 } ssdlab_command;
 
@@ -96,6 +106,7 @@ typedef struct ssdlab_command {
 typedef struct ssdlab_completion {
     uint64_t submitted; /* instant of the arrival */
     uint64_t completed; /* instant of the completion */
+    uint64_t offset;    /* of the command; of an append, where its data is */
     uint64_t length;
     uint32_t tag;
     uint16_t queue;
@@ -103,8 +114,18 @@ typedef struct ssdlab_completion {
     uint8_t op;
     uint8_t flags;
     uint8_t media_error; /* 1: some of the data read is lost; otherwise 0 */
-    uint8_t reserved[5]; /* 0 */
+    uint8_t reserved[3]; /* 0 */
+    uint16_t status;     /* 0, or status code type (bits 8 to 10) and status code (bits 0 to 7) of NVMe */
 } ssdlab_completion;
+
+/* A zone. Zone N begins at N times the distance of two starts. */
+typedef struct ssdlab_zone {
+    uint64_t start;         /* first byte */
+    uint64_t capacity;      /* bytes that can be written, from start on */
+    uint64_t write_pointer; /* first byte that is not written */
+    uint8_t state;          /* 1 empty, 2 implicitly open, 3 explicitly open, 4 closed, 13 read-only, 14 full, 15 offline */
+    uint8_t reserved[7];    /* 0 */
+} ssdlab_zone;
 
 /* Bytes that the library has allocated, followed by a zero byte that is not counted. Release them by ssdlab_free(). */
 typedef struct ssdlab_bytes {
@@ -202,6 +223,9 @@ ssdlab_status ssdlab_now(ssdlab_drive *drive, uint64_t *at);
 ssdlab_status ssdlab_in_flight(ssdlab_drive *drive, uint64_t *count);
 ssdlab_status ssdlab_user_bytes(ssdlab_drive *drive, uint64_t *bytes);
 ssdlab_status ssdlab_queue_count(ssdlab_drive *drive, uint32_t *count);
+
+/* Returns zones from number first on, at most capacity of them, of a drive with zones. */
+ssdlab_status ssdlab_zones(ssdlab_drive *drive, uint64_t first, ssdlab_zone *zones, uint64_t capacity, uint64_t *count);
 
 /*
  * Returns 1 if the drive is worn out, otherwise 0: a die can spare no more blocks. It goes on working with worn-out

@@ -5,9 +5,9 @@
 
 use crate::call::{self, Failure, Handle, call};
 use crate::input::{Source, bad_pointer, command, give, given, source, text};
-use crate::records::{ABI_VERSION, ByteBuffer, CommandRecord, CompletionRecord, FOREVER, Options, Status};
+use crate::records::{ABI_VERSION, ByteBuffer, CommandRecord, CompletionRecord, FOREVER, Options, Status, ZoneRecord};
 use drive::BUILD;
-use drive::embed::EmbeddedDrive;
+use drive::embed::{EmbeddedDrive, ZoneInfo};
 use kit::{Cause, Completion, SimTime};
 use std::ffi::{CStr, c_char, c_void};
 use std::fs::File;
@@ -377,14 +377,16 @@ fn record(completion: &Completion) -> CompletionRecord {
     CompletionRecord {
         submitted: completion.submitted.0,
         completed: completion.completed.0,
+        offset: completion.offset.0,
         length: completion.length.0,
         tag: completion.tag,
         queue: completion.queue,
         stream: completion.stream,
         op: completion.op as u8,
         flags: completion.flags.bits(),
-        media_error: u8::from(completion.media_error),
-        reserved: [0; 5],
+        media_error: u8::from(completion.media_error()),
+        reserved: [0; 3],
+        status: completion.status.code(),
     }
 }
 
@@ -450,6 +452,51 @@ pub unsafe extern "C" fn ssdlab_in_flight(drive: *mut Handle, count: *mut u64) -
 pub unsafe extern "C" fn ssdlab_user_bytes(drive: *mut Handle, bytes: *mut u64) -> Status {
     // SAFETY: the caller promises a drive, and memory for a number, or null.
     unsafe { call(drive, |drive| give(bytes, "bytes", drive.user_bytes())) }
+}
+
+/// Returns zones from number `first` on, at most `capacity`.
+///
+/// # Safety
+/// The condition of the module; `zones` has memory for `capacity` records.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ssdlab_zones(
+    drive: *mut Handle,
+    first: u64,
+    zones: *mut ZoneRecord,
+    capacity: u64,
+    count: *mut u64,
+) -> Status {
+    let report = |drive: &mut EmbeddedDrive| {
+        let Some(all) = drive.zone_count() else {
+            let text = "ssdlab_zones: the drive has no zones: expected a drive with ftl.translation = \"zns\"";
+            return Err(Failure::new(Status::Unsupported, text));
+        };
+        if capacity > 0 && (zones.is_null() || !zones.is_aligned()) {
+            return Err(bad_pointer(zones.is_null(), "zones"));
+        }
+        // SAFETY: the caller promises memory for a number, or null. Nothing is written if there is none.
+        unsafe { give(count, "count", 0) }?;
+        let first = usize::try_from(first).unwrap_or(usize::MAX).min(all);
+        let given = (all - first).min(usize::try_from(capacity).unwrap_or(usize::MAX));
+        for (index, zone) in (first..first + given).filter_map(|number| drive.zone(number)).enumerate() {
+            // SAFETY: at most `capacity` records, for which the caller promises memory.
+            unsafe { zones.add(index).write(zone_record(&zone)) };
+        }
+        // SAFETY: the same memory was written above.
+        unsafe { give(count, "count", given as u64) }
+    };
+    // SAFETY: the caller promises a drive, or null.
+    unsafe { call(drive, report) }
+}
+
+fn zone_record(zone: &ZoneInfo) -> ZoneRecord {
+    ZoneRecord {
+        start: zone.start.0,
+        capacity: zone.capacity.0,
+        write_pointer: zone.write_pointer.0,
+        state: zone.state.code(),
+        reserved: [0; 7],
+    }
 }
 
 /// Returns the number of submission queues.

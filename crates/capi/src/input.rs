@@ -1,7 +1,7 @@
 //! Arguments from C, checked: pointers, texts, the options of a drive, commands.
 
 use crate::call::Failure;
-use crate::records::{ABI_VERSION, CAUSES, CommandRecord, FUA, HISTORY, OPEN_LOOP, OPTIONS_KNOWN, Options, Status};
+use crate::records::{ABI_VERSION, CAUSES, CommandRecord, HISTORY, OPEN_LOOP, OPTIONS_KNOWN, Options, Status};
 use drive::embed::Builder;
 use kit::{Bytes, CommandFlags, HostCommand, Op};
 use std::ffi::{CStr, c_char};
@@ -196,13 +196,15 @@ pub(crate) fn command(record: &CommandRecord) -> Result<HostCommand, Failure> {
         1 => Op::Write,
         2 => Op::Trim,
         3 => Op::Flush,
+        4 => Op::Append,
+        5 => Op::Zone,
         _ => return Err(unknown_op(record.op)),
     };
-    let flags = match record.flags {
-        0 => CommandFlags::NONE,
-        FUA => CommandFlags::FUA,
-        _ => return Err(bad_field("flags", u64::from(record.flags), "0 or SSDLAB_FUA (1)")),
-    };
+    let flags = CommandFlags::of_bits(op, record.flags).ok_or_else(|| {
+        let expected =
+            if op == Op::Zone { "one of SSDLAB_ZONE_..., or with SSDLAB_ALL_ZONES (2)" } else { "0 or SSDLAB_FUA (1)" };
+        bad_field("flags", u64::from(record.flags), expected)
+    })?;
     if record.reserved != [0; 6] {
         return Err(bad_field("reserved", u64::from(record.reserved[0]), "zeroes"));
     }

@@ -34,9 +34,10 @@ mod input;
 mod records;
 
 pub use drive::BUILD;
-pub use drive::embed::{Builder, EmbedError, EmbedErrorKind, EmbeddedDrive, Taken};
+pub use drive::embed::{Builder, EmbedError, EmbedErrorKind, EmbeddedDrive, Taken, ZoneInfo, ZoneState};
+pub use kit::Status as CommandStatus;
 pub use kit::history::Digest;
-pub use kit::{Bytes, Cause, CommandFlags, Completion, HostCommand, Ledger, Nanos, Op, SimTime};
-pub use records::{ABI_VERSION, ByteBuffer, CommandRecord, CompletionRecord, Options, Status};
+pub use kit::{Bytes, Cause, CommandFlags, Completion, HostCommand, Ledger, Nanos, Op, SimTime, ZoneAction};
+pub use records::{ABI_VERSION, ByteBuffer, CommandRecord, CompletionRecord, Options, Status, ZoneRecord};
 
 pub use call::Handle;

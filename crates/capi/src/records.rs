@@ -4,7 +4,7 @@ use drive::embed::EmbedErrorKind;
 use std::ffi::c_char;
 
 /// Version of the C interface: `SSDLAB_ABI_VERSION` of the header.
-pub const ABI_VERSION: u32 = 1;
+pub const ABI_VERSION: u32 = 2;
 /// Instant later than any other: `SSDLAB_FOREVER`.
 pub const FOREVER: u64 = u64::MAX;
 
@@ -16,9 +16,6 @@ pub const HISTORY: u32 = 2;
 pub const OPEN_LOOP: u32 = 4;
 /// All options.
 pub const OPTIONS_KNOWN: u32 = CAUSES | HISTORY | OPEN_LOOP;
-
-/// Modifier of a command: force unit access.
-pub const FUA: u8 = 1;
 
 /// Result of a call.
 #[repr(C)]
@@ -195,6 +192,8 @@ pub struct CompletionRecord {
     pub submitted: u64,
     /// Instant of completion \[ns\].
     pub completed: u64,
+    /// First byte of the range; of an append, where its data is.
+    pub offset: u64,
     /// Length of the range \[bytes\].
     pub length: u64,
     /// Tag of the command.
@@ -210,7 +209,25 @@ pub struct CompletionRecord {
     /// 1 if some of the data read is lost, otherwise 0.
     pub media_error: u8,
     /// Zero.
-    pub reserved: [u8; 5],
+    pub reserved: [u8; 3],
+    /// Status code type and status code of NVMe; 0 for success.
+    pub status: u16,
+}
+
+/// A zone: `ssdlab_zone`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ZoneRecord {
+    /// First byte.
+    pub start: u64,
+    /// Bytes that can be written.
+    pub capacity: u64,
+    /// First byte that is not written.
+    pub write_pointer: u64,
+    /// State, by the codes of NVMe.
+    pub state: u8,
+    /// Zero.
+    pub reserved: [u8; 7],
 }
 
 /// Bytes that the library has allocated, followed by a zero byte: `ssdlab_bytes`.

@@ -183,8 +183,8 @@ pub struct Routes {
 #[derive(Clone, Copy, Debug, Default)]
 struct Starts {
     submit: Start,
-    command: [Start; 4],
-    admit: [Start; 4],
+    command: [Start; Op::COUNT],
+    admit: [Start; Op::COUNT],
     list: Start,
     take: Start,
     take_more: Start,
@@ -195,7 +195,7 @@ struct Starts {
     map_in: Start,
     map_out: Start,
     to_host: Start,
-    complete: [Start; 4],
+    complete: [Start; Op::COUNT],
     interrupt: Start,
     reap: Start,
     acknowledge: Start,

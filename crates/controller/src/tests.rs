@@ -88,7 +88,7 @@ fn data_without_an_operation_charges_nobody() {
 fn protocol(half_duplex: bool) -> Protocol {
     let to_device = Service { fixed: Nanos(3), ..Service::data(Rate(512_000_000_000)) };
     let to_host = Service { packet: UNIT_BYTES, per_packet: 7, rate: Rate(1_000_000_000), ..Service::default() };
-    let command = [(); 4].map(|()| vec![Hop::ToDevice(to_device)]);
+    let command = kit::Op::ALL.map(|_| vec![Hop::ToDevice(to_device)]);
     Protocol { half_duplex, command, deliver: vec![Hop::ToHost(to_host)], ..Protocol::default() }
 }
 

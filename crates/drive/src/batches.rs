@@ -105,8 +105,8 @@ impl Batches {
         all.record(latency);
         match op {
             Op::Read => read.record(latency),
-            Op::Write => write.record(latency),
-            Op::Trim | Op::Flush => {}
+            Op::Write | Op::Append => write.record(latency),
+            Op::Trim | Op::Flush | Op::Zone => {}
         }
     }
 

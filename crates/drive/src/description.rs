@@ -303,8 +303,14 @@ impl Description {
 
     /// Adds the problems of the translation layer's own fields, and of what needs a map of the data that it lacks.
     fn translation_problems(&self, problems: &mut Problems) {
-        let setting = ftl::translation::Setting { geometry: &self.geometry(), buffer_units: self.buffer.units() };
-        self.ftl.translation.build(()).problems(&setting, problems);
+        let translation = self.ftl.translation.build(());
+        let acknowledged = if self.buffer.policy == host::BufferPolicy::WriteBack { self.buffer.units() } else { 0 };
+        translation.problems(&ftl::translation::Setting { geometry: &self.geometry(), buffer_units: acknowledged }, problems);
+        if translation.is_zoned() && !self.host.interface.build(()).carries_zones() {
+            let name = self.host.interface.name();
+            problems
+                .add("host.interface", format!("`{name}` has no commands for zones: expected \"nvme\", \"plain\" or \"ideal\""));
+        }
         let kind = &self.policy.kind;
         let needs = [
             ("policy.kind", *kind != PolicyConfig::default().kind, format!("the policy `{kind}`")),

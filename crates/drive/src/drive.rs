@@ -15,7 +15,7 @@ use controller::{Controller, ControllerConfig};
 use flash::Flash;
 use ftl::{Ftl, Translator};
 use host::{Host, QueueConfig};
-use kit::{CommandId, Completion, HostCommand, Lpn, Op, Outbox, Part, SimTime, UNIT_BYTES};
+use kit::{CommandId, Completion, HostCommand, Lpn, Outbox, Part, SimTime, UNIT_BYTES};
 
 pub use power::PowerFailure;
 pub use save::{Identity, Resumed};
@@ -40,6 +40,8 @@ pub struct Drive {
     hints_reads: bool,
     /// True if completions take steps on their way to the application.
     posts_completions: bool,
+    /// True if commands are checked before they are served: the drive has zones.
+    checks_commands: bool,
     /// True if commands look up pages of the map, of which only a part is in memory.
     looks_up_pages: bool,
     /// False while the drive is brought to rest: free dies pull nothing from the FTL.
@@ -73,7 +75,10 @@ impl Drive {
         let looks_up_pages = description.ftl.map_cache.is_some();
         let needs_queues = controller.takes_time_for_commands() || controller.has_targets() || looks_up_pages;
         let queues = description.host.queues().or_else(|| needs_queues.then(QueueConfig::default));
-        let host = Host::new(queues.as_ref(), protocol, &description.buffer);
+        let mut host = Host::new(queues.as_ref(), protocol, &description.buffer);
+        if ftl.zones().is_some() {
+            host.protect_buffer();
+        }
         out.signals.buffer_capacity_pages = host.buffer().capacity();
         let mut flash = Flash::new(&description.flash, &description.attempts(), &geometry, seed);
         if description.ecc.source().is_some() {
@@ -95,6 +100,7 @@ impl Drive {
             fetches_at_once: host.fetches_at_once() && !controller.takes_time(Way::Submit) && !controller.has_targets(),
             host,
             posts_completions: controller.takes_time_for_completions(),
+            checks_commands: ftl.zones().is_some(),
             looks_up_pages,
             controller,
             flash,
@@ -267,7 +273,7 @@ impl Drive {
     pub fn submit(&mut self, command: HostCommand, at: SimTime) -> CommandId {
         assert!(at >= self.now, "a command cannot arrive in the past");
         let in_range = command.offset.0 + command.length.0 <= self.user_bytes && command.length.0 > 0;
-        assert!(command.op == Op::Flush || in_range, "{command:?} is not in a drive of {} bytes", self.user_bytes);
+        assert!(in_range || !command.op.has_range(), "{command:?} is not in a drive of {} bytes", self.user_bytes);
         self.host.submit(command, at, self.recording, self.now, &mut self.out.events)
     }
 

@@ -54,6 +54,7 @@ presets![
     "ldpc-c",
     "ldpc-d",
     "tlc-1tb",
+    "zns-1tb",
     "qlc-2tb",
     "pcie4-tlc-2tb",
     "pcie4-dramless-1tb",

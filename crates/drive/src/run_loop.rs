@@ -2,12 +2,14 @@
 
 pub(crate) mod backlog;
 mod running;
+mod zones;
 
 use crate::drive::Drive;
 use backlog::Backlog;
 use kit::{CommandFlags, Completion, HostCommand, Lpn, Nanos, Op, Problems, SimTime, UNIT_BYTES};
 use running::Running;
 use workload::{Pacing, Request, Workload};
+use zones::ZonedHost;
 
 /// Number of requests fetched from a source at a time, and thus prefetched in the drive's map at a time.
 const BATCH: usize = 32;
@@ -66,6 +68,8 @@ pub struct RunLoop {
     completed: u64,
     backlog: Backlog,
     hints: Vec<Lpn>,
+    /// The host of a drive with zones.
+    zones: Option<Box<ZonedHost>>,
 }
 
 impl RunLoop {
@@ -82,6 +86,7 @@ impl RunLoop {
             completed: 0,
             backlog: Backlog::default(),
             hints: Vec::with_capacity(BATCH),
+            zones: None,
         }
     }
 
@@ -122,6 +127,7 @@ impl RunLoop {
         let ramped = self.jobs.iter().any(|running| running.job.ramp_time > Nanos::ZERO);
         drive.record(!ramped);
         self.queues = drive.queue_count();
+        self.zones = drive.translator().zones().map(|table| Box::new(ZonedHost::new(table)));
         self.replay(drive, go_on)
     }
 
@@ -173,6 +179,9 @@ impl RunLoop {
             }
             let mut survey = wake.is_some_and(|at| at <= drive.now());
             for completion in &done {
+                if self.zones.as_mut().is_some_and(|host| !host.completed(completion, drive)) {
+                    continue;
+                }
                 survey |= self.completed(completion.tag as usize, completion.completed, drive)?;
             }
             if survey {
@@ -411,7 +420,13 @@ impl RunLoop {
         let number = index as u32 + u32::from(request.stream);
         let queue = if self.queues > 1 { (number % self.queues) as u16 } else { 0 };
         let flags = if running.job.fua { CommandFlags::FUA } else { CommandFlags::NONE };
-        drive.submit(HostCommand { queue, flags, stream: request.stream, ..command }, at);
+        let command = HostCommand { queue, flags, stream: request.stream, ..command };
+        match &mut self.zones {
+            None => {
+                drive.submit(command, at);
+            }
+            Some(host) => host.submit(command, at, drive),
+        }
     }
 
     /// Returns the job's next request without taking it. Each new batch is first hinted to the drive, for prefetching.

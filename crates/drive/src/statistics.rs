@@ -7,7 +7,7 @@ use controller::{Busy, Controller};
 use flash::{Flash, Snapshot};
 use ftl::{Ftl, FtlCounters, MapCounters, Translator};
 use host::Command;
-use kit::{CommandFlags, Completion, HostCommand, Ledger, Nanos, Op, SimTime};
+use kit::{CommandFlags, Completion, HostCommand, Ledger, Nanos, Op, SimTime, Status};
 
 /// Largest number of rows in a timeline; when it is full, pairs of rows are merged.
 const ROWS: usize = 4096;
@@ -145,10 +145,17 @@ pub struct CommandRow {
     pub submitted: SimTime,
     /// Instant of completion.
     pub completed: SimTime,
-    /// True if some of the data read is lost: it could not be corrected.
-    pub media_error: bool,
+    /// Status.
+    pub status: Status,
     /// Latency by cause.
     pub causes: Ledger,
+}
+
+impl CommandRow {
+    /// Returns true if some of the data read is lost: it could not be corrected.
+    pub fn media_error(&self) -> bool {
+        self.status == Status::MediaError
+    }
 }
 
 /// Utilisation of the resources of a drive, as shares of the elapsed time.
@@ -260,11 +267,11 @@ impl Statistics {
                 row.reads += 1;
                 row.read_bytes += length.0;
             }
-            Op::Write => {
+            Op::Write | Op::Append => {
                 row.writes += 1;
                 row.write_bytes += length.0;
             }
-            Op::Trim | Op::Flush => {}
+            Op::Trim | Op::Flush | Op::Zone => {}
         }
         self.sample_due |= fresh;
         self.streams.record(command, now, causes);
@@ -279,10 +286,10 @@ impl Statistics {
     #[cold]
     fn log_command(&mut self, command: &Command, now: SimTime, causes: &Ledger) {
         if let Some(log) = &mut self.log {
-            let Completion { op, flags, queue, stream, tag, length, submitted, completed, media_error } = command.completion(now);
+            let Completion { op, flags, queue, stream, tag, length, submitted, completed, status, .. } = command.completion(now);
             let offset = command.command().offset.0;
             let (length, causes) = (length.0, *causes);
-            log.push(CommandRow { op, flags, queue, stream, tag, offset, length, submitted, completed, media_error, causes });
+            log.push(CommandRow { op, flags, queue, stream, tag, offset, length, submitted, completed, status, causes });
         }
     }
 

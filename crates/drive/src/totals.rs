@@ -9,21 +9,23 @@ pub const STREAMS_MAX: usize = 256;
 /// Row of a latency histogram.
 pub type LatencyRow = (Op, Bucket);
 
-/// Latencies, their causes and bytes of completed commands, by operation in the order of [`Op::ALL`].
+/// Latencies, their causes and bytes of completed commands, by operation in the order of [`Op::ALL`]. Appends count
+/// as writes.
 #[derive(Clone, Debug, Default)]
 pub struct Totals {
     /// Exact sums.
-    pub sums: [Sums; 4],
+    pub sums: [Sums; Op::COUNT],
     /// Latency histograms.
-    pub histograms: [Histogram; 4],
+    pub histograms: [Histogram; Op::COUNT],
     /// Bytes of the completed commands.
-    pub bytes: [u64; 4],
+    pub bytes: [u64; Op::COUNT],
 }
 
 impl Totals {
     /// Counts a command.
     #[inline(always)]
     pub fn record(&mut self, op: Op, latency: Nanos, length: Bytes, causes: &Ledger) {
+        let op = if op == Op::Append { Op::Write } else { op };
         self.sums[op as usize].record(latency, causes);
         self.histograms[op as usize].record(latency.0);
         self.bytes[op as usize] += length.0;

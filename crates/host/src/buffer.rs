@@ -251,6 +251,8 @@ pub struct Buffer {
     taken: u64,
     /// True if a write is acknowledged when the buffer holds its data.
     acknowledges: bool,
+    /// True if the buffer keeps its data when power fails, so that flushes do not wait for the medium.
+    is_protected: bool,
     watermarks: Option<Watermarks>,
     waiting: VecDeque<Waiting>,
     flushes: Vec<PendingFlush>,
@@ -303,7 +305,7 @@ impl Buffer {
     /// Returns the state of the buffer of a drive at rest.
     pub fn image(&self) -> BufferImage {
         let Buffer { expected, left, taken, waiting, flushes, last_write, timer_armed, spaces, watermarks, .. } = self;
-        let Buffer { capacity: _, flush_after: _, partial_flush: _, acknowledges: _, used: _, .. } = self;
+        let Buffer { capacity: _, flush_after: _, partial_flush: _, acknowledges: _, is_protected: _, used: _, .. } = self;
         assert!(*expected == 0 && *left == 0 && waiting.is_empty() && flushes.is_empty(), "the drive is at rest");
         BufferImage {
             used: spaces.iter().map(|space| space.used).collect(),
@@ -339,6 +341,17 @@ impl Buffer {
     /// Returns true if a write is acknowledged when the buffer holds its data, unless it says otherwise.
     pub fn acknowledges(&self) -> bool {
         self.acknowledges
+    }
+
+    /// Makes the buffer keep its data when power fails.
+    pub fn protect(&mut self) {
+        self.is_protected = true;
+    }
+
+    /// Returns true if the buffer keeps its data when power fails.
+    #[inline]
+    pub fn is_protected(&self) -> bool {
+        self.is_protected
     }
 
     /// Returns true if units are held back until the buffer is filled up to a watermark.
@@ -529,7 +542,7 @@ impl Buffer {
     /// Lets a flush command wait for all units in the buffer. Returns the number up to which units must be programmed;
     /// `None` if the buffer is empty and the flush is done.
     pub fn flush(&mut self, command: CommandId, now: SimTime) -> Option<u64> {
-        if self.is_empty() {
+        if self.is_empty() || self.is_protected {
             return None;
         }
         let (until, outstanding) = (self.last_number(), self.used - self.left - self.expected);

@@ -56,7 +56,7 @@ pub struct QueueConfig {
     /// Commands that the device holds; `None` if not limited.
     pub in_device: Option<u32>,
     /// Operations whose commands are alone in the device, by operation.
-    pub alone: [bool; 4],
+    pub alone: [bool; Op::COUNT],
     /// Number of completions that are announced together, and the time after which fewer are.
     pub coalescing: Option<(u32, Nanos)>,
 }
@@ -72,7 +72,7 @@ impl Default for QueueConfig {
             batch: 1,
             fetches: None,
             in_device: None,
-            alone: [false; 4],
+            alone: [false; Op::COUNT],
             coalescing: None,
         }
     }
@@ -186,7 +186,7 @@ impl Queues {
     /// Returns true if the device fetches each command as soon as it is announced, by a request of its own.
     pub fn fetch_at_once(&self) -> bool {
         let QueueConfig { count, fetches, in_device, alone, batch, .. } = &self.config;
-        *count == 1 && *batch == 1 && fetches.is_none() && in_device.is_none() && *alone == [false; 4]
+        *count == 1 && *batch == 1 && fetches.is_none() && in_device.is_none() && *alone == [false; Op::COUNT]
     }
 
     /// Counts a command that the device fetches as soon as it is announced.

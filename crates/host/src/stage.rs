@@ -8,7 +8,7 @@ use kit::history::Entry;
 use kit::queue::Class;
 use kit::{
     Bytes, Cause, CommandFlags, CommandId, Completion, Event, Events, HostCommand, HostUnit, Ledger, Lpn, Nanos, Op, Outbox,
-    Protocol, Signals, SimTime, Tray,
+    Protocol, Signals, SimTime, Status, Tray,
 };
 use std::collections::VecDeque;
 
@@ -215,12 +215,12 @@ impl Host {
                 self.commands.set_unasked(command, &units);
                 Request::Read(units)
             }
-            Op::Write if self.buffer.is_present() => {
+            Op::Write | Op::Append if self.buffer.is_present() => {
                 self.commands.expect_parts(command, units.count);
                 self.buffer.arrive(command, units.first, units.count, now);
                 Request::BufferedWrite
             }
-            Op::Write => {
+            Op::Write | Op::Append => {
                 self.commands.expect_parts(command, units.count);
                 Request::Write(units)
             }
@@ -232,6 +232,7 @@ impl Host {
                 }
                 None => Request::Nothing,
             },
+            Op::Zone => Request::Nothing,
         }
     }
 
@@ -253,7 +254,8 @@ impl Host {
     /// Returns true if a write completes once its data is programmed.
     #[inline]
     pub fn is_durable(&self, command: CommandId) -> bool {
-        !self.buffer.acknowledges() || self.commands[command].command().flags.contains(CommandFlags::FUA)
+        !self.buffer.is_protected()
+            && (!self.buffer.acknowledges() || self.commands[command].command().flags.contains(CommandFlags::FUA))
     }
 
     /// Reserves space for a piece of the data of a write, if there is any. The wait for it is charged.
@@ -295,7 +297,7 @@ impl Host {
     #[inline]
     pub fn bytes_to_device(&self, first: CommandId, count: u32) -> Bytes {
         let HostCommand { op, length, .. } = *self.commands[first].command();
-        let data = if op == Op::Write && self.protocol.data_comes_with_command() { length.0 } else { 0 };
+        let data = if op.writes() && self.protocol.data_comes_with_command() { length.0 } else { 0 };
         Bytes(data + u64::from(count) * self.protocol.command_bytes)
     }
 
@@ -371,6 +373,21 @@ impl Host {
     /// that is to be counted: the first time, if the command is counted in the statistics.
     pub fn media_error(&mut self, command: CommandId) -> bool {
         self.commands.set_status(command, Status::MediaError) && self.commands[command].is_recorded()
+    }
+
+    /// Makes the write buffer keep its data when power fails: flushes and writes with FUA do not wait for the medium.
+    pub fn protect_buffer(&mut self) {
+        self.buffer.protect();
+    }
+
+    /// Sets the status with which a command completes.
+    pub fn set_status(&mut self, command: CommandId, status: Status) {
+        self.commands.set_status(command, status);
+    }
+
+    /// Sets the place of the data of an append.
+    pub fn place(&mut self, command: CommandId, offset: Bytes) {
+        self.commands.place(command, offset);
     }
 
     /// Returns a command between its submission and its completion.

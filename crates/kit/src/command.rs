@@ -16,13 +16,16 @@ pub enum Op {
     Flush,
     /// Write at the write pointer of a zone, whose first byte is the command's offset (NVMe Zone Append).
     Append,
-    /// Change the state of a zone, by [`ZoneAction`] (NVMe Zone Management Send). The range is any part of the zone.
+    /// Change the state of a zone, by [`ZoneAction`] (NVMe Zone Management Send). The offset is the
+    /// beginning of the zone, the length zero.
     Zone,
 }
 
 impl Op {
     /// All operations, in the order of every table that is indexed by operation.
     pub const ALL: [Op; 6] = [Op::Read, Op::Write, Op::Trim, Op::Flush, Op::Append, Op::Zone];
+    /// Number of operations.
+    pub const COUNT: usize = Op::ALL.len();
     /// The operations of every drive. The others are those of zoned drives.
     pub const COMMON: [Op; 4] = [Op::Read, Op::Write, Op::Trim, Op::Flush];
 
@@ -36,6 +39,12 @@ impl Op {
             Op::Append => "append",
             Op::Zone => "zone",
         }
+    }
+
+    /// Returns true for an operation with a range of addresses.
+    #[inline]
+    pub fn has_range(self) -> bool {
+        !matches!(self, Op::Flush | Op::Zone)
     }
 
     /// Returns true for an operation that transfers data to the drive.

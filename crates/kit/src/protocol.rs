@@ -41,7 +41,7 @@ pub struct Protocol {
     pub submit: Vec<Hop>,
     /// The command, by operation; with the data that it brings, if `take` is empty. Commands that are fetched together
     /// cross as one.
-    pub command: [Vec<Hop>; 4],
+    pub command: [Vec<Hop>; Op::COUNT],
     /// Bytes of a command.
     pub command_bytes: u64,
     /// A list of addresses that belongs to the command.
@@ -59,7 +59,7 @@ pub struct Protocol {
     /// Data of a read.
     pub deliver: Vec<Hop>,
     /// The completion, by operation.
-    pub complete: [Vec<Hop>; 4],
+    pub complete: [Vec<Hop>; Op::COUNT],
     /// The interrupt, for one completion or several.
     pub interrupt: Vec<Hop>,
     /// The work of the host for a completion.

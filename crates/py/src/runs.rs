@@ -13,7 +13,7 @@ use drive::lifetime::LifetimeRequest;
 use drive::session::{self, CustomPolicy, Ended, Files, Progress, RunRequest};
 use drive::streams::{Outputs, WriteFailure};
 use drive::{CommandRow, LatencyRow, TimelineRow};
-use kit::{Cause, Op, Problems};
+use kit::{Cause, Op, Problems, Status};
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -445,7 +445,8 @@ fn command_columns(py: Python<'_>, rows: &[CommandRow]) -> PyResult<Py<PyDict>> 
     columns.u64("queue", rows.iter().map(|row| u64::from(row.queue)))?;
     columns.u64("stream", rows.iter().map(|row| u64::from(row.stream)))?;
     columns.u64("flags", rows.iter().map(|row| u64::from(row.flags.bits())))?;
-    columns.bool("media_error", rows.iter().map(|row| row.media_error))?;
+    columns.bool("media_error", rows.iter().map(CommandRow::media_error))?;
+    columns.codes("status", rows.iter().map(|row| row.status as u32), status_names())?;
     Ok(columns.0.unbind())
 }
 
@@ -461,6 +462,10 @@ fn span_columns(py: Python<'_>, rows: &[Span]) -> PyResult<Py<PyDict>> {
 
 fn op_names() -> Vec<String> {
     Op::ALL.iter().map(|op| op.name().to_owned()).collect()
+}
+
+fn status_names() -> Vec<String> {
+    Status::ALL.iter().map(|status| status.name().to_owned()).collect()
 }
 
 fn unreadable(error: std::io::Error) -> Problems {

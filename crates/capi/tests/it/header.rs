@@ -6,7 +6,7 @@ use std::mem::offset_of;
 use std::path::Path;
 use std::process::Command;
 
-use ssdlab::{ABI_VERSION, ByteBuffer, CommandRecord, CompletionRecord, Options, Status};
+use ssdlab::{ABI_VERSION, ByteBuffer, CommandRecord, CompletionRecord, Options, Status, ZoneRecord};
 
 const HEADER: &str = include_str!("../../include/ssdlab.h");
 const FUNCTIONS: &str = include_str!("../../src/abi.rs");
@@ -97,9 +97,20 @@ fn program() -> String {
         writeln!(text, "typedef char check_{number}[({what}) == {value}u ? 1 : -1];").expect("a string grows");
     };
     agree("SSDLAB_ABI_VERSION".to_owned(), ABI_VERSION.into());
-    for (name, value) in
-        [("READ", 0), ("WRITE", 1), ("TRIM", 2), ("FLUSH", 3), ("FUA", 1), ("CAUSES", 1), ("HISTORY", 2), ("OPEN_LOOP", 4)]
-    {
+    for (name, value) in [
+        ("READ", 0),
+        ("WRITE", 1),
+        ("TRIM", 2),
+        ("FLUSH", 3),
+        ("APPEND", 4),
+        ("ZONE", 5),
+        ("ALL_ZONES", 2),
+        ("ZONE_RESET", 0x40),
+        ("FUA", 1),
+        ("CAUSES", 1),
+        ("HISTORY", 2),
+        ("OPEN_LOOP", 4),
+    ] {
         agree(format!("SSDLAB_{name}"), value);
     }
     agree("SSDLAB_FOREVER == UINT64_MAX".to_owned(), 1);
@@ -124,7 +135,8 @@ fn program() -> String {
     }
     layout!(Options, "ssdlab_options", size abi flags seed preset path description name policy precondition host overrides override_count streams stream_count);
     layout!(CommandRecord, "ssdlab_command", offset length tag queue stream op flags reserved);
-    layout!(CompletionRecord, "ssdlab_completion", submitted completed length tag queue stream op flags media_error reserved);
+    layout!(CompletionRecord, "ssdlab_completion", submitted completed offset length tag queue stream op flags media_error reserved status);
+    layout!(ZoneRecord, "ssdlab_zone", start capacity write_pointer state reserved);
     layout!(ByteBuffer, "ssdlab_bytes", data size);
     text
 }

@@ -98,7 +98,7 @@ impl Compiler {
                     self.follow(&mut steps, look_up, side, (cycles.decode, cycles.look_up));
                     steps.extend(self.map_access(host, side, config, AccessKind::Read));
                 }
-                Op::Write => {
+                Op::Write | Op::Append => {
                     if config.protocol.data_comes_with_command() {
                         steps.extend(side.take_in.clone());
                     }
@@ -107,7 +107,7 @@ impl Compiler {
                         steps.extend(self.map_access(host, side, config, AccessKind::Read));
                     }
                 }
-                Op::Flush => {}
+                Op::Flush | Op::Zone => {}
             }
             self.routes.starts.admit[op as usize] = self.add(steps);
         }

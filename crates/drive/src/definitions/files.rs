@@ -98,10 +98,13 @@ pub const FILES: &[File] = &[
             column("stream", "u64", "", "Number of the command's stream: of a trace, its place in the list `streams` \
                 of `workload.toml`; of a \
                 fio job, the number of the job in its file; otherwise 0."),
-            column("flags", "u64", "", "Modifiers of the command: 1 for a write with FUA."),
+            column("flags", "u64", "", "Modifiers of the command: 1 for a write with FUA; of an action on zones, \
+                its code times 16, and 2 if it is for all of them."),
             column("media_error", "bool", "", "True for a command that read data which could not be corrected, or was \
                 lost before \
                 ([READ_ERRORS.md](READ_ERRORS.md))."),
+            column("status", "string", "", "`success`, `media_error`, or the reason why a drive with zones refused the command \
+                ([ZONES.md](ZONES.md))."),
         ],
     },
     File {

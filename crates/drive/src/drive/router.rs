@@ -413,6 +413,9 @@ impl Drive {
 
     /// Passes a command that is in the device to the FTL, or to the write buffer.
     fn serve(&mut self, command: CommandId) {
+        if self.checks_commands && !self.check_command(command) {
+            return;
+        }
         match self.host.request(command, self.now) {
             Request::Read(units) => {
                 let parts = self.ftl.read(command, units.first, units.count, self.now, &mut self.out);
@@ -433,6 +436,29 @@ impl Drive {
             }
             Request::Flush(until) => self.ftl.flush(until, &mut self.out.ready),
             Request::Nothing => self.complete(command, &Ledger::default()),
+        }
+    }
+
+    /// Lets a command take effect on the zones of the drive. Returns false if it has failed, and is complete.
+    #[inline(never)]
+    fn check_command(&mut self, command: CommandId) -> bool {
+        let Translator::Other(layer) = &mut self.ftl else { return true };
+        let host = *self.host.command(command).command();
+        let checked = layer.check(command, &host, self.now, &mut self.out);
+        // A reset discards units of the write buffer.
+        self.host.settle_buffer(self.now, &mut self.out.tray);
+        match checked {
+            Ok(place) => {
+                if let Some(first) = place {
+                    self.host.place(command, Bytes(u64::from(first.0) * UNIT_BYTES));
+                }
+                true
+            }
+            Err(status) => {
+                self.host.set_status(command, status);
+                self.complete(command, &Ledger::default());
+                false
+            }
         }
     }
 

@@ -118,6 +118,7 @@ impl Drive {
             fetches_at_once: _,
             hints_reads: _,
             posts_completions: _,
+            checks_commands: _,
             looks_up_pages: _,
             // Empty at rest.
             spare_parts: _,

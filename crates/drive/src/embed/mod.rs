@@ -9,6 +9,7 @@ mod error;
 
 pub use builder::Builder;
 pub use error::{EmbedError, EmbedErrorKind};
+pub use ftl::translation::zns::table::ZoneState;
 
 use crate::description::Description;
 use crate::drive::{Drive, Identity};
@@ -19,7 +20,7 @@ use crate::summary::{self, RunFacts};
 use crate::wall::Clock;
 use flash::power::PowerReport;
 use kit::history::Digest;
-use kit::{Completion, HostCommand, Ledger, Lpn, Op, SimTime, UNIT_BYTES};
+use kit::{Bytes, Completion, HostCommand, Ledger, Lpn, Op, SimTime, UNIT_BYTES};
 use serde_json::Value;
 use std::io::Write;
 
@@ -36,6 +37,19 @@ struct Origin {
     description: Description,
     identity: Identity,
     start: Start,
+}
+
+/// A zone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ZoneInfo {
+    /// First byte.
+    pub start: Bytes,
+    /// Bytes that can be written, from the start on.
+    pub capacity: Bytes,
+    /// First byte that is not written.
+    pub write_pointer: Bytes,
+    /// State.
+    pub state: ZoneState,
 }
 
 /// The end of a measurement by a shutdown.
@@ -100,6 +114,21 @@ impl EmbeddedDrive {
         self.drive.user_bytes()
     }
 
+    /// Returns the number of zones of the drive; `None` if it has no zones.
+    pub fn zone_count(&self) -> Option<usize> {
+        self.drive.translator().zones().map(|table| table.zones().len())
+    }
+
+    /// Returns a zone; `None` if there is no zone of this number.
+    pub fn zone(&self, number: usize) -> Option<ZoneInfo> {
+        let table = self.drive.translator().zones()?;
+        let (limits, zone) = (table.limits(), table.zones().get(number)?);
+        let bytes = |units: u32| u64::from(units) * UNIT_BYTES;
+        let start = number as u64 * bytes(limits.size);
+        let (capacity, write_pointer) = (Bytes(bytes(limits.capacity)), Bytes(start + bytes(zone.written)));
+        Some(ZoneInfo { start: Bytes(start), capacity, write_pointer, state: zone.state })
+    }
+
     /// Returns the number of submission queues; 1 if commands have no queue.
     pub fn queue_count(&self) -> u32 {
         self.drive.queue_count()
@@ -146,7 +175,7 @@ impl EmbeddedDrive {
     pub fn hint(&mut self, soon: impl IntoIterator<Item = HostCommand>) {
         self.hints.clear();
         let mut writes = false;
-        for command in soon.into_iter().filter(|command| command.op != Op::Flush) {
+        for command in soon.into_iter().filter(|command| command.op.has_range()) {
             if self.is_in_range(&command) {
                 self.hints.push(Lpn((command.offset.0 / UNIT_BYTES) as u32));
                 writes |= command.op == Op::Write;
@@ -164,8 +193,9 @@ impl EmbeddedDrive {
     fn is_in_range(&self, command: &HostCommand) -> bool {
         let (offset, length) = (command.offset.0, command.length.0);
         let ends_in = offset.checked_add(length).is_some_and(|end| end <= self.drive.user_bytes());
-        let is_flush = command.op == Op::Flush;
-        ends_in && (length > 0) != is_flush && (offset | length).is_multiple_of(SECTOR)
+        let begins_in = command.op != Op::Zone || offset < self.drive.user_bytes();
+        let is_known = command.op <= Op::Flush || self.drive.translator().zones().is_some();
+        ends_in && begins_in && is_known && (length > 0) == command.op.has_range() && (offset | length).is_multiple_of(SECTOR)
     }
 
     #[inline]
@@ -178,11 +208,17 @@ impl EmbeddedDrive {
     fn refuse(&mut self, command: &HostCommand, at: SimTime) -> EmbedError {
         let (offset, length, user) = (command.offset.0, command.length.0, self.drive.user_bytes());
         let name = command.op.name();
+        if command.op > Op::Flush && self.drive.translator().zones().is_none() {
+            let text = format!("{name}: the drive has no zones: expected a drive with ftl.translation = \"zns\"");
+            return EmbedError::new(EmbedErrorKind::Unsupported, text);
+        }
         if !self.is_in_range(command) {
             self.rejected += 1;
             let text = match (command.op, length) {
-                (Op::Flush, 1..) => format!("flush: length {length}: expected 0, a flush has no range"),
-                (Op::Read | Op::Write | Op::Trim, 0) => format!("{name}: length 0: expected 1 or more sectors of {SECTOR} bytes"),
+                (Op::Flush | Op::Zone, 1..) => format!("{name}: length {length}: expected 0, it has no range"),
+                (Op::Read | Op::Write | Op::Trim | Op::Append, 0) => {
+                    format!("{name}: length 0: expected 1 or more sectors of {SECTOR} bytes")
+                }
                 _ if !(offset | length).is_multiple_of(SECTOR) => {
                     format!("{name}: offset {offset}, length {length}: expected multiples of {SECTOR} bytes")
                 }

@@ -42,6 +42,7 @@ pub(super) fn closing_notes(
     notes.extend(short_run_note(starting_state, description, drive));
     notes.extend(padding_note(description, drive));
     notes.extend(unmapped_note(drive));
+    notes.extend(refused_note(drive));
     notes
 }
 
@@ -184,9 +185,22 @@ fn padding_note(description: &Description, drive: &Drive) -> Option<String> {
 fn unmapped_note(drive: &Drive) -> Option<String> {
     let (_, ftl) = drive.statistics.since_start(drive.flash(), drive.translator());
     let unmapped = ftl.unmapped_reads;
-    (unmapped > 0).then(|| {
+    let remedy = match drive.translator().zones() {
+        None => "--precondition fill gives every address data",
+        Some(_) => "--set ftl.translation.full=1.0 makes all zones full",
+    };
+    (unmapped > 0).then(|| format!("{unmapped} units were read that were never written: they cost no flash operation ({remedy})"))
+}
+
+/// Returns a note if a drive with zones refused commands.
+fn refused_note(drive: &Drive) -> Option<String> {
+    drive.translator().zones()?;
+    let figures = drive.translator().figures();
+    let refused = figures.iter().find(|(name, _)| *name == "refused_commands").map_or(0.0, |(_, count)| *count);
+    (refused > 0.0).then(|| {
         format!(
-            "{unmapped} units were read that were never written: they cost no flash operation (--precondition fill gives every address data)"
+            "{refused} commands were refused by the zones (column `status` of the log of commands): their latency is in the results, their data is \
+             nowhere"
         )
     })
 }

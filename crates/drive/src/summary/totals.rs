@@ -5,9 +5,14 @@ use crate::totals::{StreamTotals, Totals};
 use kit::{Cause, Histogram, Op, SimTime, Sums};
 use serde_json::{Map, Value, json};
 
+/// Returns the operations that a section lists: the common ones, and of the others those that occurred.
+fn listed(totals: &Totals) -> impl Iterator<Item = &'static Op> {
+    Op::ALL.iter().filter(|op| Op::COMMON.contains(op) || totals.sums[**op as usize].count() > 0)
+}
+
 /// Returns the number of commands by operation.
 pub(super) fn commands(totals: &Totals) -> Value {
-    Op::ALL.iter().map(|op| (op.name().to_owned(), json!(totals.sums[*op as usize].count()))).collect::<Map<_, _>>().into()
+    listed(totals).map(|op| (op.name().to_owned(), json!(totals.sums[*op as usize].count()))).collect::<Map<_, _>>().into()
 }
 
 /// Returns the latencies of all operations together, and of each.
@@ -15,7 +20,7 @@ pub(super) fn latencies(totals: &Totals) -> Value {
     let (sums, histogram) = totals.all();
     let all = std::iter::once(("all".to_owned(), latency(&sums, &histogram)));
     let of = |op: &Op| (op.name().to_owned(), latency(&totals.sums[*op as usize], &totals.histograms[*op as usize]));
-    all.chain(Op::ALL.iter().map(of)).collect::<Map<_, _>>().into()
+    all.chain(listed(totals).map(of)).collect::<Map<_, _>>().into()
 }
 
 /// Returns rates over `span_ns` and bytes.

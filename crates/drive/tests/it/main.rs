@@ -45,3 +45,4 @@ mod streams;
 mod timing;
 mod translation;
 mod write_amplification;
+mod zoned;

@@ -4,8 +4,8 @@ use super::record::Recorder;
 use super::zns::table::Table;
 use crate::ftl::{Ftl, FtlCounters, Pulled};
 use kit::{
-    CommandId, Demand, DieId, Events, HostCommand, HostUnit, Journal, Lpn, Op, Operation, Outbox, Ppn, Problem, ReadyDies, SimTime, Status, Stored,
-    Timer,
+    CommandId, Demand, DieId, Events, HostCommand, HostUnit, Journal, Lpn, Op, Operation, Outbox, Ppn, Problem, ReadyDies,
+    SimTime, Status, Stored, Timer,
 };
 use std::ops::Range;
 

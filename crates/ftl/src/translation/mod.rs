@@ -32,7 +32,7 @@ pub struct Parts<'a> {
 pub struct Setting<'a> {
     /// Geometry of the flash.
     pub geometry: &'a Geometry,
-    /// Capacity of the write buffer in mapping units; 0 without one.
+    /// Capacity of a write buffer that acknowledges writes, in mapping units; 0 without one.
     pub buffer_units: u64,
 }
 

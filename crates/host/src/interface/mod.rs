@@ -19,6 +19,11 @@ pub trait HostInterface {
     /// Returns its rates in words for drawings, in lines; none if it takes no time.
     fn in_words(&self) -> Vec<String>;
 
+    /// Returns true if it has the commands of drives with zones.
+    fn carries_zones(&self) -> bool {
+        true
+    }
+
     /// Adds the inconsistencies of its parameters to `problems`.
     fn problems(&self, _problems: &mut Problems) {}
 }

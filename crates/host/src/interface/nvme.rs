@@ -2,7 +2,7 @@
 
 use super::HostInterface;
 use crate::queues::{Arbitration, Priority, QueueConfig};
-use kit::{Bytes, Hop, HostMemory, Nanos, Problems, Protocol, Rate, Service, words};
+use kit::{Bytes, Hop, HostMemory, Nanos, Op, Problems, Protocol, Rate, Service, words};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -151,7 +151,7 @@ impl HostInterface for Params {
             batch: self.fetch_batch,
             fetches: Some(self.fetches),
             in_device: self.commands,
-            alone: [false; 4],
+            alone: [false; Op::COUNT],
             coalescing: self.coalescing_time.filter(|_| self.coalesced > 1).map(|time| (self.coalesced, time)),
         })
     }
@@ -164,7 +164,7 @@ impl HostInterface for Params {
             read_tags: self.read_tags,
             read_request: self.read_request,
             submit: vec![Hop::ToDevice(doorbell)],
-            command: [(); 4].map(|()| read.clone()),
+            command: Op::ALL.map(|_| read.clone()),
             command_bytes: 64,
             list: read.clone(),
             page_list: 8,
@@ -173,7 +173,7 @@ impl HostInterface for Params {
             take_more: read,
             take_units: 1,
             deliver: vec![Hop::ToHost(self.packets(PACKET))],
-            complete: [(); 4].map(|()| vec![Hop::ToHost(self.message(16))]),
+            complete: Op::ALL.map(|_| vec![Hop::ToHost(self.message(16))]),
             interrupt: vec![Hop::ToHost(interrupt)],
             acknowledge: vec![Hop::ToDevice(doorbell)],
             host_memory: Some(HostMemory {

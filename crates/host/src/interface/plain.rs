@@ -2,7 +2,7 @@
 
 use super::HostInterface;
 use crate::queues::QueueConfig;
-use kit::{Hop, Nanos, Protocol, Rate, Service, words};
+use kit::{Hop, Nanos, Op, Protocol, Rate, Service, words};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -43,7 +43,7 @@ impl HostInterface for Params {
         let data = Service::data(self.bandwidth);
         Protocol {
             half_duplex: !self.full_duplex,
-            command: [(); 4].map(|()| vec![Hop::ToDevice(Service { fixed: self.command_time, ..data })]),
+            command: Op::ALL.map(|_| vec![Hop::ToDevice(Service { fixed: self.command_time, ..data })]),
             deliver: vec![Hop::ToHost(data)],
             ..Protocol::default()
         }

@@ -101,6 +101,10 @@ impl HostInterface for Params {
         }
     }
 
+    fn carries_zones(&self) -> bool {
+        false
+    }
+
     fn in_words(&self) -> Vec<String> {
         let generation = "I".repeat(self.generation as usize);
         vec![

@@ -46,8 +46,8 @@ fn range_of(command: &HostCommand) -> (u32, u32) {
     let (start, end) = (command.offset.0, command.offset.0 + command.length.0);
     let (first, last) = match command.op {
         Op::Trim => (start.div_ceil(UNIT_BYTES), end / UNIT_BYTES),
-        Op::Read | Op::Write => (start / UNIT_BYTES, end.div_ceil(UNIT_BYTES)),
-        Op::Flush => (0, 0),
+        Op::Read | Op::Write | Op::Append => (start / UNIT_BYTES, end.div_ceil(UNIT_BYTES)),
+        Op::Flush | Op::Zone => (0, 0),
     };
     (first as u32, last.saturating_sub(first) as u32)
 }
@@ -78,7 +78,8 @@ impl Oracle {
                 state.unresolved = vec![true; count as usize];
             }
             Op::Trim => self.units[units].iter_mut().for_each(|unit| unit.trims_in_flight += 1),
-            Op::Flush => {}
+            // A drive with zones keeps no map that the oracle could follow.
+            Op::Append | Op::Zone | Op::Flush => {}
         }
         let index = id.0 as usize;
         if self.commands.len() <= index {
@@ -198,8 +199,8 @@ impl Oracle {
         let told = (completion.op, completion.length, completion.submitted, completion.completed);
         let known = (state.command.op, state.command.length, state.at, now);
         ensure(told == known && state.at <= now, || format!("{completion:?}: expected {known:?}"))?;
-        self.counts.media_errors += u64::from(completion.media_error);
-        ensure(state.loss == Loss::Unknown || completion.media_error == (state.loss == Loss::Lost), || {
+        self.counts.media_errors += u64::from(completion.media_error());
+        ensure(state.loss == Loss::Unknown || completion.media_error() == (state.loss == Loss::Lost), || {
             format!("{completion:?}: its data is {:?}", state.loss)
         })?;
         let context = |Violation(why)| Violation(format!("{completion:?} of {:?}: {why}", state.command));
@@ -208,6 +209,7 @@ impl Oracle {
             Op::Write => self.write_completed(&state),
             Op::Trim => self.trim_completed(&state),
             Op::Flush => self.flush_completed(&state),
+            Op::Append | Op::Zone => Ok(()),
         }
         .map_err(context)
     }

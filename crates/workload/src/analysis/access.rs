@@ -127,8 +127,8 @@ impl Visitor for Count {
     fn visit(&mut self, request: &Request) -> Result<(), Problems> {
         let shift = match request.op {
             Op::Read => 0,
-            Op::Write => 32,
-            Op::Trim | Op::Flush => return Ok(()),
+            Op::Write | Op::Append => 32,
+            Op::Trim | Op::Flush | Op::Zone => return Ok(()),
         };
         self.requests[usize::from(shift > 0)] += 1;
         let (first, last) = pages_of(request);
@@ -270,8 +270,8 @@ impl Visitor for History {
     fn visit(&mut self, request: &Request) -> Result<(), Problems> {
         let op = match request.op {
             Op::Read => 0,
-            Op::Write => 1,
-            Op::Trim | Op::Flush => return Ok(()),
+            Op::Write | Op::Append => 1,
+            Op::Trim | Op::Flush | Op::Zone => return Ok(()),
         };
         let (first, last) = pages_of(request);
         let (mut classes, mut unknown) = ([0u64; 3], false);

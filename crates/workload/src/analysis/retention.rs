@@ -278,9 +278,9 @@ impl Visitor for Watch {
     fn visit(&mut self, request: &Request) -> Result<(), Problems> {
         self.last_ns = request.at.0;
         match request.op {
-            Op::Write => self.write(request),
+            Op::Write | Op::Append => self.write(request),
             Op::Trim => self.trim(request),
-            Op::Read | Op::Flush => {}
+            Op::Read | Op::Flush | Op::Zone => {}
         }
         Ok(())
     }
@@ -413,9 +413,9 @@ mod tests {
         for request in requests {
             let (start, end) = (request.offset.0, request.offset.0 + request.length.0);
             let (how, range) = match request.op {
-                Op::Write => (End::Overwritten, start / grain..end.div_ceil(grain)),
+                Op::Write | Op::Append => (End::Overwritten, start / grain..end.div_ceil(grain)),
                 Op::Trim => (End::Trimmed, start.div_ceil(grain)..end / grain),
-                Op::Read | Op::Flush => continue,
+                Op::Read | Op::Flush | Op::Zone => continue,
             };
             for place in range {
                 let before = if how == End::Trimmed { there.remove(&place) } else { there.insert(place, request.at.0) };

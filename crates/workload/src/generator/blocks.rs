@@ -66,7 +66,7 @@ impl BlockSource {
         let rng = Rng::stream(seed, &format!("{name}.place"));
         let (unit, key) = (plan.unit, keys.next_u64());
         let placer = match &plan.place {
-            Place::Sequential => AnyPlacer::Sequential(Sequential { region_bytes: plan.region_bytes, next: [0; 4] }),
+            Place::Sequential => AnyPlacer::Sequential(Sequential { region_bytes: plan.region_bytes, next: [0; kit::Op::COUNT] }),
             Place::OncePerPass => {
                 AnyPlacer::OncePerPass(OncePerPass { unit, pass: Permutation::new(blocks, key), index: 0, keys })
             }

@@ -10,13 +10,13 @@ pub struct Stretches {
     pub random_percent: [u64; 3],
     rng: Rng,
     /// End of the last request of each operation \[bytes from the region's start\].
-    next: [u64; 4],
+    next: [u64; Op::COUNT],
 }
 
 impl Stretches {
     /// Returns the mix that draws from `rng`.
     pub fn new(random_percent: [u64; 3], rng: Rng) -> Stretches {
-        Stretches { random_percent, rng, next: [0; 4] }
+        Stretches { random_percent, rng, next: [0; Op::COUNT] }
     }
 
     /// Returns the start of a request of `length` bytes in a region of `region_bytes`; random ones are placed by
@@ -34,7 +34,7 @@ impl Stretches {
     }
 
     pub(super) fn restart(&mut self) {
-        self.next = [0; 4];
+        self.next = [0; Op::COUNT];
     }
 }
 

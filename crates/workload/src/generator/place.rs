@@ -60,7 +60,7 @@ pub(super) trait Placer: Send {
 
 pub(super) struct Sequential {
     pub region_bytes: u64,
-    pub next: [u64; 4],
+    pub next: [u64; Op::COUNT],
 }
 
 impl Placer for Sequential {
@@ -73,7 +73,7 @@ impl Placer for Sequential {
     }
 
     fn restart(&mut self) {
-        self.next = [0; 4];
+        self.next = [0; Op::COUNT];
     }
 }
 

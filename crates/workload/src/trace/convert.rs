@@ -45,7 +45,7 @@ pub fn convert(input: &Input, options: &Options, target_format: &str, out: &mut 
     let mut info = scan.info.clone();
     let mut source = Replay::new(input, scan, &plan, placement)?;
     let (mut requests, mut text) = (Vec::with_capacity(BATCH), Vec::new());
-    let mut left_out = [0u64; 4];
+    let mut left_out = [0u64; Op::COUNT];
     header(&mut text, info.by_stream.len());
     loop {
         requests.clear();

@@ -104,8 +104,8 @@ const COARSE: u64 = 32;
 
 #[derive(Default)]
 struct Tally {
-    ops: [u64; 4],
-    bytes: [u64; 4],
+    ops: [u64; Op::COUNT],
+    bytes: [u64; Op::COUNT],
     first_ns: Option<u64>,
     last_ns: u64,
     longest_gap_ns: u64,
@@ -257,8 +257,8 @@ fn summary(chosen: Chosen, selection: &Selection, mut tally: Tally, plan: &Plan)
         .map(|((info, footprint), label)| StreamInfo { stream: label.clone(), footprint_bytes: footprint.bytes(), ..info })
         .collect();
     let (bases, extent_bytes) = lay_out(by_stream.iter().map(|stream| stream.max_address_bytes), plan.layout);
-    let [reads, writes, trims, flushes] = tally.ops;
-    let [read_bytes, write_bytes, trim_bytes, _] = tally.bytes;
+    let [reads, writes, trims, flushes, ..] = tally.ops;
+    let [read_bytes, write_bytes, trim_bytes, ..] = tally.bytes;
     let mean = |bytes: u64, count: u64| (count > 0).then(|| bytes as f64 / count as f64);
     let counts = reader.counts();
     let mut info = TraceInfo {

@@ -29,7 +29,7 @@ fn a_retry_sets_the_levels_senses_transfers_and_decodes() {
         let mut rig = one_die(&[BCH, RETRY, ENGINES, &rate(errors / BCH_BITS)]);
         let row = rig.one(Op::Read, 0, 1);
         assert_parts(&format!("{errors} errors"), &row, &parts(DECODE, (attempts - 1) * STEP));
-        assert!(!row.media_error);
+        assert!(!row.media_error());
         let reads = &rig.drive.controller().reads().expect("reads can fail").statistics;
         assert_eq!((reads.retries(), reads.of_attempt(attempts as usize - 1).failed), (attempts - 1, 0));
     }
@@ -40,7 +40,7 @@ fn a_read_that_no_attempt_corrects_takes_them_all() {
     let mut rig = one_die(&[BCH, RETRY, ENGINES, &rate(0.4)]);
     let row = rig.one(Op::Read, 0, 1);
     assert_parts("uncorrectable", &row, &parts(DECODE, 2 * STEP));
-    assert!(row.media_error);
+    assert!(row.media_error());
     let reads = &rig.drive.controller().reads().expect("reads can fail").statistics;
     assert_eq!((reads.retries(), reads.uncorrectable_units, reads.lost_units, reads.lost_codewords), (2, 1, 0, 1));
     assert_eq!([0, 1, 2].map(|attempt| reads.of_attempt(attempt).failed), [1, 1, 1]);
@@ -48,7 +48,7 @@ fn a_read_that_no_attempt_corrects_takes_them_all() {
     // Without a plan there is one attempt.
     let row = read(&[BCH, ENGINES, &rate(0.4)]);
     assert_parts("no plan", &row, &parts(DECODE, 0));
-    assert!(row.media_error);
+    assert!(row.media_error());
 }
 
 /// A codeword without errors leaves the decoder after the syndromes.
@@ -106,7 +106,7 @@ fn soft_decision_transfers_both_sensings_of_a_level() {
     ] {
         let row = read(&[LDPC, LDPC_ENGINES, soft, &rate(errors)]);
         assert_parts(&format!("at {errors}"), &row, &parts(last, retry));
-        assert_eq!(row.media_error, errors > 0.1);
+        assert_eq!(row.media_error(), errors > 0.1);
     }
 }
 

@@ -152,7 +152,7 @@ fn a_suspended_program_waits_for_a_die_that_is_held() {
         assert_eq!(rig.drive.flash().counters.suspensions, suspensions, "{hold}");
         let attempts = rig.row(read).completed.0 - start - 100_000;
         assert!(rig.row(write).completed.0 - start > 600_000 + attempts - 2 * DECODE, "{hold}: {attempts}");
-        assert!(!rig.row(read).media_error && rig.row(read).causes.get(Cause::Retry).0 >= 2 * STEP, "{hold}");
+        assert!(!rig.row(read).media_error() && rig.row(read).causes.get(Cause::Retry).0 >= 2 * STEP, "{hold}");
     }
 }
 

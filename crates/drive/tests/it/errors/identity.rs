@@ -79,8 +79,8 @@ fn steps_without_time_change_no_latency_at_depth_one() {
         let [without, with_steps] = [false, true].map(|keeps| one_by_one(&description, keeps));
         assert_eq!(without.len(), 4000);
         let differs = without.iter().zip(&with_steps).find(|(one, other)| {
-            (one.submitted, one.completed, one.causes, one.media_error)
-                != (other.submitted, other.completed, other.causes, other.media_error)
+            (one.submitted, one.completed, one.causes, one.media_error())
+                != (other.submitted, other.completed, other.causes, other.media_error())
         });
         assert!(differs.is_none(), "{more:?}: {differs:?}");
         assert_eq!(without.iter().any(|row| row.causes.get(kit::Cause::Retry).0 > 0), retried, "{more:?}");

@@ -34,7 +34,7 @@ fn by_error_rate_the_fastest_mode_that_corrects_is_first() {
     // No mode corrects it: the slowest, and then the plan in that mode.
     let mut rig = one_die(&[BCH, MODES, levels, RETRY, &rate(0.4)]);
     assert_read("uncorrectable", &mut rig, SENSES[2], SET_FEATURES + COMMAND + 2000 + SENSES[2] + DATA);
-    assert!(rig.rows().last().is_some_and(|row| row.media_error));
+    assert!(rig.rows().last().is_some_and(|row| row.media_error()));
 }
 
 /// Each failure is followed by the next slower mode, which is an ordinary read, and the slowest by the plan.
@@ -53,7 +53,7 @@ fn progressive_reads_climb_one_mode_for_each_failure() {
         let modes = MODES.replace("corrects = 2e-3", if errors < 5e-3 { "corrects = 3.5e-3" } else { "corrects = 2e-3" });
         let mut rig = one_die(&[BCH, &modes, levels, RETRY, &rate(errors)]);
         assert_read(&format!("at {errors}"), &mut rig, SENSES[0], retry);
-        assert_eq!(rig.rows().last().map(|row| row.media_error), Some(lost), "at {errors}");
+        assert_eq!(rig.rows().last().map(|row| row.media_error()), Some(lost), "at {errors}");
     }
 }
 

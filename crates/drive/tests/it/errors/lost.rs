@@ -26,7 +26,7 @@ fn write(rig: &mut Rig, unit: u64) {
 }
 
 fn is_lost(rig: &mut Rig, unit: u64) -> bool {
-    rig.one(Op::Read, unit, 1).media_error
+    rig.one(Op::Read, unit, 1).media_error()
 }
 
 /// Returns the number of reads that failed, and of those that no attempt could correct: host reads, and others.

@@ -87,13 +87,13 @@ fn data_of_retention_relaxation_is_read_at_its_limit_and_fails_long_after() {
     // Two weeks, less the time of writing.
     let (rows, reads) = aged("rr-106g", &[&sets[..], &[retry]].concat(), 26_112, Nanos(14 * DAY - 2 * HOUR));
     assert!(reads.codewords > 100_000, "{}", reads.codewords);
-    assert_eq!((failed(&reads), rows.iter().any(|row| row.media_error)), (vec![0; 11], false));
+    assert_eq!((failed(&reads), rows.iter().any(|row| row.media_error())), (vec![0; 11], false));
     // Ten times that.
     let (rows, reads) = aged("rr-106g", &[&sets[..], &[retry]].concat(), 4096, Nanos(140 * DAY));
     assert!(failed(&reads)[0] > 100, "{:?}", failed(&reads));
-    assert!(rows.iter().all(|row| !row.media_error), "the steps correct all");
+    assert!(rows.iter().all(|row| !row.media_error()), "the steps correct all");
     let (rows, reads) = aged("rr-106g", &sets, 4096, Nanos(140 * DAY));
-    let lost = rows.iter().filter(|row| row.media_error).count();
+    let lost = rows.iter().filter(|row| row.media_error()).count();
     assert!(lost > 100 && reads.uncorrectable_units >= lost as u64, "{lost}: {reads:?}");
 }
 
@@ -109,11 +109,11 @@ fn data_of_ofwar_is_read_at_its_limit_and_fails_long_after() {
     };
     for (cycles, variation, units) in [(0, true, 4096), (5000, true, 12_288), (10_000, false, 12_288)] {
         let (rows, reads) = run(cycles, variation, units, 4);
-        assert_eq!((failed(&reads), rows.iter().any(|row| row.media_error)), (vec![0; 11], false), "{cycles} cycles");
+        assert_eq!((failed(&reads), rows.iter().any(|row| row.media_error())), (vec![0; 11], false), "{cycles} cycles");
     }
     // At the rated cycles the limit leaves nothing for pages that are worse than the model's mean.
     let (rows, reads) = run(10_000, true, 12_288, 4);
-    assert!(failed(&reads)[0] < 10 && rows.iter().all(|row| !row.media_error), "{:?}", failed(&reads));
+    assert!(failed(&reads)[0] < 10 && rows.iter().all(|row| !row.media_error()), "{:?}", failed(&reads));
     let (rows, reads) = run(10_000, true, 4096, 60);
     assert!(failed(&reads)[0] > 20, "{:?}", failed(&reads));
     assert!(rows.iter().any(|row| row.causes.get(Cause::Retry).0 > 0));
@@ -135,7 +135,7 @@ fn the_references_of_a_read_follow_the_error_rate() {
             "ecc.errors=cell".to_owned(),
         ];
         let (rows, reads) = aged("agcr-64g", &sets.each_ref().map(String::as_str), 4096, Nanos(years * 365 * DAY));
-        (by_references(&rows), failed(&reads), rows.iter().filter(|row| row.media_error).count())
+        (by_references(&rows), failed(&reads), rows.iter().filter(|row| row.media_error()).count())
     };
     assert_eq!(run("by_write_mode", "baseline", 0, 1), ([0, 2048, 0], vec![0], 0));
     assert_eq!(run("by_error_rate", "baseline", 0, 1), ([2048, 0, 0], vec![0], 0), "fresh data needs one reference");

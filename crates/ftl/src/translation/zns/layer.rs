@@ -65,8 +65,10 @@ struct BlockState {
     /// Reads outstanding.
     pins: u32,
     erases: u32,
-    /// True if a program is queued or done since the last erase.
+    /// True if a program has begun since the last erase.
     is_dirty: bool,
+    /// True while the block waits for its erase, or is being erased.
+    is_to_be_erased: bool,
 }
 
 /// Counts of what zones do.
@@ -229,6 +231,7 @@ impl Zns {
         }
         blocks.retain(|block| std::mem::take(&mut self.blocks[block.index()].is_dirty));
         for block in blocks {
+            self.blocks[block.index()].is_to_be_erased = true;
             let die = self.parameters.geometry.die_of(block);
             self.queue(die, Work::Erase(block), out);
         }
@@ -239,28 +242,17 @@ impl Zns {
         (0..self.zone_dies).map(|at| self.idle.die_at((group * self.zone_dies + at) as usize)).collect()
     }
 
-    /// Discards a chain of waiting units: their space in the write buffer is free, and commands that wait for them are
-    /// done.
+    /// Discards a chain of waiting units: their space in the write buffer is free.
     fn discard(&mut self, mut chain: u32, out: &mut Outbox) {
         while chain != NONE {
             let unit = &self.writes.units[chain];
             let (next, last) = (unit.next, unit.last);
-            self.leave(unit.writer, unit.number, out);
+            out.tray.released.push(unit.number);
             out.signals.queued_write_pages -= 1;
             out.signals.queued_write_requests -= u64::from(last);
             self.counters.trimmed_units += 1;
             self.writes.units.release(chain);
             chain = next;
-        }
-    }
-
-    /// Reports a unit that is discarded.
-    fn leave(&self, writer: Writer, number: u64, out: &mut Outbox) {
-        match writer {
-            Writer::Buffer => out.tray.released.push(number),
-            Writer::Command(command) => {
-                out.tray.parts.push(Part { command, ledger: Ledger::default(), units: 0, is_lost: false });
-            }
         }
     }
 
@@ -299,7 +291,6 @@ impl Zns {
             pending.gathered.pop_front();
             pending.first += 1;
         }
-        self.blocks[block.index()].is_dirty = true;
         let die = self.parameters.geometry.die_of(block);
         self.queue(die, Work::Program { zone, block, program, chain, since: now }, out);
     }
@@ -326,6 +317,7 @@ impl Zns {
         .collect();
         slots.reverse();
         let bound = slots.len() as u32;
+        self.blocks[block.index()].is_dirty = true;
         for slot in slots {
             out.signals.queued_write_pages -= 1;
             out.signals.queued_write_requests -= u64::from(self.writes.units[slot].last);
@@ -407,12 +399,13 @@ impl Translation for Zns {
             }
             let ppn = self.place_of(lpn);
             let (block, unit) = geometry.split(ppn);
-            if geometry.program_of(unit) >= self.blocks[block.index()].programmed {
+            let state = &mut self.blocks[block.index()];
+            if state.is_to_be_erased || geometry.program_of(unit) >= state.programmed {
                 self.counters.buffer_hits += 1;
                 at_once += 1;
                 continue;
             }
-            self.blocks[block.index()].pins += 1;
+            state.pins += 1;
             if let Some(operation) = &mut open
                 && ppn.0 == operation.first.0 + operation.units
             {
@@ -449,16 +442,16 @@ impl Translation for Zns {
     fn write(&mut self, unit: &HostUnit, now: SimTime, out: &mut Outbox) -> bool {
         let HostUnit { command, lpn, last, buffered, .. } = *unit;
         let (zone, offset) = (lpn.0 / self.size, lpn.0 % self.size);
-        let writer = if buffered.is_some() { Writer::Buffer } else { Writer::Command(command) };
+        let number = buffered.expect("validated: the drive has a write buffer");
         if self.epochs[command.0 as usize] != self.pending[zone as usize].epoch {
             self.counters.trimmed_units += 1;
-            self.leave(writer, buffered.unwrap_or_default(), out);
+            out.tray.released.push(number);
             return false;
         }
         self.counters.host_units += 1;
-        let slot = self.writes.accept(lpn, writer, last);
+        let slot = self.writes.accept(lpn, Writer::Buffer, last);
         self.writes.keep(slot, now, &out.signals.clock);
-        self.writes.units[slot].number = buffered.unwrap_or_default();
+        self.writes.units[slot].number = number;
         out.signals.queued_write_pages += 1;
         out.signals.queued_write_requests += u64::from(last);
         let whole = self.parameters.geometry.units_per_program;
@@ -520,7 +513,7 @@ impl Translation for Zns {
             }
             (_, OperationKind::Erase) => {
                 let state = &mut self.blocks[block.index()];
-                state.programmed = 0;
+                (state.programmed, state.is_to_be_erased) = (0, false);
                 state.erases += 1;
                 if let Some(condition) = &mut self.condition {
                     condition.erased(block, &self.parameters, now);
@@ -597,8 +590,8 @@ impl Translation for Zns {
         let groups = geometry.die_count / self.zone_dies;
         let zone = within / self.zone_blocks * groups + rank / self.zone_dies;
         let program = within % self.zone_blocks * geometry.programs_per_block + geometry.program_of(unit);
-        let offset = (program * self.zone_dies + rank % self.zone_dies) * geometry.units_per_program
-            + unit % geometry.units_per_program;
+        let offset =
+            (program * self.zone_dies + rank % self.zone_dies) * geometry.units_per_program + unit % geometry.units_per_program;
         if (zone as usize) < self.table.zones().len() { zone * self.size + offset } else { 0 }
     }
 

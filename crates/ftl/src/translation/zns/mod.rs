@@ -117,7 +117,8 @@ impl Params {
             return;
         }
         if self.spare_blocks >= blocks {
-            problems.add(place("spare_blocks"), format!("{}: expected less than the {blocks} blocks of a die", self.spare_blocks));
+            problems
+                .add(place("spare_blocks"), format!("{}: expected less than the {blocks} blocks of a die", self.spare_blocks));
             return;
         }
         let shared = blocks - self.spare_blocks;
@@ -175,7 +176,8 @@ impl Kind for Params {
         }
         let place = |field: &str| format!("ftl.translation.{field}");
         if self.max_open > 0 && self.max_active > 0 && self.max_open > self.max_active {
-            let what = format!("{}: an open zone is active; expected at most max_active, which is {}", self.max_open, self.max_active);
+            let what =
+                format!("{}: an open zone is active; expected at most max_active, which is {}", self.max_open, self.max_active);
             problems.add(place("max_open"), what);
         }
         if self.max_open == 0 && self.max_active > 0 {
@@ -187,16 +189,13 @@ impl Kind for Params {
         {
             problems.add(place("append_limit"), format!("{limit}: expected a multiple of 4KiB, or no such field"));
         }
-        if !(0.0..=1.0).contains(&self.full) {
-            problems.add(place("full"), format!("{}: expected a share from 0 to 1", self.full));
-        }
         // Each active zone may have a program unit of which only a part is written; another unit must find space, too.
         let active = if self.max_active > 0 { self.max_active } else { self.zone_count(geometry) };
         let partial = (u64::from(active) + 1) * u64::from(geometry.units_per_program);
         if setting.buffer_units < partial {
             let what = format!(
                 "a zoned drive holds incomplete program units of its active zones in the write buffer: expected policy = \
-                 \"write_back\" or \"write_through\", and a capacity of at least {}B",
+                 \"write_back\", and a capacity of at least {}B",
                 partial * UNIT_BYTES
             );
             problems.add("buffer.capacity", what);

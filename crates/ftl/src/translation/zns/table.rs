@@ -137,6 +137,11 @@ impl Table {
         Table { limits, zones: (0..count).map(zone).collect(), counts, implicit: Vec::new(), touches: 0, implicit_closes: 0 }
     }
 
+    /// Returns the sizes and limits.
+    pub fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
     /// Returns the zones.
     pub fn zones(&self) -> &[Zone] {
         &self.zones

@@ -109,7 +109,7 @@ fn action(raw: &Raw) -> &'static str {
 static WRITE_2: Writer = Writer::Lines {
     line: |out, raw, stream| put(out, format_args!("stream{stream} {} {} {}\n", action(raw), raw.offset, raw.length)),
     streams: true,
-    ops: &Op::ALL,
+    ops: &Op::COMMON,
     header: |out, streams| {
         put(out, format_args!("fio version 2 iolog\n"));
         (0..streams).for_each(|stream| put(out, format_args!("stream{stream} add\nstream{stream} open\n")));
@@ -122,7 +122,7 @@ static WRITE_3: Writer = Writer::Lines {
         put(out, format_args!("{at_us} stream{stream} {} {} {}\n", action(raw), raw.offset, raw.length));
     },
     streams: true,
-    ops: &Op::ALL,
+    ops: &Op::COMMON,
     header: |out, streams| {
         put(out, format_args!("fio version 3 iolog\n"));
         (0..streams).for_each(|stream| put(out, format_args!("0 stream{stream} add\n0 stream{stream} open\n")));

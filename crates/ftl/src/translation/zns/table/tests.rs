@@ -135,7 +135,8 @@ impl Plain {
             return Err(Status::TooManyActive);
         }
         if open > 0 && self.number(&[ImplicitlyOpen, ExplicitlyOpen]) == open {
-            let victim = (0..self.zones.len()).filter(|&at| self.zones[at].0 == ImplicitlyOpen).min_by_key(|&at| self.zones[at].2);
+            let victim =
+                (0..self.zones.len()).filter(|&at| self.zones[at].0 == ImplicitlyOpen).min_by_key(|&at| self.zones[at].2);
             self.zones[victim.ok_or(Status::TooManyOpen)?].0 = Closed;
         }
         self.clock += 1;
