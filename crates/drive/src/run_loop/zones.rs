@@ -5,7 +5,7 @@ use ftl::translation::zns::table::{Table, ZoneState};
 use kit::{Bytes, CommandFlags, Completion, HostCommand, Op, SimTime, Status, UNIT_BYTES, ZoneAction};
 use std::collections::VecDeque;
 
-/// What the host knows of a zone.
+/// State of a zone as the host knows it.
 #[derive(Clone, Copy, Debug, Default)]
 struct Shadow {
     /// Bytes of the appends submitted since its last reset.

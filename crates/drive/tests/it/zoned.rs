@@ -294,7 +294,9 @@ fn a_zone_is_written_at_the_rate_of_its_dies() {
 #[test]
 fn a_workload_runs_on_zones() {
     for (depth, size) in [(1, "4m"), (8, "4m"), (32, "2m"), (64, "512k")] {
-        let job = format!("rw=randrw\nbssplit=4k/40:8k/30:24k/30\niodepth={depth}\nsize={size}\nnorandommap=1\nio_size=100g\nnumber_ios=5000");
+        let job = format!(
+            "rw=randrw\nbssplit=4k/40:8k/30:24k/30\niodepth={depth}\nsize={size}\nnorandommap=1\nio_size=100g\nnumber_ios=5000"
+        );
         let found = summary(ZONES, &job);
         let count = |path: &str| found.pointer(path).and_then(Value::as_f64).unwrap_or_else(|| panic!("no {path} in {found:#}"));
         assert_eq!(count("/translation/refused_commands"), 0.0, "depth {depth}");
@@ -380,8 +382,17 @@ fn zones_that_do_not_fit_the_drive_are_refused() {
 #[test]
 fn a_run_says_what_was_refused() {
     let sets = with(ZONES, &["ftl.translation={ kind = \"zns\", full = 1.0, offline_after = 1 }", "buffer.capacity=1MiB"]);
-    let outcome =
-        session("base = \"tiny\"", &sets, None, "[job]\nrw=randwrite\nbs=4k\nsize=1m\nio_size=1g\nrate_iops=2000\nnumber_ios=2000\nnorandommap=1\n")
-            .unwrap_or_else(|problems| panic!("{problems}"));
-    assert!(outcome.notes.iter().any(|note| note.contains("commands were refused")), "{:?} {:#}", outcome.notes, outcome.summary["translation"]);
+    let outcome = session(
+        "base = \"tiny\"",
+        &sets,
+        None,
+        "[job]\nrw=randwrite\nbs=4k\nsize=1m\nio_size=1g\nrate_iops=2000\nnumber_ios=2000\nnorandommap=1\n",
+    )
+    .unwrap_or_else(|problems| panic!("{problems}"));
+    assert!(
+        outcome.notes.iter().any(|note| note.contains("commands were refused")),
+        "{:?} {:#}",
+        outcome.notes,
+        outcome.summary["translation"]
+    );
 }

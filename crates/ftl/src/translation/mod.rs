@@ -28,7 +28,7 @@ pub struct Parts<'a> {
     pub starting: Preconditioned,
 }
 
-/// What the checks of a member need of other sections of a description.
+/// Facts of other sections of a description that the checks of a member need.
 pub struct Setting<'a> {
     /// Geometry of the flash.
     pub geometry: &'a Geometry,
