@@ -148,7 +148,7 @@ pub fn description(drive: &DriveText, setup: &Setup, file: File<'_>) -> Result<D
 /// Reads a description with the cap of the option `--power-cap`, which replaces that of the description.
 fn capped(drive: &DriveText, mut sets: Vec<String>, cap: &str, file: File<'_>) -> Result<Description, Problems> {
     const OPTION: &str = "--power-cap";
-    let cap: Power = cap.parse().map_err(|why| Problems::one(OPTION, why))?;
+    let cap: Power = cap.parse().map_err(|why| Problems::one(OPTION, format!("`{cap}`: {why}")))?;
     if sets.iter().any(|set| set.split('=').next().is_some_and(|key| key.trim() == "power.cap")) {
         return Err(Problems::one(OPTION, "the cap is also set by `power.cap`: expected only one of the two"));
     }

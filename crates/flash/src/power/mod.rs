@@ -45,10 +45,10 @@ pub struct PowerConfig {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cap: Option<Power>,
     /// Order in which array phases that wait under the cap begin.
-    #[serde(default, skip_serializing_if = "is_default")]
+    #[serde(default)]
     pub cap_order: CapOrder,
     /// Number of reads that may overtake a program, an erase or a copyback that waits, with `reads_first`.
-    #[serde(default = "overtakes", skip_serializing_if = "is_default_overtakes")]
+    #[serde(default = "overtakes")]
     #[schemars(range(min = 0, max = 1_000_000))]
     pub cap_overtakes: u32,
     /// Suspension windows of programs, by page type.
@@ -56,17 +56,9 @@ pub struct PowerConfig {
     pub suspend: Vec<SuspendWindows>,
 }
 
-fn is_default<T: Default + PartialEq>(value: &T) -> bool {
-    *value == T::default()
-}
-
 /// Number of reads that may overtake one that waits, unless the description says otherwise \[A\].
 fn overtakes() -> u32 {
     16
-}
-
-fn is_default_overtakes(count: &u32) -> bool {
-    *count == overtakes()
 }
 
 fn microsecond() -> Nanos {
