@@ -22,6 +22,9 @@ class SetupKeywords(TypedDict, total=False):
     seed: int
     #: Starting state: `none`, `fill`, `random` or `steady`; absent: the drive's own.
     precondition: str | None
+    #: Cap on the power of the flash, such as `3W`; absent: the drive's own (`power.cap`), if it has one. An operation
+    #: whose current would exceed it waits (docs/POWER_MODEL.md). The drive's description has a section `[power]`.
+    power_cap: str | None
 
 
 class SavedDriveKeywords(TypedDict, total=False):

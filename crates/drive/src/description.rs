@@ -240,7 +240,7 @@ impl Description {
             + self.buffer.read_cache.unwrap_or_default().0
             + self.map_bytes_in_memory(&geometry);
         if let Some(power) = &self.power {
-            power.problems(geometry.shape.bits_per_cell, &mut problems);
+            power.problems(geometry.shape.bits_per_cell, geometry.die_count, &mut problems);
         }
         self.map_cache_problems(&mut problems);
         self.controller.problems(kit::Bytes(tables), self.buffer.buffers, &mut problems);

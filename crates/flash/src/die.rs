@@ -34,6 +34,10 @@ pub(crate) enum Phase {
     Suspending,
     /// Waiting for the channel for the resume command, transferring it, then resuming.
     Resuming,
+    /// The operation waits for power to begin its array phase, or to go on with it after a suspension window.
+    PowerWait,
+    /// In a suspension window of the program.
+    Window,
     /// No operation; the die is held for the next attempt at a read.
     Held,
 }

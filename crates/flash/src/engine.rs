@@ -1,6 +1,7 @@
 //! The flash as a state machine of operations on dies and channels.
 
 mod buffering;
+mod control;
 mod power;
 mod retry;
 mod saving;
@@ -16,6 +17,7 @@ use crate::page_buffers::PageBuffers;
 use crate::power::Meter;
 use crate::scheduler::{BusPhase, Choice, Next, Scheduler};
 use crate::timing::Timing;
+use control::Control;
 use ecc::{Attempt, Hold};
 use kit::clock::Reading;
 use kit::history::{Entry, EntryKind};
@@ -79,6 +81,8 @@ pub struct Flash {
     page_buffers: Option<Vec<PageBuffers>>,
     /// Meter of the currents; `None` if power is not computed.
     meter: Option<Box<Meter>>,
+    /// What delays array phases for the sake of power; `None` if nothing does. Never without a meter.
+    control: Option<Box<Control>>,
     /// Counts of the operations done.
     pub counters: Counters,
 }
@@ -109,6 +113,7 @@ impl Flash {
             retries_hold: Hold::Nothing,
             page_buffers: None,
             meter: None,
+            control: None,
             counters: Counters {
                 erase_modes: vec![0; config.erase_modes.len().max(1)],
                 read_modes: vec![0; config.read_modes.len().max(1) * attempts.len().max(1)],
@@ -153,6 +158,9 @@ impl Flash {
     /// being moved.
     #[inline]
     pub fn dispatch(&mut self, die_id: DieId, demand: &Demand, now: SimTime, out: &mut Outbox) -> Dispatch {
+        if self.control.is_some() && self.holds_back(die_id, now, out) {
+            return Dispatch::Busy;
+        }
         let die = &mut self.dies[die_id.index()];
         if demand.urgent_move && die.phase != Phase::Held {
             die.last_turn_was_read = !die.last_turn_was_read;
@@ -171,6 +179,9 @@ impl Flash {
             if host == NONE {
                 self.resume(die_id, now, out);
             } else {
+                if self.control.is_some() {
+                    self.resume_later(die_id, now, out);
+                }
                 self.start_waiting_read(die_id, true, now, out);
             }
             return Dispatch::Started;
@@ -231,7 +242,7 @@ impl Flash {
         match die.phase {
             Phase::Array if out.operations[slot].kind == OperationKind::Read => {
                 if self.meter.is_some() {
-                    self.array_rests(die_id, now, &mut out.journal);
+                    self.array_rests(die_id, now, out);
                 }
                 if self.page_buffers.is_some() {
                     self.request_buffer(die_id, now, out);
@@ -243,17 +254,27 @@ impl Flash {
             Phase::SuspendRequested => {
                 // The array finished before its suspend command got the channel.
                 self.channels[die.channel as usize].withdraw(die_id);
+                if self.control.is_some() && self.window_opens(die_id, now, out) {
+                    return None;
+                }
                 return Some(self.finish(die_id, now, out));
             }
+            Phase::Loading if self.control.is_some() => self.ask_for_array(die_id, now, out),
             Phase::Loading => self.array_begins(die_id, now, out),
-            Phase::Array | Phase::Data => return Some(self.finish(die_id, now, out)),
+            Phase::Array | Phase::Data => {
+                if self.control.is_some() && self.window_opens(die_id, now, out) {
+                    return None;
+                }
+                return Some(self.finish(die_id, now, out));
+            }
+            Phase::Window => self.window_closes(die_id, now, out),
             Phase::Suspending => {
                 die.running = NONE;
                 die.phase = Phase::Rest;
                 out.ready.mark(die_id);
             }
             Phase::Resuming => self.resumed(die_id, now, out),
-            Phase::Rest | Phase::Command | Phase::Buffer | Phase::Held => {
+            Phase::Rest | Phase::Command | Phase::Buffer | Phase::PowerWait | Phase::Held => {
                 unreachable!("a die in {:?} expects no event", die.phase)
             }
         }
@@ -374,9 +395,14 @@ impl Flash {
             Phase::Data | Phase::DataPart => self.data_granted(die_id, asked, hold, now, out),
             Phase::SuspendRequested => self.suspend_granted(die_id, hold, now, out),
             Phase::Resuming => self.resume_granted(die_id, hold, now, out),
-            phase @ (Phase::Rest | Phase::Held | Phase::Loading | Phase::Array | Phase::Buffer | Phase::Suspending) => {
-                unreachable!("a die in {phase:?} asks for no channel")
-            }
+            Phase::Rest
+            | Phase::Held
+            | Phase::Loading
+            | Phase::Array
+            | Phase::Buffer
+            | Phase::Suspending
+            | Phase::PowerWait
+            | Phase::Window => unreachable!("a die in {:?} asks for no channel", self.dies[die_id.index()].phase),
         }
     }
 
@@ -390,7 +416,9 @@ impl Flash {
         let end = now + hold;
         let array = array_time(&self.timing, &mut self.random_times, operation);
         die.array_end = end + array;
-        if let Some(meter) = &mut self.meter {
+        if let Some(meter) = &mut self.meter
+            && self.control.is_none()
+        {
             meter.array_begins(&self.timing, operation, end, array);
         }
         // The start of an array phase is an event of its own only where a read may already be waiting to suspend it.
@@ -413,6 +441,11 @@ impl Flash {
         }
         die.phase = if gives_way { Phase::Loading } else { Phase::Array };
         schedule(die, die_id, if gives_way { end } else { die.array_end }, &mut out.events);
+        // A phase that need not wait ends by the event that it has without any control, so that equal instants keep
+        // their order.
+        if self.control.is_some() && !gives_way {
+            out.events.push(end, Class::Done, Event::ArrayDue { die: die_id, generation: die.generation });
+        }
         note_transfer(die, die_id, "command", now, end, &mut out.journal);
     }
 
@@ -434,7 +467,7 @@ impl Flash {
     #[inline(always)]
     fn finish(&mut self, die_id: DieId, now: SimTime, out: &mut Outbox) -> u32 {
         if self.meter.is_some() {
-            self.array_rests(die_id, now, &mut out.journal);
+            self.array_rests(die_id, now, out);
         }
         let die = &mut self.dies[die_id.index()];
         let slot = die.running;

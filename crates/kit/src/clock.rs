@@ -5,7 +5,7 @@ use crate::cause::{Cause, Ledger};
 use crate::units::{Nanos, SimTime};
 
 /// Number of kinds of work of a resource.
-pub const WORK_COUNT: usize = 8;
+pub const WORK_COUNT: usize = 9;
 
 /// A resource's kinds of work, the default being none.
 pub trait Kind: Copy + Default + PartialEq {
@@ -38,6 +38,8 @@ pub enum Work {
     Held = 6,
     /// No work: the next operation waits for a page buffer of the channel.
     Starved = 7,
+    /// No work: an operation on the die waits for power, or the die may not begin one during a suspension window.
+    PowerWait = 8,
 }
 
 impl Kind for Work {
@@ -50,6 +52,7 @@ impl Kind for Work {
         Cause::DieErase,
         Cause::DieHeld,
         Cause::PageBuffer,
+        Cause::PowerWait,
     ];
 
     #[inline]
@@ -79,6 +82,8 @@ pub enum DriveWork {
     Held = 6,
     /// No die has a free block for host data.
     NoSpace = 7,
+    /// Some die waits for power.
+    PowerWait = 8,
 }
 
 impl Kind for DriveWork {
@@ -91,6 +96,7 @@ impl Kind for DriveWork {
         Cause::PageBuffer,
         Cause::DieHeld,
         Cause::FreeSpace,
+        Cause::PowerWait,
     ];
 
     #[inline]
@@ -103,7 +109,8 @@ impl Kind for DriveWork {
 /// time between them.
 pub type Reading = [u64; WORK_COUNT];
 
-/// Returns the part of a reading of a die's clock in which the die worked: it was neither idle nor starved.
+/// Returns the part of a reading of a die's clock in which the die worked: it was neither idle nor starved, and did not
+/// wait for power.
 pub fn busy(reading: &Reading) -> Nanos {
     Nanos(reading[Work::HostRead as usize..Work::Starved as usize].iter().sum())
 }
@@ -220,19 +227,24 @@ mod tests {
         clock.set(Work::Starved, SimTime(107));
         clock.set(Work::HostRead, SimTime(110));
         assert_eq!(clock.busy(SimTime(111)), Nanos(98));
+        // Nor does one that waits for power.
+        clock.set(Work::PowerWait, SimTime(111));
+        assert_eq!(clock.busy(SimTime(120)), Nanos(98));
         let mut ledger = Ledger::default();
-        clock.charge_since(&before, SimTime(111), &mut ledger);
-        assert_eq!([Cause::PageBuffer, Cause::DieHostRead].map(|cause| ledger.get(cause).0), [3, 1]);
+        clock.charge_since(&before, SimTime(120), &mut ledger);
+        let causes = [Cause::PageBuffer, Cause::DieHostRead, Cause::PowerWait];
+        assert_eq!(causes.map(|cause| ledger.get(cause).0), [3, 1, 9]);
     }
 
     /// Each kind of work of the drive for a time of its own: charged from a reading at once, or first measured and then
     /// charged, a wait has the same causes.
     #[test]
     fn a_wait_for_the_drive_is_measured_or_charged() {
-        use DriveWork::{Erase, Held, HostProgram, HostRead, Idle, NoSpace, Relocation, Starved};
+        use DriveWork::{Erase, Held, HostProgram, HostRead, Idle, NoSpace, PowerWait, Relocation, Starved};
         let (mut clock, mut now) = (DriveClock::default(), SimTime(5));
         let before = clock.read(SimTime(2));
-        for (index, work) in [HostRead, HostProgram, Relocation, Erase, Starved, Held, NoSpace, Idle].into_iter().enumerate() {
+        let works = [HostRead, HostProgram, Relocation, Erase, Starved, Held, NoSpace, Idle, PowerWait];
+        for (index, work) in works.into_iter().enumerate() {
             clock.set(work, now);
             now = now + Nanos(1 << index);
         }
@@ -248,8 +260,9 @@ mod tests {
             Cause::DieErase,
             Cause::PageBuffer,
             Cause::FreeSpace,
+            Cause::PowerWait,
         ];
-        assert_eq!(causes.map(|cause| ledger.get(cause).0), [1, 2, 4, 8, 16, 64]);
+        assert_eq!(causes.map(|cause| ledger.get(cause).0), [1, 2, 4, 8, 16, 64, 256]);
         assert_eq!((ledger.get(Cause::DieHeld), ledger.total()), (Nanos(32 + 128 + 3), now.since(SimTime(2))));
     }
 }

@@ -15,6 +15,14 @@ pub enum Event {
         /// The die's generation when the event was scheduled.
         generation: u32,
     },
+    /// The array phase of the operation on a die is due, on a drive where power may delay it. Stale if the die's
+    /// generation has changed since.
+    ArrayDue {
+        /// The die.
+        die: DieId,
+        /// The die's generation when the event was scheduled.
+        generation: u32,
+    },
     /// The last data phase of the read in this slot begins now, on a drive where that matters.
     TransferBegins(u32),
     /// The data of a program has crossed this channel, so that its page buffer is free.

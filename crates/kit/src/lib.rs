@@ -74,7 +74,7 @@ pub use sums::Sums;
 pub use table::Table;
 pub use term::Term;
 pub use tray::{Part, Translated, Tray};
-pub use units::{Bytes, Current, Frequency, Nanos, Rate, SimTime, TransferRate, Voltage};
+pub use units::{Bytes, Current, Frequency, Nanos, Power, Rate, SimTime, TransferRate, Voltage};
 pub use wear::{effective_wear_class, wear_class};
 
 /// Bytes of one mapping unit: the grain of the logical-to-physical map.

@@ -33,8 +33,9 @@ pub struct Signals {
     /// True while urgent relocations of a policy hold back other work. Owner: `ftl`.
     pub hold: bool,
     /// Drive-wide clock by which waiting writes are charged. Its work at an instant is the first of these that applies:
-    /// no space, held by a policy, some die starved for a page buffer, erasing, relocating, programming for the host,
-    /// reading for the host. A starved die comes before those that work, because it lacks nothing else.
+    /// no space, held by a policy, some die starved for a page buffer, or waiting for power, erasing, relocating,
+    /// programming for the host, reading for the host. A die that is starved or waits for power comes before those that
+    /// work, because it lacks nothing else.
     pub clock: DriveClock,
     /// Dies at each kind of work. The count of idle dies starts at 0 and wraps; its value has no meaning.
     dies_at: [u32; WORK_COUNT],
@@ -74,6 +75,8 @@ impl Signals {
             DriveWork::Held
         } else if at(Work::Starved) {
             DriveWork::Starved
+        } else if at(Work::PowerWait) {
+            DriveWork::PowerWait
         } else if at(Work::Erase) {
             DriveWork::Erase
         } else if at(Work::RelocationRead) || at(Work::RelocationProgram) {
@@ -100,10 +103,11 @@ mod tests {
     #[test]
     fn the_work_of_the_drive_is_the_first_that_applies() {
         use DriveWork::{NoSpace, Relocation};
-        use Work::{Erase, Held, HostProgram, HostRead, Idle, RelocationProgram, RelocationRead, Starved};
-        let kinds = [Starved, Erase, RelocationRead, RelocationProgram, HostProgram, HostRead, Held];
+        use Work::{Erase, Held, HostProgram, HostRead, Idle, PowerWait, RelocationProgram, RelocationRead, Starved};
+        let kinds = [Starved, PowerWait, Erase, RelocationRead, RelocationProgram, HostProgram, HostRead, Held];
         let order = [
             DriveWork::Starved,
+            DriveWork::PowerWait,
             DriveWork::Erase,
             Relocation,
             Relocation,
@@ -111,9 +115,9 @@ mod tests {
             DriveWork::HostRead,
             DriveWork::Idle,
         ];
-        for (chosen, no_space, hold) in (0..1 << 7u32).flat_map(|set| (0..4u32).map(move |flags| (set, flags & 1 > 0, flags > 1)))
+        for (chosen, no_space, hold) in (0..1 << 8u32).flat_map(|set| (0..4u32).map(move |flags| (set, flags & 1 > 0, flags > 1)))
         {
-            let mut signals = Signals { no_space, hold, ..Signals::new(8, 1) };
+            let mut signals = Signals { no_space, hold, ..Signals::new(9, 1) };
             let taken = || kinds.into_iter().enumerate().filter(move |(index, _)| chosen >> index & 1 == 1);
             signals.update_work(SimTime(1));
             taken().for_each(|(_, kind)| signals.turn(Idle, kind, SimTime(2)));

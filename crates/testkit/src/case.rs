@@ -3,7 +3,7 @@
 
 use crate::Violation;
 use crate::commands::{Commands, Mix};
-use crate::describe::{controller, describe, errors, map_cache};
+use crate::describe::{controller, describe, errors, map_cache, power};
 use crate::oracle::Counts;
 use crate::rig::{MakePolicy, Rig, Tamper};
 use drive::{Description, Drive};
@@ -47,6 +47,9 @@ pub enum Detail {
     Errors,
     /// A detailed controller; the reads of most drives can fail.
     Controller,
+    /// Currents of the flash; most drives have a cap on their power or suspension windows, many of them with reads that
+    /// can fail or a detailed controller.
+    Power,
 }
 
 /// Returns the description of a seed, if it is accepted.
@@ -70,6 +73,16 @@ pub fn overrides(seed: u64, detail: Detail) -> Vec<String> {
     match detail {
         Detail::None => Vec::new(),
         Detail::Errors => with_errors(),
+        Detail::Power => {
+            let mut rng = Rng::stream(seed, "testkit.power");
+            let beside = [Detail::None, Detail::Errors, Detail::Controller][rng.below(3) as usize];
+            let mut sets = overrides(seed, beside);
+            // A description that is refused needs no currents.
+            if let Ok(whole) = Description::read("random.toml", &text(seed), &sets) {
+                sets.extend(power(&mut rng, &whole));
+            }
+            sets
+        }
         Detail::Controller => {
             let mut rng = Rng::stream(seed, "testkit.controller");
             let mut sets = controller(&mut rng);

@@ -72,9 +72,11 @@ macro_rules! line {
 mod controller;
 mod errors;
 mod geometry;
+mod power;
 
 pub use controller::{controller, map_cache};
 pub use errors::errors;
+pub use power::power;
 
 /// Returns the description of a random small drive, based on the preset `tiny`. Most descriptions are accepted; some
 /// contain values that do not fit together.

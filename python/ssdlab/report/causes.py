@@ -53,6 +53,7 @@ _LOOKS = {
     "die_erase": ("purple", ""),
     "die_held": ("red", "/"),
     "page_buffer": ("yellow", "/"),
+    "power_wait": ("purple", "."),
     "bus_wait": ("green", "/"),
     "bus_command": ("green", "x"),
     "transfer": ("green", ""),

@@ -67,6 +67,7 @@ impl Drive {
         }
         self.pulling = true;
         assert!(self.flash.page_buffers_rest(), "at rest all page buffers are free");
+        assert!(self.flash.power_rests(), "at rest no operation waits for power or has any");
         self.controller.rest(self.now);
     }
 

@@ -53,6 +53,7 @@ impl Drive {
                 }
             }
             Event::Step(transaction) => self.step_done(transaction),
+            Event::ArrayDue { die, generation } => self.flash.array_due(die, generation, self.now, &mut self.out),
             Event::TransferBegins(slot) => self.transfer_begins(slot),
             Event::PageBufferFree(channel) => self.flash.page_buffer_free(channel, self.now, &mut self.out),
             Event::ChannelFree(channel) => self.flash.bus_event(channel, self.now, &mut self.out),

@@ -39,11 +39,17 @@ pub struct Setup {
     /// Starting state: `none`, `fill`, `random` or `steady`; absent: the drive's own.
     #[schemars(extend("x-value" = "KIND", "x-panel" = "Starting state"))]
     pub precondition: Option<String>,
+    /// Cap on the power of the flash, such as `3W`; absent: the drive's own (`power.cap`), if it has one.
+    ///
+    /// An operation whose current would exceed it waits (docs/POWER_MODEL.md). The drive's description has a section
+    /// `[power]`.
+    #[schemars(extend("x-value" = "POWER"))]
+    pub power_cap: Option<String>,
 }
 
 impl Default for Setup {
     fn default() -> Setup {
-        Setup { set: Vec::new(), policy: None, seed: 1, precondition: None }
+        Setup { set: Vec::new(), policy: None, seed: 1, precondition: None, power_cap: None }
     }
 }
 

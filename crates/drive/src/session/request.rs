@@ -3,7 +3,7 @@
 use crate::description::{Description, File, PreconditionMethod};
 use crate::options::{RunOptions, Setup};
 use ftl::PolicyConfig;
-use kit::{Problem, Problems};
+use kit::{Power, Problem, Problems};
 use serde::Deserialize;
 use workload::Options;
 
@@ -126,7 +126,10 @@ pub fn description(drive: &DriveText, setup: &Setup, file: File<'_>) -> Result<D
         }
         sets.push(format!("policy.kind={policy}"));
     }
-    let mut description = Description::read_with(&drive.name, &drive.text, &sets, file)?;
+    let mut description = match &setup.power_cap {
+        Some(cap) => capped(drive, sets, cap, file)?,
+        None => Description::read_with(&drive.name, &drive.text, &sets, file)?,
+    };
     if let Some(method) = &setup.precondition {
         let known = [
             ("none", PreconditionMethod::None),
@@ -140,6 +143,28 @@ pub fn description(drive: &DriveText, setup: &Setup, file: File<'_>) -> Result<D
         description.state.precondition = *method;
     }
     Ok(description)
+}
+
+/// Reads a description with the cap of the option `--power-cap`, which replaces that of the description.
+fn capped(drive: &DriveText, mut sets: Vec<String>, cap: &str, file: File<'_>) -> Result<Description, Problems> {
+    const OPTION: &str = "--power-cap";
+    let cap: Power = cap.parse().map_err(|why| Problems::one(OPTION, format!("`{cap}`: {why}")))?;
+    if sets.iter().any(|set| set.split('=').next().is_some_and(|key| key.trim() == "power.cap")) {
+        return Err(Problems::one(OPTION, "the cap is also set by `power.cap`: expected only one of the two"));
+    }
+    let plain = Description::read_with(&drive.name, &drive.text, &sets, file);
+    if plain.is_ok_and(|plain| plain.power.is_none()) {
+        return Err(Problems::one(OPTION, "the drive describes no currents: expected a drive with a section [power]"));
+    }
+    sets.push(format!("power.cap={cap}"));
+    let of_option = |mut problem: Problem| {
+        if problem.place.contains("power.cap=") || problem.place.ends_with("power.cap") {
+            OPTION.clone_into(&mut problem.place);
+        }
+        problem
+    };
+    let problems = |problems: Problems| Problems(problems.0.into_iter().map(of_option).collect());
+    Description::read_with(&drive.name, &drive.text, &sets, file).map_err(problems)
 }
 
 /// Reads the requested description. A custom policy replaces the description's, which is therefore set to the default.

@@ -1,5 +1,6 @@
 //! Energy and power.
 
+use super::cap;
 use flash::power::PowerReport;
 use kit::{OperationKind, Reason};
 use serde_json::{Map, Value, json};
@@ -33,6 +34,7 @@ pub(super) fn section(report: Option<&PowerReport>, units: u64) -> Value {
         "idle_j": report.map(|report| joules(report.idle)),
         "by_operation": report.map_or_else(|| json!({}), by_operation),
         "by_reason": report.map_or_else(|| json!({}), by_reason),
+        "cap": cap::section(report.and_then(|report| report.cap.as_ref())),
         "written_unit_j": flash.filter(|_| units > 0).map(|total| joules(total) / units as f64),
     })
 }

@@ -1,5 +1,6 @@
 //! Results of a run as one JSON document and as tables.
 
+mod cap;
 mod energy;
 mod intervals;
 pub mod keys;

@@ -1,6 +1,7 @@
 //! Simulation fuzz: random drives under random commands, checked by the oracle. A failure prints its seed;
 //! `SSDLAB_SEED=<seed> cargo test -p drive one_seed -- --ignored` runs that case alone, with `SSDLAB_ERRORS=1` on a
-//! drive whose reads can fail, with `SSDLAB_CONTROLLER=1` on one with a detailed controller.
+//! drive whose reads can fail, with `SSDLAB_CONTROLLER=1` on one with a detailed controller, with `SSDLAB_POWER=1` on one
+//! with currents.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -103,6 +104,8 @@ struct Seen {
     totals: [u64; 11],
     /// Totals of cases whose reads can fail.
     errors: [u64; 6],
+    /// Cases in which array phases waited under a cap, and the waits; cases in which commands waited for power.
+    capped: [u64; 3],
     /// Cases in which a command waited for each of [`WAITS`].
     waits: [u64; WAITS.len()],
 }
@@ -133,6 +136,7 @@ impl Seen {
         self.relocated.iter_mut().zip(other.relocated).for_each(|(sum, count)| *sum += count);
         self.totals.iter_mut().zip(other.totals).for_each(|(sum, count)| *sum += count);
         self.errors.iter_mut().zip(other.errors).for_each(|(sum, count)| *sum += count);
+        self.capped.iter_mut().zip(other.capped).for_each(|(sum, count)| *sum += count);
         self.waits.iter_mut().zip(other.waits).for_each(|(sum, count)| *sum += count);
     }
 
@@ -156,6 +160,10 @@ impl Seen {
         self.totals.iter_mut().zip(new).for_each(|(sum, count)| *sum += count);
         let (all, _) = passed.drive.statistics.totals.all();
         self.waits.iter_mut().zip(WAITS).for_each(|(sum, cause)| *sum += u64::from(all.cause_ns(cause as usize) > 0));
+        let waits = passed.drive.flash().power(passed.drive.now()).and_then(|report| report.cap).map_or(0, |cap| cap.waits);
+        let waited = all.cause_ns(kit::Cause::PowerWait as usize) > 0;
+        let new = [u64::from(waits > 0), waits, u64::from(waited)];
+        self.capped.iter_mut().zip(new).for_each(|(sum, count)| *sum += count);
         let Some(reads) = passed.drive.controller().reads() else { return };
         let reads = &reads.statistics;
         let new = [c.uncorrectable, c.media_errors, reads.retries(), reads.soft, reads.lost_units, reads.uncorrectable_units];
@@ -205,6 +213,17 @@ fn ten_thousand_random_cases_with_a_controller() {
     }
 }
 
+/// Drives with currents: the oracle sees that no cap is exceeded at any instant, that all that waits for power has it in
+/// the end, and that windows hold nothing back for good.
+#[test]
+fn five_thousand_random_cases_with_power() {
+    let first = given("SSDLAB_FIRST").unwrap_or(0);
+    let cases = given("SSDLAB_CASES").unwrap_or(CASES / 2);
+    let seen = all_pass(Detail::Power, first, cases);
+    let [capped, waits, waited] = seen.capped;
+    assert!(capped * 5 > seen.passed && waits > 20 * seen.passed && waited * 4 > seen.passed, "{seen:?}");
+}
+
 #[test]
 fn ten_thousand_random_cases() {
     let first = given("SSDLAB_FIRST").unwrap_or(0);
@@ -243,10 +262,11 @@ fn one_seed() {
     let seed = given("SSDLAB_SEED").expect("SSDLAB_SEED=<seed> says which case");
     let commands = given("SSDLAB_COMMANDS").map_or(COMMANDS, |count| count as u32);
     let is_given = |name: &str| given(name).is_some_and(|given| given > 0);
-    let detail = match (is_given("SSDLAB_CONTROLLER"), is_given("SSDLAB_ERRORS")) {
-        (true, _) => Detail::Controller,
-        (false, true) => Detail::Errors,
-        (false, false) => Detail::None,
+    let detail = match (is_given("SSDLAB_POWER"), is_given("SSDLAB_CONTROLLER"), is_given("SSDLAB_ERRORS")) {
+        (true, ..) => Detail::Power,
+        (false, true, _) => Detail::Controller,
+        (false, false, true) => Detail::Errors,
+        (false, false, false) => Detail::None,
     };
     println!("{}\n{}", case::text(seed), case::overrides(seed, detail).join("\n"));
     let mut told = Vec::new();

@@ -32,6 +32,7 @@ mod operational;
 mod oracle;
 mod origins;
 mod power;
+mod power_cap;
 mod power_model;
 mod presets;
 mod progress;

@@ -76,11 +76,12 @@ fn special() -> Vec<(String, Value)> {
     let replayed = run("replay", &replay, Files { named: Some(&named), ..Files::default() });
     let power = RunOptions { power_cut: Some("20ms".into()), power_down: Some("40y".into()), ..RunOptions::default() };
     let cut = |set: &str| run(set, &request.clone().set(set).run(power.clone()), Files::default());
+    let capped = run("cap", &request.clone().sets(crate::power_model::POWER).set("power.cap=100mW"), Files::default());
     let rounds = RunOptions { steady_state: true, steady_round: Some("20ms".into()), ..RunOptions::default() };
     let endless = Input::text("workload", JOB.replace("2000", "200000"));
     let steady = drive::session::run(&request.clone().run(rounds), &endless, Files::default(), &mut |_| true);
     let steady = ("steady rounds".to_owned(), steady.unwrap_or_else(|problems| panic!("{problems}")).summary);
-    vec![first, recorded, loaded, replayed, cut("policy.kind=ofwar"), cut("flash.cell_model="), steady]
+    vec![first, recorded, loaded, replayed, cut("policy.kind=ofwar"), cut("flash.cell_model="), capped, steady]
 }
 
 /// Returns the summaries of runs of `tiny` whose controllers have all kinds of resources.

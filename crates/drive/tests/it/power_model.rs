@@ -9,16 +9,18 @@ use std::collections::BTreeMap;
 use workload::Input;
 
 /// Supply \[mV\] and current of a die at rest \[uA\] in these tests.
-const SUPPLY: u64 = 3300;
-const IDLE: u64 = 10;
+pub const SUPPLY: u64 = 3300;
+pub const IDLE: u64 = 10;
 /// Steps of a program, over a length of 600 us: start \[ns\] and current \[uA\].
 const PROGRAM: [(u64, u64); 4] = [(0, 4_000), (100_000, 21_500), (250_001, 3_000), (599_000, 12_000)];
 const PROGRAM_LENGTH: u64 = 600_000;
 /// Currents of reads and erases \[uA\].
 const READ: u64 = 12_000;
 const ERASE: u64 = 9_000;
+/// Time for sensing within a copyback \[ns\].
+const SENSE: u64 = 50_000;
 
-const POWER: &[&str] = &[
+pub const POWER: &[&str] = &[
     "power.supply=3.3V",
     "power.idle=10uA",
     "power.read={kind=\"constant\",current=\"12mA\"}",
@@ -26,16 +28,16 @@ const POWER: &[&str] = &[
     "power.erase={kind=\"constant\",current=\"9mA\"}",
 ];
 
-fn number(value: &Value) -> f64 {
+pub fn number(value: &Value) -> f64 {
     value.as_f64().unwrap_or_else(|| panic!("{value}: a number was expected"))
 }
 
 /// A current that is constant for a time: start, end \[ns\], current \[uA\].
-type Piece = (u64, u64, u64);
+pub type Piece = (u64, u64, u64);
 
 /// Returns the pieces of the array phases in `spans`. The parts of a program that was suspended follow each other in
 /// its die's track until the whole duration is there.
-fn pieces(spans: &[Span], program: u64) -> Vec<Piece> {
+pub fn pieces(spans: &[Span], program: u64) -> Vec<Piece> {
     let mut done: BTreeMap<u32, u64> = BTreeMap::new();
     let mut found = Vec::new();
     for span in spans.iter().filter(|span| matches!(span.purpose, SpanPurpose::Array(_))) {
@@ -45,7 +47,13 @@ fn pieces(spans: &[Span], program: u64) -> Vec<Piece> {
         } else if span.name == "erase" {
             found.push((begin, end, ERASE));
         } else {
-            assert_eq!(span.name, "program 0");
+            let mut begin = begin;
+            if span.name == "copyback 0" {
+                found.push((begin, begin + SENSE, READ));
+                begin += SENSE;
+            } else {
+                assert_eq!(span.name, "program 0");
+            }
             let from = done.remove(&span.track).unwrap_or(0);
             let to = from + (end - begin);
             assert!(to <= program);
@@ -67,7 +75,7 @@ fn pieces(spans: &[Span], program: u64) -> Vec<Piece> {
 }
 
 /// Returns the energy \[aJ\] and the greatest charge of a window of `width` ns \[uA ns\] from `start` to `end`.
-fn integrate(pieces: &[Piece], dies: u64, start: u64, end: u64, width: u64) -> (u128, u64) {
+pub fn integrate(pieces: &[Piece], dies: u64, start: u64, end: u64, width: u64) -> (u128, u64) {
     let mut windows = vec![IDLE * dies * width; ((end - start) / width) as usize];
     let mut charge = u128::from(IDLE * dies) * u128::from(end - start);
     for (begin, stop, current) in pieces {
@@ -83,7 +91,7 @@ fn integrate(pieces: &[Piece], dies: u64, start: u64, end: u64, width: u64) -> (
 }
 
 /// Runs a workload with power computed; returns the summary and the activities.
-fn measured(sets: &[&str], job: &str) -> (Value, Vec<Span>) {
+pub fn measured(sets: &[&str], job: &str) -> (Value, Vec<Span>) {
     let mut spans = Vec::new();
     let mut take = |rows: &[Span]| spans.extend_from_slice(rows);
     let request = RunRequest::new("test.toml", "base = \"tiny\"").sets(&with(POWER, sets));

@@ -189,6 +189,12 @@ fn random_drives_with_a_detailed_controller_go_on_exactly() {
     assert_journeys_go_on(Detail::Controller, 7_000_000, 500);
 }
 
+/// A drive at rest has nothing that waits for power, so that the file has nothing of it.
+#[test]
+fn random_drives_with_power_go_on_exactly() {
+    assert_journeys_go_on(Detail::Power, 8_000_000, 300);
+}
+
 #[test]
 fn a_run_that_saves_has_the_summary_of_one_that_does_not() {
     let shared = &Session::default();

@@ -1,20 +1,25 @@
 //! The meter of the flash: where the arrays of its dies begin and end to draw current.
 
 use super::Flash;
+use super::control::Control;
 use crate::power::{ActivePart, Meter, PowerConfig, PowerReport};
 use crate::timing::Timing;
-use kit::{DieId, Journal, Nanos, Operation, OperationKind, Record, SimTime};
+use kit::{DieId, Journal, Nanos, Operation, OperationKind, Outbox, Record, SimTime};
 
 impl Flash {
     /// Measures the power from now on, which must be at rest.
     pub fn measure_power(&mut self, config: &PowerConfig) {
         self.meter = Some(Box::new(Meter::new(config, self.dies.len() as u32)));
+        self.control = Control::of(config, self.dies.len()).map(Box::new);
     }
 
     /// Begins a new measurement of the power.
     pub fn restart_power(&mut self, now: SimTime) {
         if let Some(meter) = &mut self.meter {
             meter.restart(now);
+        }
+        if let Some(control) = &mut self.control {
+            control.restart(now);
         }
     }
 
@@ -27,15 +32,19 @@ impl Flash {
 
     /// Returns energy and power since the start of the measurement; `None` if power is not computed.
     pub fn power(&self, now: SimTime) -> Option<PowerReport> {
-        self.meter.as_ref().map(|meter| meter.report(now))
+        let cap = self.control.as_ref().and_then(|control| control.report(now));
+        self.meter.as_ref().map(|meter| PowerReport { cap, ..meter.report(now) })
     }
 
     /// Records that the array of a die comes to rest.
     #[cold]
     #[inline(never)]
-    pub(super) fn array_rests(&mut self, die: DieId, now: SimTime, journal: &mut Journal) {
+    pub(super) fn array_rests(&mut self, die: DieId, now: SimTime, out: &mut Outbox) {
         let part = self.meter.as_mut().and_then(|meter| meter.end(die, now));
-        note_array(part, die, now, journal);
+        note_array(part, die, now, &mut out.journal);
+        if self.control.is_some() {
+            self.give_power_back(die, now, out);
+        }
     }
 }
 
@@ -49,8 +58,14 @@ impl Meter {
     /// Records that the array phase of an operation begins at `begin`.
     #[inline]
     pub(super) fn array_begins(&mut self, timing: &Timing, operation: &Operation, begin: SimTime, array: Nanos) {
+        self.begin(operation, begin, array.0, timing.sense_within(operation, array).0);
+    }
+}
+
+impl Timing {
+    /// Returns the time for sensing within the array phase of a copyback; none for another operation.
+    pub(super) fn sense_within(&self, operation: &Operation, array: Nanos) -> Nanos {
         let is_copyback = operation.kind == OperationKind::Copyback;
-        let sense = if is_copyback { timing.copyback_sense(operation.page_type).0.min(array.0) } else { 0 };
-        self.begin(operation, begin, array.0, sense);
+        if is_copyback { self.copyback_sense(operation.page_type).min(array) } else { Nanos::ZERO }
     }
 }

@@ -22,6 +22,9 @@ impl Flash {
         self.counters.suspensions += 1;
         schedule(die, die_id, now + hold + suspend_time, &mut out.events);
         note_transfer(die, die_id, "suspend", now, now + hold, &mut out.journal);
+        if self.control.is_some() {
+            self.give_power_back(die_id, now, out);
+        }
     }
 
     /// Transfers the resume command, and resumes.
@@ -46,7 +49,9 @@ impl Flash {
             OperationKind::Erase | OperationKind::LazyErase => rule.erase,
             OperationKind::Read | OperationKind::Copyback => false,
         };
-        if !allowed || progress.suspensions >= rule.most || die.array_end.since(now) < rule.least_remaining {
+        let windows = self.control.as_ref().map_or(Nanos::ZERO, |control| control.after_window(die_id));
+        let remaining = die.array_end.since(now) + windows;
+        if !allowed || progress.suspensions >= rule.most || remaining < rule.least_remaining {
             return;
         }
         progress.suspensions += 1;
@@ -62,6 +67,14 @@ impl Flash {
         if self.page_buffers.is_some() {
             self.relieve(die_id, now, out);
         }
+        if self.control.is_some() && !self.may_resume(die_id, now, out) {
+            return;
+        }
+        self.resume_now(die_id, now, out);
+    }
+
+    /// Resumes the suspended operation of a die.
+    pub(super) fn resume_now(&mut self, die_id: DieId, now: SimTime, out: &mut Outbox) {
         let hold = self.timing.suspend_command();
         let die = &mut self.dies[die_id.index()];
         die.running = die.suspended.as_ref().expect("only a suspended die resumes").op;

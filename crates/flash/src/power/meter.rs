@@ -1,7 +1,7 @@
 //! Meter of the flash: energy by operation, reason and die, and power in windows.
 
 use super::windows::Windows;
-use super::{PowerConfig, Waveform, WindowReport};
+use super::{CapReport, PowerConfig, Waveform, WindowReport};
 use kit::reason::REASON_COUNT;
 use kit::{DieId, Nanos, Operation, OperationKind, Reason, SimTime};
 
@@ -77,6 +77,8 @@ pub struct PowerReport {
     pub span_ns: u64,
     /// Power in windows.
     pub windows: WindowReport,
+    /// The cap; `None` if there is none.
+    pub cap: Option<CapReport>,
 }
 
 impl PowerReport {
@@ -129,6 +131,27 @@ impl Meter {
         let currents = self.currents(operation, total, sense);
         let Operation { die, kind, reason, .. } = *operation;
         self.dies[die.index()] = Active { begin, from: 0, total, currents, kind, reason, is_on: true };
+    }
+
+    /// Returns by how much the greatest current of an array phase of `total` ns, before `end` ns of it, is above that of
+    /// a die at rest \[uA\]; `sense` ns of a copyback are for sensing.
+    pub(crate) fn peak(&mut self, operation: &Operation, total: u64, sense: u64, end: u64) -> u64 {
+        let currents = self.currents(operation, total, sense);
+        self.peak_within(currents, 0, end)
+    }
+
+    /// Returns the same of the suspended operation of a die, for the next `span` ns of its array phase.
+    pub(crate) fn peak_of_rest(&self, die: DieId, span: u64) -> u64 {
+        let Active { currents, from, .. } = self.suspended[die.index()];
+        self.peak_within(currents, from, from + span)
+    }
+
+    /// Returns by how much the greatest current from `from` to `to` \[ns\] is above that of a die at rest.
+    fn peak_within(&self, currents: u32, from: u64, to: u64) -> u64 {
+        let steps = &self.stretched[currents as usize].steps;
+        let ends = steps.iter().skip(1).map(|step| step.0).chain([u64::MAX]);
+        let within = steps.iter().zip(ends).filter(|&(step, end)| step.0 < to && from < end);
+        within.map(|(step, _)| step.1).max().unwrap_or(0).saturating_sub(self.config.idle.0)
     }
 
     /// Records that the operation of a die is suspended. Returns the part of its phase that ends.
@@ -265,6 +288,7 @@ impl Meter {
             idle: rest_ns * u128::from(self.config.idle.0) * u128::from(self.config.supply.0),
             span_ns,
             windows: end.windows.report(self.config.supply.0),
+            cap: None,
         }
     }
 }
@@ -272,7 +296,7 @@ impl Meter {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::power::{Constant, Step, Steps, Waveforms};
+    use crate::power::{CapOrder, Constant, Step, Steps, Waveforms};
     use kit::{Current, Voltage};
 
     const IDLE: u64 = 10;
@@ -288,6 +312,10 @@ mod tests {
             program: Waveforms::One(Waveform::Steps(program)),
             erase: constant(9_000),
             window: Nanos(1_000),
+            cap: None,
+            cap_order: CapOrder::Fifo,
+            cap_overtakes: 0,
+            suspend: Vec::new(),
         };
         Meter::new(&config, dies)
     }

@@ -3,21 +3,28 @@
 //! All dies draw from one supply, so their currents add up (SSDExplorer thesis, section 4.1.1, after Kirchhoff's
 //! current law). Energy is counted in attojoules, the product of microamperes, millivolts and nanoseconds, in integers.
 
+mod cap;
+mod limiter;
 mod meter;
+mod suspend;
 mod waveform;
 mod windows;
 
+pub use cap::CapReport;
+pub use limiter::CapOrder;
+pub(crate) use limiter::Limiter;
 pub(crate) use meter::ActivePart;
 pub use meter::{Meter, PowerReport};
+pub use suspend::SuspendWindows;
 pub use waveform::{Constant, Pulses, Step, Steps, Waveform, WaveformFile, Waveforms};
 pub use windows::WindowReport;
 
-use kit::{Current, Nanos, Problems, Voltage};
+use kit::{Current, Nanos, Power, Problems, Voltage};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The `[power]` section: currents of the flash. Without it, power is not computed.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PowerConfig {
     /// Supply voltage of the flash.
@@ -33,6 +40,25 @@ pub struct PowerConfig {
     /// Length of the windows over which the current is averaged for the instantaneous power: its peak and percentiles.
     #[serde(default = "microsecond")]
     pub window: Nanos,
+    /// Cap on the power of the flash at any instant: an array phase that would exceed it waits
+    /// (docs/POWER_MODEL.md). Absent: no cap.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cap: Option<Power>,
+    /// Order in which array phases that wait under the cap begin.
+    #[serde(default)]
+    pub cap_order: CapOrder,
+    /// Number of reads that may overtake a program, an erase or a copyback that waits, with `reads_first`.
+    #[serde(default = "overtakes")]
+    #[schemars(range(min = 0, max = 1_000_000))]
+    pub cap_overtakes: u32,
+    /// Suspension windows of programs, by page type.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub suspend: Vec<SuspendWindows>,
+}
+
+/// Number of reads that may overtake one that waits, unless the description says otherwise \[A\].
+fn overtakes() -> u32 {
+    16
 }
 
 fn microsecond() -> Nanos {
@@ -53,8 +79,10 @@ impl PowerConfig {
         Ok(())
     }
 
-    /// Adds what is wrong with the section; `page_types` is the number of page types of the cell.
-    pub fn problems(&self, page_types: u32, problems: &mut Problems) {
+    /// Adds what is wrong with the section; `page_types` is the number of page types of the cell, `dies` that of the
+    /// dies.
+    pub fn problems(&self, page_types: u32, dies: u32, problems: &mut Problems) {
+        let before = problems.0.len();
         self.read.problems("power.read", page_types, problems);
         self.program.problems("power.program", page_types, problems);
         Waveforms::One(self.erase.clone()).problems("power.erase", 1, problems);
@@ -66,6 +94,10 @@ impl PowerConfig {
         }
         if !(Nanos(100)..=Nanos(1_000_000)).contains(&self.window) {
             problems.add("power.window", format!("{}: expected 100ns to 1ms", self.window));
+        }
+        SuspendWindows::problems(&self.suspend, page_types, problems);
+        if problems.0.len() == before {
+            self.cap_problems("power.cap", dies, problems);
         }
     }
 }

@@ -98,7 +98,12 @@ impl Waveforms {
         }
     }
 
-    fn all(&self) -> &[Waveform] {
+    /// Returns true if a waveform is in a file that has not been read.
+    pub(super) fn names_file(&self) -> bool {
+        self.all().iter().any(|waveform| matches!(waveform, Waveform::File(_)))
+    }
+
+    pub(super) fn all(&self) -> &[Waveform] {
         match self {
             Waveforms::One(waveform) => std::slice::from_ref(waveform),
             Waveforms::Each(all) => all,
@@ -152,6 +157,16 @@ impl Waveform {
                 }
             }
             Waveform::File(_) => {}
+        }
+    }
+
+    /// Returns the greatest current; none of a waveform in a file that has not been read.
+    pub(super) fn greatest(&self) -> Current {
+        match self {
+            Waveform::Constant(Constant { current }) => *current,
+            Waveform::Pulses(Pulses { base, peak, .. }) => *base.max(peak),
+            Waveform::Steps(Steps { steps, .. }) => steps.iter().map(|step| step.current).max().unwrap_or_default(),
+            Waveform::File(_) => Current::default(),
         }
     }
 

@@ -1,5 +1,6 @@
 //! Checks of the drive as a whole: consistency of the engine's tables, and conservation laws.
 
+use super::power::PowerWatch;
 use super::{Check, Content, Location, Loss, Oracle, Progress, Version, ensure};
 use drive::Drive;
 use ftl::FtlCounters;
@@ -166,6 +167,7 @@ impl Oracle {
             format!("{} commands never completed", self.outstanding())
         })?;
         self.audit(drive, true)?;
+        self.power.as_ref().map_or(Ok(()), PowerWatch::check)?;
         let (counts, done) = (&self.counts, drive.ftl().counters.since(&self.baseline.ftl));
         let programmed = |reason: Reason| done.units_programmed[reason as usize];
         let moved: u64 = counts.relocated.iter().sum();

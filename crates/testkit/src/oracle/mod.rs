@@ -11,12 +11,14 @@ mod audit;
 mod commands;
 mod data;
 mod loss;
+mod power;
 
 pub use audit::Counts;
 
 use commands::InFlight;
 use drive::{Description, Drive};
 use kit::{CommandId, Geometry, Lpn, Ppn, Record, SimTime};
+use power::PowerWatch;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// An action or state that is impossible in a correct drive.
@@ -164,6 +166,8 @@ pub struct Oracle {
     pub counts: Counts,
     /// Number of units that waited in the write buffer when the drive was last saved.
     carried: u64,
+    /// Watch over the cap on the power; `None` without a cap.
+    power: Option<PowerWatch>,
 }
 
 impl Oracle {
@@ -198,6 +202,7 @@ impl Oracle {
             baseline: audit::Baseline::of(drive),
             counts: Counts::default(),
             carried: 0,
+            power: PowerWatch::of(description),
             geometry,
         };
         oracle.take_over(drive)?;
@@ -215,6 +220,10 @@ impl Oracle {
         self.bus_free.fill(drive.now());
         self.die_free.fill(drive.now());
         self.array_free.fill(drive.now());
+        if let Some(power) = &mut self.power {
+            power.check()?;
+            power.clear();
+        }
         self.carried = self.waiting();
         self.counts = Counts::default();
         self.baseline = audit::Baseline::of(drive);
@@ -233,6 +242,9 @@ impl Oracle {
     }
 
     fn follow(&mut self, record: &Record) -> Check {
+        if let Some(power) = &mut self.power {
+            power.follow(record);
+        }
         match *record {
             Record::WriteAccepted { command, lpn } => self.write_accepted(command, lpn),
             Record::Bound { lpn, ppn, command, .. } => self.bound(lpn, ppn, command),

@@ -40,6 +40,8 @@ pub(super) fn check_load(rig: &mut Rig, load: &[Arrival]) {
         if let Record::BusSpan { channel, begin, end, .. } = record {
             assert!(free_at[channel.index()] <= begin && begin < end, "two transfers at once: {load:?}");
             free_at[channel.index()] = end;
+        } else if let Record::ArraySpan { die, kind, begin, end, .. } = record {
+            rig.array_spans.push((begin.0, end.0, die, kind));
         }
     }
 }

@@ -9,6 +9,7 @@ use crate::scheduler::SchedulerConfig;
 use kit::{CommandId, TransactionId, TransferRate, UNIT_BYTES};
 use std::collections::VecDeque;
 
+mod control;
 mod loads;
 mod page_buffers;
 mod retry;
@@ -74,6 +75,8 @@ struct Rig {
     return_time: u64,
     /// True if the programs of a load are encoded.
     encodes: bool,
+    /// Parts of array phases in the loads so far, where power is measured: start, end, die and kind.
+    array_spans: Vec<(u64, u64, DieId, OperationKind)>,
 }
 
 /// Added to the slot of a read in the event of that arrival.
@@ -92,6 +95,7 @@ impl Rig {
             ended: Vec::new(),
             return_time: 0,
             encodes: false,
+            array_spans: Vec::new(),
         }
     }
 
@@ -137,6 +141,7 @@ impl Rig {
                 self.flash.read_received(die, None, now, &mut self.out);
             }
             Event::ChannelFree(channel) => self.flash.bus_event(channel, now, &mut self.out),
+            Event::ArrayDue { die, generation } => self.flash.array_due(die, generation, now, &mut self.out),
             Event::Step(TransactionId(die)) => {
                 let pending = self.flash.dies[die as usize].pending_program;
                 self.out.operations.account_mut(pending).charge_to(Cause::EccWait, now);
@@ -229,9 +234,11 @@ impl Rig {
         }
         let signals = &self.out.signals;
         for buffers in self.flash.page_buffers.iter().flatten() {
-            assert_eq!(buffers.next(), None, "a page buffer idles at {}", self.now);
+            let is_held_back = |die: DieId| self.flash.control.as_ref().is_some_and(|control| control.is_held_back(die));
+            let next = buffers.next().filter(|waiting| !is_held_back(waiting.die));
+            assert_eq!(next, None, "a page buffer idles at {}", self.now);
         }
-        let is_free = |die: &Die| die.is_free() && die.clock.work() != Work::Starved;
+        let is_free = |die: &Die| die.is_free() && !matches!(die.clock.work(), Work::Starved | Work::PowerWait);
         for (index, die) in self.flash.dies.iter().enumerate().filter(|(_, die)| is_free(die)) {
             let waiting = self.offered[index].len() as u32 + die_reads(die, signals.hold, signals.die_reads[index]);
             assert_eq!(waiting, 0, "die {index} idles at {}", self.now);
@@ -255,6 +262,7 @@ impl Rig {
         assert_eq!((signals.busy_dies, signals.channel_busy_dies.iter().sum::<u32>()), (0, 0));
         assert!(signals.die_reads.iter().all(|&reads| reads == 0) && !self.flash.has_armed_channel());
         assert!(self.flash.page_buffers_rest(), "all page buffers are free");
+        assert!(self.flash.power_rests(), "nobody waits for power or has any");
         assert!(self.flash.dies.iter().all(|die| die.phase == Phase::Rest && die.is_free()));
     }
 

@@ -1,0 +1,323 @@
+//! Control of the flash's power: array phases that wait under the cap, and programs with suspension windows.
+//!
+//! The cap delays the start of an array phase: the command, and the data of a program, are on the die already, and the
+//! controller delays the cycle that confirms them. The operation keeps its die meanwhile. An operation that has been
+//! suspended asks before its resume command; its die serves host reads until it may go on. Its place under the cap is
+//! free while it is suspended, or in a window.
+//!
+//! An array phase that has begun ends without anything that waits for power, and a window by itself, so that those who
+//! wait have their turn.
+
+use super::power::note_array;
+use super::{Flash, schedule, turn};
+use crate::die::{NONE, Phase};
+use crate::power::{CapReport, Limiter, PowerConfig, SuspendWindows};
+use kit::{Cause, DieId, Nanos, OperationKind, Outbox, Power, SimTime, Work};
+
+/// What delays array phases for the sake of power.
+#[derive(Clone, Debug)]
+pub(super) struct Control {
+    limiter: Option<Limiter>,
+    cap: Power,
+    least: Power,
+    dies: Vec<State>,
+    windows: Vec<SuspendWindows>,
+    /// Number of the windows of each page type in [`Control::windows`]; `None` for those without any.
+    of_page_type: Vec<Option<usize>>,
+    /// Number of dies in a window during which idle dies wait, and the dies that have waited for its end.
+    open: u32,
+    held_back: Vec<DieId>,
+}
+
+/// The array phase of a die.
+#[derive(Clone, Copy, Debug, Default)]
+struct State {
+    /// The whole time of the operation that is to begin, and the part of it up to its end or its next window.
+    total: Nanos,
+    part: Nanos,
+    /// Instant at which the operation asked for power.
+    asked: SimTime,
+    program: Windowed,
+}
+
+/// A program with windows.
+#[derive(Clone, Copy, Debug, Default)]
+struct Windowed {
+    /// Number of its windows in [`Control::windows`]; `None` for a program without any.
+    windows: Option<usize>,
+    total: Nanos,
+    /// Number of windows that have begun.
+    begun: usize,
+}
+
+impl Control {
+    /// Returns what a description requests; `None`: nothing.
+    pub fn of(config: &PowerConfig, dies: usize) -> Option<Control> {
+        let windows: Vec<SuspendWindows> = config.suspend.iter().filter(|windows| !windows.at.is_empty()).cloned().collect();
+        if config.cap.is_none() && windows.is_empty() {
+            return None;
+        }
+        let count = dies as u32;
+        let limiter = config.cap.map(|cap| Limiter::new(config.room(cap, count), dies, config.cap_order, config.cap_overtakes));
+        let page_types = windows.iter().flat_map(|windows| &windows.page_types).max().map_or(0, |last| *last as usize + 1);
+        let of = |page_type: usize| windows.iter().position(|windows| windows.page_types.contains(&(page_type as u32)));
+        Some(Control {
+            limiter,
+            cap: config.cap.unwrap_or_default(),
+            least: config.least_cap(count),
+            dies: vec![State::default(); dies],
+            of_page_type: (0..page_types).map(of).collect(),
+            windows,
+            open: 0,
+            held_back: Vec::with_capacity(dies),
+        })
+    }
+
+    /// Begins a new measurement.
+    pub fn restart(&mut self, now: SimTime) {
+        if let Some(limiter) = &mut self.limiter {
+            limiter.restart(now);
+        }
+    }
+
+    /// Returns the report on the cap, if there is one.
+    pub fn report(&self, now: SimTime) -> Option<CapReport> {
+        let (waits, wait_ns) = self.limiter.as_ref()?.waits(now);
+        Some(CapReport { cap: self.cap, least: self.least, waits, wait_ns })
+    }
+
+    /// Returns the time of the array phase that follows the next window of the program on a die.
+    pub fn after_window(&self, die: DieId) -> Nanos {
+        let program = &self.dies[die.index()].program;
+        program.total - self.before(program)
+    }
+
+    /// Returns true if a die is idle and waits for the end of a window.
+    #[cfg(test)]
+    pub fn is_held_back(&self, die: DieId) -> bool {
+        self.held_back.contains(&die)
+    }
+
+    /// Returns the time of a program before its next window; the whole time after the last one.
+    fn before(&self, program: &Windowed) -> Nanos {
+        program.windows.map_or(program.total, |index| self.windows[index].before(program.begun, program.total))
+    }
+}
+
+impl Flash {
+    /// Handles the instant at which the array phase of a die's operation is due.
+    #[inline(never)]
+    pub fn array_due(&mut self, die_id: DieId, generation: u32, now: SimTime, out: &mut Outbox) {
+        let die = &self.dies[die_id.index()];
+        // An array phase of no length has ended before, without power.
+        if die.generation == generation && die.phase == Phase::Array {
+            self.ask_for_array(die_id, now, out);
+        }
+    }
+
+    /// Begins the array phase of an operation whose command is on its die, or lets it wait for power.
+    #[inline(never)]
+    pub(super) fn ask_for_array(&mut self, die_id: DieId, now: SimTime, out: &mut Outbox) {
+        let die = &self.dies[die_id.index()];
+        let operation = &out.operations[die.running];
+        let total = die.array_end.since(now);
+        let control = self.control.as_mut().expect("an array phase is due only under control");
+        let mut part = total;
+        if operation.kind == OperationKind::Program {
+            let windows = control.of_page_type.get(operation.page_type as usize).copied().flatten();
+            let program = Windowed { windows, total, begun: 0 };
+            part = control.before(&program);
+            control.dies[die_id.index()].program = program;
+        }
+        let state = &mut control.dies[die_id.index()];
+        (state.total, state.part, state.asked) = (total, part, now);
+        if let (Some(limiter), Some(meter)) = (&mut control.limiter, &mut self.meter) {
+            let sense = self.timing.sense_within(operation, total);
+            let need = meter.peak(operation, total.0, sense.0, part.0);
+            if !limiter.ask(die_id, need, operation.kind == OperationKind::Read, false, now) {
+                return self.wait_for_power(die_id, now, out);
+            }
+        }
+        self.array_has_power(die_id, now, out);
+    }
+
+    /// Lets the operation of a die wait for power.
+    fn wait_for_power(&mut self, die_id: DieId, now: SimTime, out: &mut Outbox) {
+        let die = &mut self.dies[die_id.index()];
+        die.phase = Phase::PowerWait;
+        // The end of the array phase may have been scheduled.
+        die.generation = die.generation.wrapping_add(1);
+        if die.clock.work() != Work::PowerWait {
+            turn(die, Work::PowerWait, now, &mut out.signals);
+        }
+    }
+
+    /// Begins the array phase of a die, or the part of it after a window.
+    fn array_has_power(&mut self, die_id: DieId, now: SimTime, out: &mut Outbox) {
+        let (die, control) = (&mut self.dies[die_id.index()], self.control.as_mut().expect("it has asked"));
+        let State { total, part, asked, program } = control.dies[die_id.index()];
+        let (operation, account) = out.operations.with_account(die.running);
+        // Erases charge nothing, because they are part of no command.
+        if !matches!(operation.kind, OperationKind::Erase | OperationKind::LazyErase) {
+            account.charge(Cause::PowerWait, now.since(asked));
+        }
+        if let Some(meter) = &mut self.meter {
+            if operation.kind == OperationKind::Program && program.begun > 0 {
+                meter.resume(die_id, now);
+            } else {
+                meter.array_begins(&self.timing, operation, now, total);
+            }
+        }
+        let end = now + part;
+        let is_scheduled = die.phase == Phase::Array && die.array_end == end;
+        die.array_end = end;
+        if die.clock.work() == Work::PowerWait {
+            let work = operation.work();
+            turn(die, work, now, &mut out.signals);
+        }
+        if !is_scheduled {
+            self.array_begins(die_id, now, out);
+        }
+    }
+
+    /// Returns the power of a die whose array comes to rest, and begins the array phases that now have enough.
+    #[inline(never)]
+    pub(super) fn give_power_back(&mut self, die_id: DieId, now: SimTime, out: &mut Outbox) {
+        if let Some(limiter) = self.control.as_mut().and_then(|control| control.limiter.as_mut()) {
+            limiter.give_back(die_id);
+            self.grant_power(now, out);
+        }
+    }
+
+    fn grant_power(&mut self, now: SimTime, out: &mut Outbox) {
+        while let Some(limiter) = self.control.as_mut().and_then(|control| control.limiter.as_mut())
+            && let Some(next) = limiter.next(now)
+        {
+            if self.dies[next.index()].phase == Phase::PowerWait {
+                self.array_has_power(next, now, out);
+            } else {
+                self.resume_now(next, now, out);
+            }
+        }
+    }
+
+    /// Asks for the power to resume the suspended operation of a die. Returns false if the operation waits.
+    #[inline(never)]
+    pub(super) fn may_resume(&mut self, die_id: DieId, now: SimTime, out: &mut Outbox) -> bool {
+        let die = &mut self.dies[die_id.index()];
+        let (control, meter) = (self.control.as_mut().expect("asked only under control"), &self.meter);
+        let (Some(limiter), Some(meter), Some(suspended)) = (&mut control.limiter, meter, &die.suspended) else { return true };
+        if limiter.is_waiting(die_id) {
+            return false;
+        }
+        if limiter.ask(die_id, meter.peak_of_rest(die_id, suspended.remaining.0), false, true, now) {
+            return true;
+        }
+        turn(die, Work::PowerWait, now, &mut out.signals);
+        false
+    }
+
+    /// Ends the wait of a die's suspended operation for power, if it waits: the die begins a host read.
+    #[inline(never)]
+    pub(super) fn resume_later(&mut self, die_id: DieId, now: SimTime, out: &mut Outbox) {
+        let limiter = self.control.as_mut().and_then(|control| control.limiter.as_mut());
+        if limiter.is_some_and(|limiter| limiter.withdraw(die_id, now)) {
+            turn(&mut self.dies[die_id.index()], Work::Held, now, &mut out.signals);
+            self.grant_power(now, out);
+        }
+    }
+
+    /// Begins the next window of the program on a die, whose array comes to rest before it. Returns false if there is
+    /// none.
+    #[inline(never)]
+    pub(super) fn window_opens(&mut self, die_id: DieId, now: SimTime, out: &mut Outbox) -> bool {
+        let (die, control) = (&mut self.dies[die_id.index()], self.control.as_mut().expect("asked only under control"));
+        if out.operations[die.running].kind != OperationKind::Program {
+            return false;
+        }
+        let program = &mut control.dies[die_id.index()].program;
+        let Some(windows) = program.windows.map(|index| &control.windows[index]) else { return false };
+        if program.begun == windows.at.len() {
+            return false;
+        }
+        program.begun += 1;
+        control.open += u32::from(windows.idle_chips_wait);
+        let rest = windows.rest();
+        if let Some(meter) = &mut self.meter {
+            let part = meter.suspend(die_id, now);
+            note_array(part, die_id, now, &mut out.journal);
+        }
+        out.operations.account_mut(die.running).charge(Cause::PowerWait, rest);
+        die.phase = Phase::Window;
+        turn(die, Work::PowerWait, now, &mut out.signals);
+        schedule(die, die_id, now + rest, &mut out.events);
+        self.give_power_back(die_id, now, out);
+        true
+    }
+
+    /// Ends a window: the program goes on, or waits for power. With the last of the windows during which idle dies wait
+    /// these may begin operations again.
+    #[inline(never)]
+    pub(super) fn window_closes(&mut self, die_id: DieId, now: SimTime, out: &mut Outbox) {
+        let control = self.control.as_mut().expect("a window is under control");
+        let program = control.dies[die_id.index()].program;
+        let windows = &control.windows[program.windows.expect("a program with windows")];
+        let part = control.before(&program) - windows.before(program.begun - 1, program.total);
+        control.open -= u32::from(windows.idle_chips_wait);
+        let is_last = windows.idle_chips_wait && control.open == 0;
+        let state = &mut control.dies[die_id.index()];
+        (state.part, state.asked) = (part, now);
+        if is_last {
+            self.release_held_back(now, out);
+        }
+        let limiter = self.control.as_mut().and_then(|control| control.limiter.as_mut());
+        if let (Some(limiter), Some(meter)) = (limiter, &self.meter)
+            && !limiter.ask(die_id, meter.peak_of_rest(die_id, part.0), false, false, now)
+        {
+            return self.wait_for_power(die_id, now, out);
+        }
+        self.array_has_power(die_id, now, out);
+    }
+
+    /// Returns true if a die is idle and may not begin an operation, because another one is in a suspension window.
+    #[inline(never)]
+    pub(super) fn holds_back(&mut self, die_id: DieId, now: SimTime, out: &mut Outbox) -> bool {
+        let (die, control) = (&mut self.dies[die_id.index()], self.control.as_mut().expect("asked only under control"));
+        if control.open == 0 || die.running != NONE || die.suspended.is_some() {
+            return false;
+        }
+        if !control.held_back.contains(&die_id) {
+            control.held_back.push(die_id);
+            // A die that waits for a page buffer, too, keeps its place there.
+            if die.clock.work() != Work::Starved {
+                turn(die, Work::PowerWait, now, &mut out.signals);
+            }
+        }
+        true
+    }
+
+    /// Marks the dies that were held back as ready, in the order of their numbers.
+    fn release_held_back(&mut self, now: SimTime, out: &mut Outbox) {
+        let Some(control) = &mut self.control else { return };
+        let mut dies = std::mem::take(&mut control.held_back);
+        dies.sort_unstable();
+        for die_id in dies.drain(..) {
+            let die = &mut self.dies[die_id.index()];
+            if die.clock.work() == Work::PowerWait {
+                turn(die, Work::Idle, now, &mut out.signals);
+            }
+            out.ready.mark(die_id);
+        }
+        if let Some(control) = &mut self.control {
+            control.held_back = dies;
+        }
+    }
+
+    /// Returns true if no operation waits for power or has any, and no die is in a window.
+    pub fn power_rests(&self) -> bool {
+        let is_at_rest = |control: &Control| {
+            control.open == 0 && control.held_back.is_empty() && control.limiter.as_ref().is_none_or(Limiter::is_at_rest)
+        };
+        self.control.as_deref().is_none_or(is_at_rest)
+    }
+}

@@ -1,0 +1,49 @@
+//! The cap on the power of the flash: what it must leave room for, and its report.
+
+use super::{PowerConfig, Waveform};
+use kit::{Power, Problems};
+
+/// The cap of a run, and what it did since the start of the measurement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CapReport {
+    /// The cap.
+    pub cap: Power,
+    /// The least cap under which every operation of the drive can begin.
+    pub least: Power,
+    /// Number of array phases that waited for power.
+    pub waits: u64,
+    /// Time of these waits \[ns\]; dies wait at the same time.
+    pub wait_ns: u64,
+}
+
+impl PowerConfig {
+    /// Returns the least possible cap of a drive with `dies` dies: all of them at rest but one, which draws the greatest
+    /// current of any waveform. The files are read.
+    pub fn least_cap(&self, dies: u32) -> Power {
+        let all = self.read.all().iter().chain(self.program.all()).chain([&self.erase]);
+        let greatest = all.map(Waveform::greatest).max().unwrap_or(self.idle).max(self.idle);
+        Power((self.idle.0 * u64::from(dies - 1) + greatest.0) * self.supply.0)
+    }
+
+    /// Adds what is wrong with the cap; `place` is the field or option that gives it.
+    pub(super) fn cap_problems(&self, place: &str, dies: u32, problems: &mut Problems) {
+        let waits_for_files = self.read.names_file() || self.program.names_file() || matches!(self.erase, Waveform::File(_));
+        let Some(cap) = self.cap.filter(|_| !waits_for_files) else { return };
+        let least = self.least_cap(dies);
+        if cap < least {
+            let (least, idle) = (watts(least), watts(Power(self.idle.0 * u64::from(dies) * self.supply.0)));
+            let what = format!("{cap}: expected at least {least} W, for one operation while all {dies} dies rest ({idle} W)");
+            problems.add(place, what);
+        }
+    }
+
+    /// Returns the current that the cap leaves above that of all dies at rest \[uA\].
+    pub(crate) fn room(&self, cap: Power, dies: u32) -> u64 {
+        (cap.0 / self.supply.0).saturating_sub(self.idle.0 * u64::from(dies))
+    }
+}
+
+/// Returns a power in watts.
+pub(crate) fn watts(power: Power) -> f64 {
+    power.0 as f64 / 1e9
+}

@@ -1,0 +1,44 @@
+//! Random currents, caps and suspension windows, as overrides of a random description.
+
+use super::{chance, pick};
+use drive::Description;
+use kit::{Nanos, Rng};
+
+/// Supply \[mV\].
+const SUPPLY: u64 = 3300;
+
+/// Retention limit that a drive meets although it waits for power.
+const LONG: Nanos = Nanos(3_600_000_000_000);
+
+/// Returns overrides that give a drive currents, which are constant, and most drives a cap or suspension windows. Those
+/// with a short retention limit have a cap that leaves room for all dies, as they must meet the limit.
+pub fn power(rng: &mut Rng, whole: &Description) -> Vec<String> {
+    let shape = whole.geometry();
+    let (dies, bits) = (u64::from(shape.die_count), u64::from(shape.shape.bits_per_cell));
+    let idle = pick(rng, &[0, 10, 500]);
+    let [read, program, erase] = [3, 9, 6].map(|most| idle + 1_000 * (1 + rng.below(most)) + rng.below(7));
+    let mut sets = vec![format!("power.supply={SUPPLY}mV"), format!("power.idle={idle}uA")];
+    for (name, current) in [("read", read), ("program", program), ("erase", erase)] {
+        sets.push(format!("power.{name}={{kind=\"constant\",current=\"{current}uA\"}}"));
+    }
+    let greatest = read.max(program).max(erase) - idle;
+    let limits = whole.flash.write_modes.iter().filter_map(|mode| mode.retention.as_ref());
+    let has_limit = limits.flat_map(|limits| limits.all()).any(|limit| *limit < LONG);
+    if has_limit || chance(rng, 0.8) {
+        let room = if has_limit { dies * greatest } else { greatest + rng.below((dies - 1) * greatest + 1) };
+        sets.push(format!("power.cap={}nW", (idle * dies + room) * SUPPLY + rng.below(SUPPLY)));
+        sets.push(format!("power.cap_order={}", pick(rng, &["fifo", "reads_first"])));
+        sets.push(format!("power.cap_overtakes={}", pick(rng, &[0, 1, 16])));
+    }
+    if !has_limit && chance(rng, 0.5) {
+        let types: Vec<u64> = (0..bits).filter(|_| chance(rng, 0.6)).collect();
+        let types = if types.is_empty() { vec![bits - 1] } else { types };
+        let at = pick(rng, &["[0.4]", "[0.25,0.75]", "[]", "[0.1,0.11,0.9]"]);
+        let (length, overhead) = (pick(rng, &["1ns", "5us", "200us"]), pick(rng, &["0ns", "400us"]));
+        sets.push(format!(
+            "power.suspend=[{{page_types={types:?},at={at},length=\"{length}\",overhead=\"{overhead}\",idle_chips_wait={}}}]",
+            chance(rng, 0.6)
+        ));
+    }
+    sets
+}
