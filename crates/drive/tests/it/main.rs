@@ -33,6 +33,7 @@ mod oracle;
 mod origins;
 mod power;
 mod power_model;
+mod power_parts;
 mod presets;
 mod progress;
 mod reference;
