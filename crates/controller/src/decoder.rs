@@ -62,13 +62,15 @@ pub struct Decoders {
     groups: Vec<Pipeline>,
     sharing: Sharing,
     times: StageTable,
+    /// Time of the stages after the arrival of all codewords so far \[ns\], without waits.
+    work_ns: u64,
 }
 
 impl Decoders {
     /// Returns idle decoders: an engine for each channel, or one for the drive.
     pub fn new(engine: &Engine, sharing: Sharing, channels: u32, times: StageTable) -> Decoders {
         let groups = if sharing == Sharing::Channel { channels as usize } else { 1 };
-        Decoders { groups: vec![engine.pipeline(); groups], sharing, times }
+        Decoders { groups: vec![engine.pipeline(); groups], sharing, times, work_ns: 0 }
     }
 
     /// Returns the way in which the channels share the decoders.
@@ -85,12 +87,20 @@ impl Decoders {
         let (start, end) = arrives;
         let at = self.groups[group].admit(start, end, times);
         let first = Nanos(times[0].0.saturating_sub(end.since(start).0));
-        Decoded { at, alone: times[1..].iter().fold(first, |sum, &time| sum + time) }
+        let later = times[1..].iter().fold(Nanos::ZERO, |sum, &time| sum + time);
+        self.work_ns += later.0;
+        Decoded { at, alone: first + later }
     }
 
     /// Returns, for each group, the time for which its threads have been busy until `now` \[ns\], all threads together.
     pub fn busy(&self, now: SimTime) -> Vec<u64> {
         self.groups.iter().map(|group| group.held(now).0).collect()
+    }
+
+    /// Returns the time of the stages after the arrival of all codewords so far \[ns\], without waits: that of an LDPC
+    /// decoder's iterations.
+    pub fn work_ns(&self) -> u64 {
+        self.work_ns
     }
 
     /// Returns the number of threads of a group.

@@ -9,6 +9,7 @@ pub mod decoder;
 pub mod delivery;
 pub mod dram;
 pub mod ecc;
+pub mod energy;
 pub mod errors;
 pub mod firmware;
 pub mod interconnect;
@@ -21,11 +22,13 @@ pub mod section;
 pub mod sequencer;
 pub mod target_queues;
 pub mod transaction;
+pub mod usage;
 
 pub use ecc::EccConfig;
 pub use section::ControllerSection;
 
 use credits::Tags;
+use decoder::Decoders;
 use delivery::InOrder;
 use dram::Granted;
 use ecc::ReadLevels;
@@ -42,6 +45,7 @@ use route::{Action, Routes, Servers, Way};
 use sequencer::Sequencer;
 use target_queues::TargetQueues;
 use transaction::{Journey, Place, Then, Transaction};
+use usage::{Amount, Usage};
 
 /// An encoder.
 #[derive(Clone, Debug, PartialEq)]
@@ -305,6 +309,22 @@ impl Controller {
         let memories = self.servers.all.len() as u16;
         let of = move |group: Option<u16>| move |(name, time)| Busy { name, group, time };
         servers.chain(self.memories.busy(now).map(of(Some(memories)))).chain(self.memories.data_buses(now).map(of(None)))
+    }
+
+    /// Returns the amounts of work until `now` from which energy is computed.
+    pub fn usage(&self, now: SimTime) -> Usage {
+        let mut usage = Usage::default();
+        for server in &self.servers.all {
+            server.part.add(server.busy(now), server.bytes(), &mut usage);
+        }
+        self.memories.count(now, &mut usage);
+        if let Some(reads) = &self.reads {
+            let [hard, soft] = reads.statistics.decoded;
+            usage.add(Amount::DecodedHard, hard);
+            usage.add(Amount::DecodedSoft, soft);
+            usage.add(Amount::Decoding, reads.decoders().map_or(0, Decoders::work_ns));
+        }
+        usage
     }
 
     /// Returns the queues of the targets, if they hold up commands.

@@ -95,6 +95,8 @@ pub struct ReadStatistics {
     pub soft: u64,
     /// Codewords read, each counted once.
     pub codewords: u64,
+    /// Codewords decoded, each attempt counted: by hard decision, and with soft levels.
+    pub decoded: [u64; 2],
     /// Codewords that no attempt could correct.
     pub lost_codewords: u64,
     /// Mapping units of host reads that no attempt could correct.
@@ -138,6 +140,7 @@ impl ReadStatistics {
             parts: self.parts.iter().zip(&earlier.parts).map(|(now, before)| parts(now, before)).collect(),
             soft: self.soft - earlier.soft,
             codewords: self.codewords - earlier.codewords,
+            decoded: std::array::from_fn(|at| self.decoded[at] - earlier.decoded[at]),
             lost_codewords: self.lost_codewords - earlier.lost_codewords,
             uncorrectable_units: self.uncorrectable_units - earlier.uncorrectable_units,
             lost_units: self.lost_units - earlier.lost_units,
@@ -354,6 +357,7 @@ impl Reads {
             (decoding.until, decoding.alone) = (at, alone);
         }
         self.statistics.codewords += 1;
+        self.statistics.decoded[usize::from(self.reads_softly)] += 1;
         let counts = usize::from(class) * self.statistics.most_attempts;
         self.count(&Attempted { counts, queued: read.queued, is_corrected: true, is_soft: self.reads_softly }, decoding.until);
         Some(decoding)
@@ -447,6 +451,8 @@ impl Reads {
                 Some(recovery)
             }
         };
+        let is_soft = self.config.attempts[attempt].soft_levels > 0;
+        self.statistics.decoded[usize::from(is_soft)] += self.codewords.len() as u64;
         let is_corrected = recovery.is_none_or(|recovery| self.recoveries[recovery].failed.is_empty());
         if is_corrected && let Some(known) = self.calibrated.get_mut(stored.block.index()) {
             *known = (stored.erase_count, attempt as u8);
@@ -455,7 +461,7 @@ impl Reads {
             counts: usize::from(class) * self.statistics.most_attempts + number as usize,
             queued,
             is_corrected,
-            is_soft: self.config.attempts[attempt].soft_levels > 0,
+            is_soft,
         };
         (attempted, level.limit, recovery)
     }

@@ -3,6 +3,7 @@
 //! Such a resource answers at once with the instant at which it is done. Events are handled in time order, so that the
 //! order of asking is the order of arrival, and the answer never changes.
 
+use crate::usage::PartOfDrive;
 use kit::{Bytes, Nanos, Service, SimTime};
 
 /// A resource that does one piece of work at a time, in the order of asking.
@@ -12,14 +13,18 @@ pub struct Server {
     pub name: String,
     /// Index of the first server of its group: servers of a kind that share the work.
     pub group: u16,
+    /// The part of the drive to which it belongs.
+    pub part: PartOfDrive,
+    /// Bytes of data that it has accepted, without those that a service does not carry.
+    bytes: u64,
     free_at: SimTime,
     busy: Nanos,
 }
 
 impl Server {
     /// Returns an idle server of the group that begins with the server at index `group`.
-    pub fn new(name: &str, group: u16) -> Server {
-        Server { name: name.to_owned(), group, free_at: SimTime::ZERO, busy: Nanos::ZERO }
+    pub fn new(name: &str, group: u16, part: PartOfDrive) -> Server {
+        Server { name: name.to_owned(), group, part, bytes: 0, free_at: SimTime::ZERO, busy: Nanos::ZERO }
     }
 
     /// Accepts work that takes `time`. Returns the instants at which it begins and is done.
@@ -29,6 +34,17 @@ impl Server {
         self.free_at = begins + time;
         self.busy += time;
         (begins, self.free_at)
+    }
+
+    /// Counts data of accepted work.
+    #[inline]
+    pub fn count(&mut self, bytes: u64) {
+        self.bytes += bytes;
+    }
+
+    /// Returns the bytes of data that it has accepted.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
     }
 
     /// Returns the instant from which it has no more work.
@@ -55,12 +71,15 @@ pub struct Timed {
     service: Service,
     data: Bytes,
     time: Nanos,
+    /// All bits set if the service carries data; none if its time does not depend on each byte.
+    carried: u64,
 }
 
 impl Timed {
     /// Returns the service, with the time for no data.
     pub fn new(service: Service) -> Timed {
-        Timed { service, data: Bytes(0), time: service.time(Bytes(0)) }
+        let carried = if service.per_byte > 0 { u64::MAX } else { 0 };
+        Timed { service, data: Bytes(0), time: service.time(Bytes(0)), carried }
     }
 
     /// Returns the time for `data`.
@@ -70,6 +89,12 @@ impl Timed {
             (self.data, self.time) = (data, self.service.time(data));
         }
         self.time
+    }
+
+    /// Returns the bytes that are carried of `data`.
+    #[inline]
+    pub fn carried(&self, data: Bytes) -> u64 {
+        data.0 & self.carried
     }
 }
 
@@ -86,7 +111,7 @@ mod tests {
         const GAPS: [u64; 4] = [0, 1, 3, 9];
         const TIMES: [u64; 3] = [1, 2, 5];
         for sequence in 0..12usize.pow(5) {
-            let mut server = Server::new("server", 0);
+            let mut server = Server::new("server", 0, PartOfDrive::Host);
             let (mut now, mut busy, mut waiting, mut done) = (0, 0, VecDeque::new(), Vec::new());
             let mut answers = Vec::new();
             for number in 0..5 {

@@ -4,6 +4,7 @@
 use crate::dram::{AccessClass, AccessKind};
 use crate::resource::{Server, Timed};
 use crate::transaction::Place;
+use crate::usage::PartOfDrive;
 use crate::{ControllerConfig, EncoderConfig};
 use kit::{Bytes, Cause, Class, Hop, ModeId, Nanos, Op, Service, SimTime};
 
@@ -212,22 +213,25 @@ pub struct Servers {
 
 impl Servers {
     /// Adds a server. Returns its index.
-    fn add(&mut self, name: &str) -> u16 {
-        self.add_group([name])
+    fn add(&mut self, name: &str, part: PartOfDrive) -> u16 {
+        self.add_group([name], part)
     }
 
     /// Adds a group of servers. Returns the index of the first.
-    fn add_group(&mut self, names: impl IntoIterator<Item: AsRef<str>>) -> u16 {
+    fn add_group(&mut self, names: impl IntoIterator<Item: AsRef<str>>, part: PartOfDrive) -> u16 {
         let first = self.all.len() as u16;
-        self.all.extend(names.into_iter().map(|name| Server::new(name.as_ref(), first)));
+        self.all.extend(names.into_iter().map(|name| Server::new(name.as_ref(), first, part)));
         first
     }
 
     /// Gives work on `data` to a server. Returns the instants at which it begins and is done.
     #[inline]
     pub fn serve(&mut self, server: u16, service: u8, data: Bytes, now: SimTime) -> (SimTime, SimTime) {
-        let time = self.services[usize::from(service)].time(data);
-        self.all[usize::from(server)].accept(time, now)
+        let timed = &mut self.services[usize::from(service)];
+        let (time, carried) = (timed.time(data), timed.carried(data));
+        let server = &mut self.all[usize::from(server)];
+        server.count(carried);
+        server.accept(time, now)
     }
 
     /// Returns the one of `count` servers that is free first.
@@ -372,15 +376,15 @@ impl Compiler {
         let mut side = HostSide { to_device: 0, to_host: 0, first_core: 0, cores: 0, serial: 0 };
         if uses(|hop| matches!(hop, Hop::ToDevice(_) | Hop::ToHost(_))) {
             let names = if protocol.half_duplex { ["link", "link"] } else { ["link_to_device", "link_to_host"] };
-            side.to_device = self.servers.add(names[0]);
-            side.to_host = if protocol.half_duplex { side.to_device } else { self.servers.add(names[1]) };
+            side.to_device = self.servers.add(names[0], PartOfDrive::ToDevice);
+            side.to_host = if protocol.half_duplex { side.to_device } else { self.servers.add(names[1], PartOfDrive::ToHost) };
         }
         if uses(|hop| matches!(hop, Hop::HostCore(_))) {
             side.cores = protocol.host_cores as u16;
-            side.first_core = self.servers.add_group((0..side.cores).map(|core| format!("host_core_{core}")));
+            side.first_core = self.servers.add_group((0..side.cores).map(|core| format!("host_core_{core}")), PartOfDrive::Host);
         }
         if uses(|hop| matches!(hop, Hop::HostSerial(_))) {
-            side.serial = self.servers.add("host_serial");
+            side.serial = self.servers.add("host_serial", PartOfDrive::Host);
         }
         side
     }
@@ -426,7 +430,7 @@ impl Compiler {
     /// Adds an encoder. Returns its step; `None` if it takes no time.
     fn encoder(&mut self, encoder: &EncoderConfig) -> Option<Step> {
         let rate = encoder.rate?;
-        let server = self.servers.add(&format!("encoder_{}", encoder.code));
+        let server = self.servers.add(&format!("encoder_{}", encoder.code), PartOfDrive::Encoder);
         let service = self.servers.service(Service::data(rate));
         Some(Step::new(Action::Serve { server, service }, Cause::EccWait))
     }

@@ -11,6 +11,7 @@ mod check;
 mod derive;
 mod document;
 mod errors;
+mod power;
 mod reference;
 mod retention;
 
@@ -123,7 +124,7 @@ pub struct Description {
     /// Errors of stored data, their decoding, and the recovery of reads that fail.
     #[serde(default, skip_serializing_if = "is_default")]
     pub ecc: EccConfig,
-    /// Currents of the flash, from which its power is computed.
+    /// Currents of the flash and powers of the other parts, from which energy and power are computed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub power: Option<PowerConfig>,
     /// The flash translation layer.
@@ -241,6 +242,7 @@ impl Description {
             + self.map_bytes_in_memory(&geometry);
         if let Some(power) = &self.power {
             power.problems(geometry.shape.bits_per_cell, geometry.die_count, &mut problems);
+            self.power_problems(power, &mut problems);
         }
         self.map_cache_problems(&mut problems);
         self.controller.problems(kit::Bytes(tables), self.buffer.buffers, &mut problems);

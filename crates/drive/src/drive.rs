@@ -9,6 +9,7 @@ mod save;
 mod sequence;
 
 use crate::description::Description;
+use crate::energy::{EnergyReport, encoded_units};
 use crate::statistics::Statistics;
 use controller::route::Way;
 use controller::{Controller, ControllerConfig};
@@ -225,6 +226,18 @@ impl Drive {
     pub fn restart_measurement(&mut self) {
         self.flash.restart_power(self.now);
         self.statistics.restart(self.now, &self.controller, &self.flash, &self.ftl);
+    }
+
+    /// Returns energy and power of the measurement up to now, and the work from which the energy of the other parts
+    /// follows; `None` if the description has no currents.
+    pub fn energy(&self) -> Option<EnergyReport> {
+        let flash = self.flash.power(self.now)?;
+        let (counters, ftl) = self.statistics.since_start(&self.flash, &self.ftl);
+        Some(EnergyReport {
+            flash,
+            usage: self.statistics.usage(self.now, &self.controller),
+            encoded_units: encoded_units(&counters, &ftl),
+        })
     }
 
     /// Returns the number of pending events: ends of operations in progress, arrivals, and timers.

@@ -57,6 +57,7 @@ presets![
     "zns-1tb",
     "qlc-2tb",
     "pcie4-tlc-2tb",
+    "pcie4-power-2tb",
     "pcie4-dramless-1tb",
     "pcie5-enterprise-8tb",
     "ideal-512g",

@@ -3,6 +3,7 @@
 use crate::batches::Batches;
 use crate::totals::{LatencyRow, StreamTotals, Streams, Totals};
 use controller::reads::ReadStatistics;
+use controller::usage::Usage;
 use controller::{Busy, Controller};
 use flash::{Flash, Snapshot};
 use ftl::{Ftl, FtlCounters, MapCounters, Translator};
@@ -216,6 +217,8 @@ pub struct Statistics {
     ftl_at_start: FtlCounters,
     /// Counts of the mapping cache at the beginning, if there is one.
     map_at_start: Option<MapCounters>,
+    /// Amounts of work of the controller at the beginning, with those in times without power since.
+    usage_at_start: Usage,
     sample_due: bool,
 }
 
@@ -233,6 +236,7 @@ impl Statistics {
             controller_at_start: controller.busy(now).map(|resource| resource.time).collect(),
             reads_at_start: controller.reads().map(|reads| reads.statistics.clone()),
             decoders_at_start: decoders_busy(controller, now),
+            usage_at_start: controller.usage(now),
             flash_at_start: flash.counters.clone(),
             ftl_at_start: ftl.report().counters.clone(),
             map_at_start: ftl.page_map().and_then(Ftl::map_cache).map(|cache| cache.counters.clone()),
@@ -247,6 +251,16 @@ impl Statistics {
         self.timeline.start = self.timeline.start + off;
         self.streams.exclude(off);
         self.busy_at_start.exclude(off);
+    }
+
+    /// Leaves work that the controller did in a time without power out of the measurement: refreshes of its memory.
+    pub(crate) fn exclude_usage(&mut self, work: &Usage) {
+        self.usage_at_start = self.usage_at_start.plus(work);
+    }
+
+    /// Returns the amounts of work of the controller from the beginning of the measurement to `now`.
+    pub fn usage(&self, now: SimTime, controller: &Controller) -> Usage {
+        controller.usage(now).since(&self.usage_at_start)
     }
 
     /// Counts a command that completes at `now`, if it is to be counted. `causes` covers its whole latency.

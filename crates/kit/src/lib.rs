@@ -25,6 +25,7 @@ pub mod operation;
 pub mod operations;
 pub mod outbox;
 pub mod permutation;
+pub mod power;
 pub mod problem;
 pub mod protocol;
 pub mod queue;
@@ -74,7 +75,7 @@ pub use sums::Sums;
 pub use table::Table;
 pub use term::Term;
 pub use tray::{Part, Translated, Tray};
-pub use units::{Bytes, Current, Frequency, Nanos, Power, Rate, SimTime, TransferRate, Voltage};
+pub use units::{Bytes, Current, Energy, Frequency, Nanos, Power, Rate, SimTime, TransferRate, Voltage};
 pub use wear::{effective_wear_class, wear_class};
 
 /// Bytes of one mapping unit: the grain of the logical-to-physical map.

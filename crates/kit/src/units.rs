@@ -42,9 +42,13 @@ pub struct Current(pub u64);
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Voltage(pub u64);
 
-/// An electric power \[nW\]: 1 uA at 1 mV.
+/// A power \[nW\]. Times nanoseconds, it is attojoules.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Power(pub u64);
+
+/// An energy \[aJ\].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Energy(pub u64);
 
 impl SimTime {
     /// The start of the run.
@@ -191,6 +195,15 @@ const TRANSFERS: &[Suffix] = &[("T/s", 1), ("kT/s", 1_000), ("MT/s", 1_000_000),
 const CURRENT: &[Suffix] = &[("uA", 1), ("mA", 1_000), ("A", 1_000_000)];
 const VOLTAGE: &[Suffix] = &[("mV", 1), ("V", 1_000)];
 const POWER: &[Suffix] = &[("nW", 1), ("uW", 1_000), ("mW", 1_000_000), ("W", 1_000_000_000)];
+const ENERGY: &[Suffix] = &[
+    ("aJ", 1),
+    ("fJ", 1_000),
+    ("pJ", 1_000_000),
+    ("nJ", 1_000_000_000),
+    ("uJ", 1_000_000_000_000),
+    ("mJ", 1_000_000_000_000_000),
+    ("J", 1_000_000_000_000_000_000),
+];
 
 /// Parses `text` as a non-negative decimal number followed by one of `suffixes`.
 fn parse_quantity(text: &str, suffixes: &[Suffix]) -> Result<u64, String> {
@@ -288,7 +301,8 @@ quantity!(Rate, RATE, "a data rate", "\"133MB/s\"");
 quantity!(Frequency, FREQUENCY, "a frequency", "\"400MHz\"");
 quantity!(Current, CURRENT, "a current", "\"25mA\"");
 quantity!(Voltage, VOLTAGE, "a voltage", "\"3.3V\"");
-quantity!(Power, POWER, "a power", "\"3W\"");
+quantity!(Power, POWER, "a power", "\"250mW\"");
+quantity!(Energy, ENERGY, "an energy", "\"40pJ\"");
 quantity!(TransferRate, TRANSFERS, "a transfer rate", "\"1200MT/s\"");
 
 impl Serialize for SimTime {
@@ -313,6 +327,7 @@ pub fn check_unit_string(kind: &str, text: &str) -> Result<(), String> {
         "a current" => text.parse::<Current>().map(drop),
         "a voltage" => text.parse::<Voltage>().map(drop),
         "a power" => text.parse::<Power>().map(drop),
+        "an energy" => text.parse::<Energy>().map(drop),
         "a transfer rate" => text.parse::<TransferRate>().map(drop),
         other => Err(format!("no such dimension `{other}`")),
     }
@@ -339,6 +354,10 @@ mod tests {
         }
         assert_eq!("16KiB".parse::<Bytes>().map(|b| b.0), Ok(16384));
         assert_eq!("133MB/s".parse::<Rate>().map(|r| r.0), Ok(133_000_000));
+        assert_eq!(
+            ("1.25W".parse::<Power>().map(|p| p.0), "2.5pJ".parse::<Energy>().map(|e| e.0)),
+            (Ok(1_250_000_000), Ok(2_500_000))
+        );
         assert_eq!(("4.4mA".parse::<Current>().map(|i| i.0), "3.3V".parse::<Voltage>().map(|v| v.0)), (Ok(4_400), Ok(3_300)));
         assert_eq!(("2.5W".parse::<Power>().map(|p| p.0), Power(35_000_000).to_string()), (Ok(2_500_000_000), "35mW".to_owned()));
         assert_eq!("4800MT/s".parse::<TransferRate>().map(|r| r.0), Ok(4_800_000_000));

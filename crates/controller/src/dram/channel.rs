@@ -37,6 +37,49 @@ struct Rank {
     oldest: usize,
     /// Refresh of a bank.
     refresh_bank: u64,
+    open: Open,
+}
+
+/// The time for which a rank has a row open, for its energy.
+///
+/// Known error: where a decision opens the rows of a pair of banks, or refreshes a bank, up to tRP between a precharge
+/// and an activate that is placed later counts as open.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Open {
+    /// Banks with an open row.
+    banks: u32,
+    /// Cycle from which a row has been open without a break.
+    since: u64,
+    /// Cycle of the latest precharge.
+    closed: u64,
+    /// Cycles until `since`.
+    before: u64,
+}
+
+impl Open {
+    /// Notes the activate of a bank.
+    #[inline]
+    fn opens(&mut self, cycle: u64) {
+        if self.banks == 0 && cycle > self.closed {
+            self.before += self.closed - self.since;
+            self.since = cycle;
+            self.closed = cycle;
+        }
+        self.banks += 1;
+    }
+
+    /// Notes the precharge of a bank.
+    #[inline]
+    fn closes(&mut self, cycle: u64) {
+        self.banks -= 1;
+        self.closed = self.closed.max(cycle);
+    }
+
+    /// Returns the cycles until `now`.
+    fn until(&self, now: u64) -> u64 {
+        let end = if self.banks > 0 { now } else { self.closed.min(now) };
+        self.before + end.saturating_sub(self.since)
+    }
 }
 
 /// A chunk: column commands to one row.
@@ -245,6 +288,7 @@ impl Channel {
     fn precharge(&mut self, bank: usize) {
         let cycle = self.bus.place(self.banks[bank].precharge);
         self.record(Kind::Precharge, cycle, bank, CLOSED);
+        self.ranks[bank / self.timing.banks as usize].open.closes(cycle);
         let state = &mut self.banks[bank];
         state.row = CLOSED;
         state.activate = state.activate.max(cycle + self.timing.rp);
@@ -255,6 +299,7 @@ impl Channel {
         let cycle = self.bus.place(from);
         self.record(Kind::Activate, cycle, bank, row);
         self.activates += 1;
+        self.ranks[rank].open.opens(cycle);
         self.activated(rank, bank, cycle);
         let timing = &self.timing;
         let state = &mut self.banks[bank];
@@ -308,6 +353,8 @@ impl Channel {
         if self.page == Page::Closed {
             state.row = CLOSED;
             state.activate = state.activate.max(state.precharge + self.timing.rp);
+            let cycle = state.precharge;
+            self.ranks[rank].open.closes(cycle);
         }
     }
 
@@ -325,6 +372,9 @@ impl Channel {
                 let cycle = self.bus.place(from.unwrap_or(at));
                 self.record(Kind::PrechargeAll, cycle, first, CLOSED);
                 for bank in &mut self.banks[first..first + banks] {
+                    if bank.row != CLOSED {
+                        self.ranks[rank].open.closes(cycle);
+                    }
                     bank.row = CLOSED;
                     bank.activate = bank.activate.max(cycle + self.timing.rp_all);
                 }
@@ -359,6 +409,11 @@ impl Channel {
             self.ranks[rank].refresh_bank = ready;
         }
         ready
+    }
+
+    /// Returns the cycles until `now` for which a rank had a row open, of all ranks together.
+    pub fn cycles_open(&self, now: u64) -> u64 {
+        self.ranks.iter().map(|rank| rank.open.until(now)).sum()
     }
 
     /// Returns the picoseconds of data, after an instant, of the chunks that have been placed.

@@ -91,6 +91,12 @@ pub struct Counters {
     pub activates: u64,
     /// Refreshes: of all banks, or of one bank of each rank.
     pub refreshes: u64,
+    /// Bursts that were read.
+    pub bursts_read: u64,
+    /// Bursts that were written.
+    pub bursts_written: u64,
+    /// Cycles for which a rank had a row open, of all ranks together.
+    pub cycles_open: u64,
 }
 
 /// An access that waits, or the rest of one.
@@ -148,7 +154,6 @@ pub struct Ddr {
     /// Cycles by which a decision precedes the first column command of the last chunk.
     ahead: u64,
     burst_cycles: u64,
-    bursts: u64,
     counters: Counters,
 }
 
@@ -178,7 +183,6 @@ impl Ddr {
             row_shift,
             ahead: if params.activate_ahead { timing.rcd } else { 0 },
             burst_cycles: timing.burst_cycles(),
-            bursts: 0,
             counters: Counters::default(),
         }
     }
@@ -257,10 +261,15 @@ impl Ddr {
 
     #[inline]
     fn count(&mut self, chunk: &Chunk, bytes: u64, found: Found) {
-        self.bursts += chunk.bursts;
         match chunk.direction {
-            Direction::Read => self.counters.bytes_read += bytes,
-            Direction::Write => self.counters.bytes_written += bytes,
+            Direction::Read => {
+                self.counters.bursts_read += chunk.bursts;
+                self.counters.bytes_read += bytes;
+            }
+            Direction::Write => {
+                self.counters.bursts_written += chunk.bursts;
+                self.counters.bytes_written += bytes;
+            }
         }
         match found {
             Found::Open => self.counters.row_hits += 1,
@@ -280,7 +289,8 @@ impl Ddr {
     /// Returns the time for which the data bus has carried data until `now`, which is not before the last call. Rounded
     /// down.
     pub fn data_bus_busy(&self, now: SimTime) -> Nanos {
-        let granted = self.clock.picoseconds(self.bursts * self.burst_cycles);
+        let bursts = self.counters.bursts_read + self.counters.bursts_written;
+        let granted = self.clock.picoseconds(bursts * self.burst_cycles);
         let to_come = self.channel.data_after(u128::from(now.0) * 1_000);
         Nanos(((granted - to_come) / 1_000) as u64)
     }
@@ -288,7 +298,18 @@ impl Ddr {
     /// Returns the counts until `now`, which is not before the last call.
     pub fn counters(&self, now: SimTime) -> Counters {
         let refreshes = self.refresh.count(now, self.is_at_rest());
-        Counters { activates: self.channel.activates, refreshes, ..self.counters }
+        Counters { activates: self.channel.activates, refreshes, cycles_open: self.cycles_open(now), ..self.counters }
+    }
+
+    /// Returns the cycles until `now` for which a rank had a row open. Refreshes of an idle time, which close the rows,
+    /// are made up for on a copy.
+    fn cycles_open(&self, now: SimTime) -> u64 {
+        if !self.is_at_rest() || !self.refresh.is_due(now) {
+            return self.channel.cycles_open(self.clock.edge(now));
+        }
+        let (mut channel, mut refresh) = (self.channel.clone(), self.refresh.clone());
+        refresh.after_idle_time(&mut channel, now);
+        channel.cycles_open(self.clock.edge(now))
     }
 
     /// Returns true if no access waits. The data of the last one may still be on the bus.

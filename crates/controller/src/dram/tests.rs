@@ -2,6 +2,7 @@
 
 mod closed_forms;
 mod idle;
+mod open;
 mod order;
 mod pairs;
 mod random;

@@ -1,6 +1,7 @@
 //! The DDR channels of a controller, and the places of data and map in them.
 
 use crate::dram::{Access, AccessClass, AccessKind, Granted, Params, Scheduled};
+use crate::usage::{Amount, Usage};
 use kit::{Bytes, Nanos, SimTime, TransactionId, UNIT_BYTES};
 
 /// Bytes of the map that a look-up reads, and that a program writes: a burst of the memory.
@@ -18,6 +19,8 @@ struct Channel {
     /// Time for which it was busy before it was last brought to rest, and the part in which its data bus carried data.
     busy_before: Nanos,
     data_before: Nanos,
+    /// Counts before it was last brought to rest, less those of a new channel until then.
+    counts_before: Usage,
 }
 
 /// DDR channels; none if the memory has another model.
@@ -45,6 +48,7 @@ impl Channels {
             ddr: Scheduled::new(params),
             busy_before: Nanos::ZERO,
             data_before: Nanos::ZERO,
+            counts_before: Usage::default(),
         };
         let map = (user_units.div_ceil(u64::from(count)) * MAP_ENTRY).next_multiple_of(MAP_ACCESS.0);
         let size = params.size().0;
@@ -96,7 +100,17 @@ impl Channels {
             assert!(channel.ddr.is_at_rest(), "nothing is under way in a controller that is brought to rest");
             channel.busy_before += channel.ddr.busy(now);
             channel.data_before += channel.ddr.data_bus_busy(now);
+            let counts = channel.counts_before.plus(&counts(&channel.ddr, now));
             channel.ddr = Scheduled::new(params);
+            // The refreshes of a new channel are those since time 0.
+            channel.counts_before = counts.since(&self::counts(&channel.ddr, now));
+        }
+    }
+
+    /// Adds the counts of all channels until `now`.
+    pub fn count(&self, now: SimTime, usage: &mut Usage) {
+        for channel in &self.all {
+            *usage = usage.plus(&channel.counts_before).plus(&counts(&channel.ddr, now));
         }
     }
 
@@ -109,6 +123,22 @@ impl Channels {
     pub fn data_buses(&self, now: SimTime) -> impl Iterator<Item = (&str, Nanos)> {
         self.all.iter().map(move |channel| (channel.bus_name.as_str(), channel.data_before + channel.ddr.data_bus_busy(now)))
     }
+}
+
+/// Returns the counts of a channel until `now`.
+fn counts(ddr: &Scheduled, now: SimTime) -> Usage {
+    let counters = ddr.counters(now);
+    let mut usage = Usage::default();
+    for (amount, count) in [
+        (Amount::Activates, counters.activates),
+        (Amount::BurstsRead, counters.bursts_read),
+        (Amount::BurstsWritten, counters.bursts_written),
+        (Amount::Refreshes, counters.refreshes),
+        (Amount::CyclesOpen, counters.cycles_open),
+    ] {
+        usage.add(amount, count);
+    }
+    usage
 }
 
 /// An access that a transaction asks for.

@@ -6,6 +6,7 @@ use crate::firmware::{Assignment, Cores};
 use crate::interconnect::{Choice, Fabric, Leg, Ports};
 use crate::memory::Model;
 use crate::memory::channels::MAP_ACCESS;
+use crate::usage::PartOfDrive;
 use crate::{ControllerConfig, MapPlace};
 use kit::{Bytes, Cause, HostMemory, Nanos, Op, Rate, Service, UNIT_BYTES};
 
@@ -62,7 +63,7 @@ impl Compiler {
         let channels = config.channel_of.iter().max().map_or(1, |last| u32::from(*last) + 1);
         let mut side = DeviceSide { buffers: buffers as u16, ..DeviceSide::default() };
         if let Some(cores) = config.section.firmware.build(()).cores() {
-            let first = self.servers.add_group((0..cores.count).map(|core| format!("core_{core}")));
+            let first = self.servers.add_group((0..cores.count).map(|core| format!("core_{core}")), PartOfDrive::Cores);
             side.cores = Some(CoreServers { first, cores });
         }
         let fabric = config.section.interconnect.build(()).fabric(Ports { buffers, channels });
@@ -72,7 +73,7 @@ impl Compiler {
             Model::Ddr(_) => MemorySteps::Granted,
             Model::Bandwidth { rate, latency } => {
                 let name = |buffer: u32| if buffers == 1 { "dram".to_owned() } else { format!("dram_{buffer}") };
-                let first = self.servers.add_group((0..buffers).map(name));
+                let first = self.servers.add_group((0..buffers).map(name), PartOfDrive::Memory);
                 MemorySteps::Served(first, rate, latency)
             }
         };
@@ -145,7 +146,7 @@ impl Compiler {
     fn legs(&mut self, fabric: &Fabric, buffers: u16) -> [Vec<Step>; 4] {
         let mut firsts = Vec::with_capacity(fabric.groups.len());
         for group in &fabric.groups {
-            firsts.push((self.servers.add_group(&group.names), group.names.len() as u16));
+            firsts.push((self.servers.add_group(&group.names, PartOfDrive::Interconnect), group.names.len() as u16));
         }
         Leg::ALL.map(|leg| {
             let holds = &fabric.legs[leg as usize];

@@ -36,7 +36,9 @@ impl Drive {
         self.quiesce();
         let failed = self.now;
         let backup = self.ftl.page_map_mut().expect(NO_MAP).power_fails(failed, &self.out.signals);
+        let worked = self.controller.usage(failed);
         self.sleep_until(failed + down);
+        self.statistics.exclude_usage(&self.controller.usage(self.now).since(&worked));
         self.statistics.exclude(down);
         self.flash.exclude_from_power(down);
         self.ftl.page_map_mut().expect(NO_MAP).power_is_back(self.now, &mut self.out.ready);

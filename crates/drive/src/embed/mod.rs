@@ -13,12 +13,12 @@ pub use ftl::translation::zns::table::ZoneState;
 
 use crate::description::Description;
 use crate::drive::{Drive, Identity};
+use crate::energy::EnergyReport;
 use crate::run_loop::backlog::Backlog;
 use crate::session::{Start, worn_out};
 use crate::statistics::Utilisation;
 use crate::summary::{self, RunFacts};
 use crate::wall::Clock;
-use flash::power::PowerReport;
 use kit::history::Digest;
 use kit::{Bytes, Completion, HostCommand, Ledger, Lpn, Op, SimTime, UNIT_BYTES};
 use serde_json::Value;
@@ -56,7 +56,7 @@ pub struct ZoneInfo {
 struct Shutdown {
     began: SimTime,
     utilisation: Utilisation,
-    power: Option<PowerReport>,
+    energy: Option<EnergyReport>,
     took_ns: u64,
 }
 
@@ -363,9 +363,9 @@ impl EmbeddedDrive {
     pub fn shut_down(&mut self) -> Result<(), EmbedError> {
         self.needs_nothing_in_flight("shut_down")?;
         let began = self.drive.now();
-        let (utilisation, power) = (self.utilisation(), self.drive.flash().power(began));
+        let (utilisation, energy) = (self.utilisation(), self.drive.energy());
         self.drive.shut_down(&mut |_| true);
-        self.shutdown = Some(Shutdown { began, utilisation, power, took_ns: self.drive.now().since(began).0 });
+        self.shutdown = Some(Shutdown { began, utilisation, energy, took_ns: self.drive.now().since(began).0 });
         self.drive.go_on();
         Ok(())
     }
@@ -426,7 +426,7 @@ impl EmbeddedDrive {
             starting_state: origin.start.facts.clone(),
             workload_end: shutdown.map_or(self.drive.now(), |shutdown| shutdown.began),
             utilisation: shutdown.map_or_else(|| self.utilisation(), |shutdown| shutdown.utilisation.clone()),
-            power: shutdown.map_or_else(|| self.drive.flash().power(self.drive.now()), |shutdown| shutdown.power.clone()),
+            energy: shutdown.map_or_else(|| self.drive.energy(), |shutdown| shutdown.energy.clone()),
             shutdown_ns: shutdown.map(|shutdown| shutdown.took_ns),
             power_failure: None,
         };

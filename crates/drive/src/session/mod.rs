@@ -118,7 +118,7 @@ impl Session {
             latency: drive.statistics.totals.latency_rows().collect(),
             stream_latency: drive.statistics.stream_latency_rows(),
             timeline: drive.statistics.timeline.rows().map(|(at, row)| (at, *row)).collect(),
-            power: measured.power.as_ref().map(|power| power.windows.rows.clone()),
+            power: measured.energy.as_ref().map(|energy| energy.flash.windows.rows.clone()),
             timeline_width_ns: drive.statistics.timeline.width_ns(),
             history: None,
             unwritten: Vec::new(),

@@ -8,12 +8,12 @@ use super::request::RunRequest;
 use super::search::Search;
 use crate::description::Description;
 use crate::drive::Drive;
+use crate::energy::EnergyReport;
 use crate::failure::PowerFailureReport;
 use crate::run_loop::{End, Part, Reached, RunLoop};
 use crate::statistics::Utilisation;
 use crate::streams::Streams;
 use crate::summary::RunFacts;
-use flash::power::PowerReport;
 use ftl::Ftl;
 use kit::{Nanos, Problems, SimTime};
 use serde_json::Value;
@@ -38,7 +38,7 @@ pub(super) struct Measured {
     pub power_failure: Option<PowerFailureReport>,
     pub workload_end: SimTime,
     pub utilisation: Utilisation,
-    pub power: Option<PowerReport>,
+    pub energy: Option<EnergyReport>,
     pub shutdown_ns: Option<u64>,
     pub wall_s: f64,
 }
@@ -66,7 +66,7 @@ impl Measured {
             starting_state,
             workload_end: self.workload_end,
             utilisation: self.utilisation.clone(),
-            power: self.power.clone(),
+            energy: self.energy.clone(),
             shutdown_ns: self.shutdown_ns,
             power_failure: self.power_failure.as_ref(),
         }
@@ -152,12 +152,12 @@ impl Run<'_, '_> {
         in_time(end)?;
         let workload_end = drive.now();
         let utilisation = drive.statistics.utilisation(workload_end, drive.controller(), drive.flash());
-        let power = drive.flash().power(workload_end);
+        let energy = drive.energy();
         let wall_s = watch.seconds() - loop_start;
         let complete = end == End::Complete || stopped_early;
         let shutdown_ns = if complete { self.shut_down() } else { None };
         failure(&self.drive)?;
-        Ok(Measured { run_loop, search, end, complete, power_failure, workload_end, utilisation, power, shutdown_ns, wall_s })
+        Ok(Measured { run_loop, search, end, complete, power_failure, workload_end, utilisation, energy, shutdown_ns, wall_s })
     }
 }
 

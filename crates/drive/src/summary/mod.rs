@@ -13,10 +13,11 @@ pub(crate) use utilisation::keys as utilisation_keys;
 
 use crate::description::Description;
 use crate::drive::Drive;
+use crate::energy::EnergyReport;
 use crate::failure::PowerFailureReport;
 use crate::statistics::Utilisation;
 use crate::steady::SteadyState;
-use flash::power::PowerReport;
+use energy::Written;
 use ftl::{Ftl, Store};
 use kit::reason::REASON_COUNT;
 use kit::{BlockId, Reason, SimTime};
@@ -58,7 +59,7 @@ pub struct RunFacts<'a> {
     /// Utilisation of the drive's resources until `workload_end`.
     pub utilisation: Utilisation,
     /// Energy and power until `workload_end`, where they are computed.
-    pub power: Option<PowerReport>,
+    pub energy: Option<EnergyReport>,
     /// Duration of the shutdown \[ns\], if there was one.
     pub shutdown_ns: Option<u64>,
     /// Report of the power failure, if there was one.
@@ -153,7 +154,7 @@ fn whole_run(facts: &RunFacts<'_>, description: &Description, drive: &Drive) -> 
         "wear": wear(drive),
         "wear_histogram": wear_histogram(drive),
         "effective_wear": effective_wear(drive),
-        "energy": energy::section(facts.power.as_ref(), ftl.host_units),
+        "energy": energy::section(description, facts.energy.as_ref(), &Written { totals, units: ftl.host_units }),
         "utilisation": utilisation::section(description, &facts.utilisation),
         "bottleneck": utilisation::bottleneck(&facts.utilisation),
         "reliability": reliability(description, drive, &ftl, facts.power_failure.map_or(0, |power_failure| power_failure.at_risk_pages)),

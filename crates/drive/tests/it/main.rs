@@ -34,6 +34,7 @@ mod origins;
 mod power;
 mod power_cap;
 mod power_model;
+mod power_parts;
 mod presets;
 mod progress;
 mod reference;

@@ -3,7 +3,7 @@
 use super::windows::Windows;
 use super::{CapReport, PowerConfig, Waveform, WindowReport};
 use kit::reason::REASON_COUNT;
-use kit::{DieId, Nanos, Operation, OperationKind, Reason, SimTime};
+use kit::{DieId, Nanos, Operation, OperationKind, Owner, Reason, SimTime};
 
 /// Number of currents kept beyond those of the phases in progress.
 const STRETCHED: usize = 64;
@@ -24,6 +24,8 @@ struct Active {
     kind: OperationKind,
     reason: Reason,
     is_on: bool,
+    /// True if a read repeats another one.
+    is_retry: bool,
 }
 
 /// Part of an array phase that has ended: up to its end, or to a suspension.
@@ -56,10 +58,12 @@ pub struct Meter {
     suspended: Vec<Active>,
     /// Energy of the array phases by kind and reason \[aJ\].
     energy: [[u128; REASON_COUNT]; KINDS],
+    /// The part of it that repeated reads take, by reason \[aJ\].
+    retries: [u128; REASON_COUNT],
     /// Energy of the array phases of each die \[aJ\].
     by_die: Vec<u128>,
-    /// Time of all array phases \[ns\].
-    active_ns: u128,
+    /// Time of the array phases of each die \[ns\].
+    active_ns: Vec<u64>,
     start: SimTime,
     windows: Windows,
 }
@@ -69,8 +73,12 @@ pub struct Meter {
 pub struct PowerReport {
     /// Energy of the array phases by kind of operation and reason \[aJ\].
     pub energy: [[u128; REASON_COUNT]; KINDS],
+    /// The part of it that repeated reads take, by reason \[aJ\].
+    pub retries: [u128; REASON_COUNT],
     /// Energy of the array phases of each die \[aJ\].
     pub by_die: Vec<u128>,
+    /// Energy of each die while its array is at rest \[aJ\].
+    pub idle_by_die: Vec<u128>,
     /// Energy of dies whose array is at rest \[aJ\].
     pub idle: u128,
     /// Duration of the measurement \[ns\].
@@ -98,8 +106,9 @@ impl Meter {
             dies: vec![Active::default(); dies as usize],
             suspended: vec![Active::default(); dies as usize],
             energy: [[0; REASON_COUNT]; KINDS],
+            retries: [0; REASON_COUNT],
             by_die: vec![0; dies as usize],
-            active_ns: 0,
+            active_ns: vec![0; dies as usize],
             start: SimTime::ZERO,
             windows: Windows::new(config.window.0, SimTime::ZERO, level),
         }
@@ -112,8 +121,9 @@ impl Meter {
             active.begin = now;
         }
         self.energy = [[0; REASON_COUNT]; KINDS];
+        self.retries = [0; REASON_COUNT];
         self.by_die.fill(0);
-        self.active_ns = 0;
+        self.active_ns.fill(0);
         self.start = now;
         self.windows = self.windows.anew(now, self.config.idle.0 * self.dies.len() as u64);
     }
@@ -130,7 +140,8 @@ impl Meter {
     pub(crate) fn begin(&mut self, operation: &Operation, begin: SimTime, total: u64, sense: u64) {
         let currents = self.currents(operation, total, sense);
         let Operation { die, kind, reason, .. } = *operation;
-        self.dies[die.index()] = Active { begin, from: 0, total, currents, kind, reason, is_on: true };
+        let is_retry = matches!(operation.owner, Owner::Retry(_));
+        self.dies[die.index()] = Active { begin, from: 0, total, currents, kind, reason, is_on: true, is_retry };
     }
 
     /// Returns by how much the greatest current of an array phase of `total` ns, before `end` ns of it, is above that of
@@ -225,7 +236,10 @@ impl Meter {
         let energy = u128::from(charge) * u128::from(self.config.supply.0);
         self.energy[active.kind as usize][active.reason as usize] += energy;
         self.by_die[die.index()] += energy;
-        self.active_ns += u128::from(span);
+        if active.is_retry {
+            self.retries[active.reason as usize] += energy;
+        }
+        self.active_ns[die.index()] += span;
     }
 
     /// Returns the number of the currents of an operation, which are computed once for each duration.
@@ -281,11 +295,14 @@ impl Meter {
         }
         let span_ns = now.since(end.start).0;
         end.windows.finish(span_ns);
-        let rest_ns = u128::from(span_ns) * end.dies.len() as u128 - end.active_ns;
+        let at_rest = u128::from(self.config.idle.0) * u128::from(self.config.supply.0);
+        let idle_by_die: Vec<u128> = end.active_ns.iter().map(|active| u128::from(span_ns - active) * at_rest).collect();
         PowerReport {
             energy: end.energy,
+            retries: end.retries,
             by_die: end.by_die,
-            idle: rest_ns * u128::from(self.config.idle.0) * u128::from(self.config.supply.0),
+            idle: idle_by_die.iter().sum(),
+            idle_by_die,
             span_ns,
             windows: end.windows.report(self.config.supply.0),
             cap: None,
@@ -316,6 +333,12 @@ mod tests {
             cap_order: CapOrder::Fifo,
             cap_overtakes: 0,
             suspend: Vec::new(),
+            dram: None,
+            ecc: None,
+            cores: None,
+            interconnect: None,
+            link: None,
+            rest: None,
         };
         Meter::new(&config, dies)
     }

@@ -19,11 +19,13 @@ pub use suspend::SuspendWindows;
 pub use waveform::{Constant, Pulses, Step, Steps, Waveform, WaveformFile, Waveforms};
 pub use windows::WindowReport;
 
+use kit::power::{CorePower, DramPower, EccPower, InterconnectPower, LinkPower, StaticPower};
 use kit::{Current, Nanos, Power, Problems, Voltage};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The `[power]` section: currents of the flash. Without it, power is not computed.
+/// The `[power]` section: currents of the flash, and powers of the other parts of the drive. Without it, power is not
+/// computed; a part without a section of its own has no energy in the results.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PowerConfig {
@@ -54,6 +56,24 @@ pub struct PowerConfig {
     /// Suspension windows of programs, by page type.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub suspend: Vec<SuspendWindows>,
+    /// The memory of the controller, `controller.dram`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dram: Option<DramPower>,
+    /// Encoders and decoders.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ecc: Option<EccPower>,
+    /// The cores of the firmware, `controller.firmware`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cores: Option<CorePower>,
+    /// The interconnect, `controller.interconnect`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interconnect: Option<InterconnectPower>,
+    /// The device's end of the host link, `host.interface`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub link: Option<LinkPower>,
+    /// Constant power of the rest of the drive.
+    #[serde(default, rename = "static", skip_serializing_if = "Option::is_none")]
+    pub rest: Option<StaticPower>,
 }
 
 /// Number of reads that may overtake one that waits, unless the description says otherwise \[A\].
@@ -95,6 +115,12 @@ impl PowerConfig {
         if !(Nanos(100)..=Nanos(1_000_000)).contains(&self.window) {
             problems.add("power.window", format!("{}: expected 100ns to 1ms", self.window));
         }
+        self.dram.iter().for_each(|dram| dram.problems(problems));
+        self.ecc.iter().for_each(|ecc| ecc.problems(problems));
+        self.cores.iter().for_each(|cores| cores.problems(problems));
+        self.interconnect.iter().for_each(|interconnect| interconnect.problems(problems));
+        self.link.iter().for_each(|link| link.problems(problems));
+        self.rest.iter().for_each(|rest| rest.problems(problems));
         SuspendWindows::problems(&self.suspend, page_types, problems);
         if problems.0.len() == before {
             self.cap_problems("power.cap", dies, problems);

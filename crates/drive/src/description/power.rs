@@ -1,0 +1,104 @@
+//! The parts that draw power, beside the flash.
+
+use super::Description;
+use super::errors::own_decoder;
+use controller::ecc::{DecoderConfig, EngineDecoder, FixedDecoder};
+use controller::energy::{Powered, least_idd0};
+use controller::memory::Model;
+use ecc::{BlockCode, Decoder};
+use flash::power::PowerConfig;
+use kit::{Hop, Nanos, Problems, UNIT_BYTES};
+
+impl Description {
+    /// Returns the parts of the drive that draw power, beside the flash.
+    pub(crate) fn powered(&self) -> Powered {
+        let decoders = match &self.ecc.decoder {
+            DecoderConfig::Ideal => 0,
+            DecoderConfig::Fixed(FixedDecoder { decoders, .. }) | DecoderConfig::Engines(EngineDecoder { decoders, .. }) => {
+                decoders * self.decoder_groups()
+            }
+        };
+        Powered {
+            memory: self.controller.dram.build(()).model(),
+            memories: self.buffer.buffers.max(1),
+            cores: self.controller.firmware.build(()).cores().map_or(0, |cores| cores.count),
+            directions: if self.host.protocol().half_duplex { 1 } else { 2 },
+            decoders,
+            iteration: self.iteration(),
+        }
+    }
+
+    /// Returns the number of codewords of a mapping unit; 0 if stored data has no errors.
+    pub(crate) fn codewords_per_unit(&self) -> u32 {
+        let code = self.ecc.source().and_then(|_| self.correction().ok());
+        code.map_or(0, |correction| (UNIT_BYTES * 8).div_ceil(correction.code.data_bits()) as u32)
+    }
+
+    /// Returns the time of an iteration of the decoders, if they are LDPC decoders.
+    fn iteration(&self) -> Option<Nanos> {
+        let DecoderConfig::Engines(EngineDecoder { decoder, .. }) = &self.ecc.decoder else { return None };
+        let own = || self.correction().ok().map(|correction| own_decoder(&correction.code));
+        match decoder.clone().or_else(own) {
+            Some(Decoder::Ldpc(ldpc)) => Some(ldpc.iteration),
+            _ => None,
+        }
+    }
+
+    /// Adds the powers of parts that the drive does not have, or that do not suit them.
+    pub(super) fn power_problems(&self, power: &PowerConfig, problems: &mut Problems) {
+        match (&power.dram, self.controller.dram.build(()).model()) {
+            (Some(_), Model::Ideal) => {
+                problems.add("power.dram", "no memory is described: expected controller.dram of kind \"bandwidth\" or \"ddr\"");
+            }
+            (Some(dram), Model::Ddr(params)) if dram.idd0 < least_idd0(dram, &params) => {
+                let least = least_idd0(dram, &params);
+                let what = format!("{}: expected at least {least}, the mean over tRC of idd3n (for tRAS) and idd2n", dram.idd0);
+                problems.add("power.dram.idd0", what);
+            }
+            _ => {}
+        }
+        if power.cores.is_some() && self.controller.firmware.build(()).cores().is_none() {
+            problems.add("power.cores", "no cores are described: expected controller.firmware of kind \"cores\"");
+        }
+        if power.interconnect.is_some() && self.controller.interconnect.name() == "ideal" {
+            problems.add(
+                "power.interconnect",
+                "no interconnect is described: expected a kind in controller.interconnect other than \"ideal\"",
+            );
+        }
+        self.link_power_problems(power, problems);
+        self.ecc_power_problems(power, problems);
+    }
+
+    fn link_power_problems(&self, power: &PowerConfig, problems: &mut Problems) {
+        let Some(link) = &power.link else { return };
+        let protocol = self.host.protocol();
+        let is_transfer = |hop: &Hop| matches!(hop, Hop::ToDevice(_) | Hop::ToHost(_));
+        if !protocol.lists().flatten().any(is_transfer) {
+            problems.add("power.link", "no link is described: expected a kind in host.interface other than \"ideal\"");
+        } else if protocol.half_duplex && link.to_device != link.to_host {
+            let what = format!(
+                "{}: both directions share the wire: expected that of power.link.to_device, {}",
+                link.to_host, link.to_device
+            );
+            problems.add("power.link.to_host", what);
+        }
+    }
+
+    fn ecc_power_problems(&self, power: &PowerConfig, problems: &mut Problems) {
+        let Some(ecc) = &power.ecc else { return };
+        if self.ecc.source().is_none() {
+            problems.add("power.ecc", "stored data has no errors to decode: expected a source in ecc.errors");
+            return;
+        }
+        if ecc.idle.is_some() && self.ecc.decoder == DecoderConfig::Ideal {
+            problems.add(
+                "power.ecc.idle",
+                "the number of decoders is not described: expected ecc.decoder of kind \"fixed\" or \"engines\"",
+            );
+        }
+        if ecc.iteration.is_some() && self.correction().is_ok() && self.iteration().is_none() {
+            problems.add("power.ecc.iteration", "no decoder iterates: expected ecc.decoder of kind \"engines\" for an LDPC code");
+        }
+    }
+}
