@@ -1,7 +1,7 @@
 //! Simulation fuzz: random drives under random commands, checked by the oracle. A failure prints its seed;
 //! `SSDLAB_SEED=<seed> cargo test -p drive one_seed -- --ignored` runs that case alone, with `SSDLAB_ERRORS=1` on a
-//! drive whose reads can fail, with `SSDLAB_CONTROLLER=1` on one with a detailed controller, with `SSDLAB_POWER=1` on one
-//! with currents.
+//! drive whose reads can fail, with `SSDLAB_CONTROLLER=1` on one with a detailed controller, with `SSDLAB_POWER=1` on
+//! one with currents.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -213,8 +213,8 @@ fn ten_thousand_random_cases_with_a_controller() {
     }
 }
 
-/// Drives with currents: the oracle sees that no cap is exceeded at any instant, that all that waits for power has it in
-/// the end, and that windows hold nothing back for good.
+/// Drives with currents: the oracle sees that no cap is exceeded at any instant, that all that waits for power has it
+/// in the end, and that windows hold nothing back for good.
 #[test]
 fn five_thousand_random_cases_with_power() {
     let first = given("SSDLAB_FIRST").unwrap_or(0);

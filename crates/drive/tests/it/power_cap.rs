@@ -119,8 +119,8 @@ const ERRORS: [&str; 3] = [
     "ecc.plan={kind=\"read_retry\",steps=3,reduction=0.2}",
 ];
 
-/// Writes on four dies of which the cap lets `k` program at once: `k` programs in each tPROG. The data of the next one is
-/// on its die when one ends.
+/// Writes on four dies of which the cap lets `k` program at once: `k` programs in each tPROG. The data of the next one
+/// is on its die when one ends.
 #[test]
 fn writes_under_a_cap_have_the_throughput_of_the_programs_that_fit() {
     let currents = ["power.program={kind=\"constant\",current=\"10010uA\"}", "power.read={kind=\"constant\",current=\"1mA\"}"];

@@ -14,7 +14,7 @@ use crate::die::{NONE, Phase};
 use crate::power::{CapReport, Limiter, PowerConfig, SuspendWindows};
 use kit::{Cause, DieId, Nanos, OperationKind, Outbox, Power, SimTime, Work};
 
-/// What delays array phases for the sake of power.
+/// Control of the power: it delays array phases.
 #[derive(Clone, Debug)]
 pub(super) struct Control {
     limiter: Option<Limiter>,

@@ -17,8 +17,8 @@ pub struct CapReport {
 }
 
 impl PowerConfig {
-    /// Returns the least possible cap of a drive with `dies` dies: all of them at rest but one, which draws the greatest
-    /// current of any waveform. The files are read.
+    /// Returns the least possible cap of a drive with `dies` dies: all of them at rest but one, which draws the
+    /// greatest current of any waveform. The files are read.
     pub fn least_cap(&self, dies: u32) -> Power {
         let all = self.read.all().iter().chain(self.program.all()).chain([&self.erase]);
         let greatest = all.map(Waveform::greatest).max().unwrap_or(self.idle).max(self.idle);

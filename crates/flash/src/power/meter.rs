@@ -144,8 +144,8 @@ impl Meter {
         self.dies[die.index()] = Active { begin, from: 0, total, currents, kind, reason, is_on: true, is_retry };
     }
 
-    /// Returns by how much the greatest current of an array phase of `total` ns, before `end` ns of it, is above that of
-    /// a die at rest \[uA\]; `sense` ns of a copyback are for sensing.
+    /// Returns by how much the greatest current of an array phase of `total` ns, before `end` ns of it, is above that
+    /// of a die at rest \[uA\]; `sense` ns of a copyback are for sensing.
     pub(crate) fn peak(&mut self, operation: &Operation, total: u64, sense: u64, end: u64) -> u64 {
         let currents = self.currents(operation, total, sense);
         self.peak_within(currents, 0, end)

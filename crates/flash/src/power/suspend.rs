@@ -1,8 +1,8 @@
 //! Suspension windows of programs, which keep the current peaks of parallel dies apart.
 //!
-//! SSDExplorer thesis, section 4.1.2: the controller introduces suspension windows into the programs of upper pages, and
-//! issues no operation to an idle chip meanwhile. The overhead of a suspension beyond its window is not stated there;
-//! the stated latencies imply 0.38 to 0.49 ms \[D\].
+//! SSDExplorer thesis, section 4.1.2: the controller introduces suspension windows into the programs of upper pages,
+//! and issues no operation to an idle chip meanwhile. The overhead of a suspension beyond its window is not stated
+//! there; the stated latencies imply 0.38 to 0.49 ms \[D\].
 
 use kit::{Nanos, Problems};
 use schemars::JsonSchema;

@@ -27,6 +27,12 @@ fn power(room: Option<u64>, dies: u64) -> PowerConfig {
         cap_order: CapOrder::Fifo,
         cap_overtakes: 2,
         suspend: Vec::new(),
+        dram: None,
+        ecc: None,
+        cores: None,
+        interconnect: None,
+        link: None,
+        rest: None,
     }
 }
 
