@@ -5,7 +5,7 @@ use crate::dram::{AccessClass, AccessKind};
 use crate::resource::{Server, Timed};
 use crate::transaction::Place;
 use crate::{ControllerConfig, EncoderConfig};
-use kit::{Bytes, Cause, Class, Hop, ModeId, Nanos, Op, Service, SimTime};
+use kit::{Bytes, Cause, Class, Hop, ModeId, Nanos, Op, Service, SimTime, UnitSize};
 
 /// The way of a command or of data through the controller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -262,6 +262,7 @@ impl Routes {
                 written: Vec::new(),
             },
             servers: Servers::default(),
+            unit: config.unit,
             keeps_free_steps: config.keeps_free_steps,
         };
         let side = compiler.host_side(config);
@@ -319,6 +320,7 @@ struct HostSide {
 struct Compiler {
     routes: Routes,
     servers: Servers,
+    unit: UnitSize,
     keeps_free_steps: bool,
 }
 

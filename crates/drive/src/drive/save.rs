@@ -119,6 +119,8 @@ impl Drive {
             hints_reads: _,
             posts_completions: _,
             looks_up_pages: _,
+            unit: _,
+            reassembles: _,
             // Empty at rest.
             spare_parts: _,
             // Belong to the run, not to the drive.

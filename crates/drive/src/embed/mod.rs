@@ -19,12 +19,9 @@ use crate::summary::{self, RunFacts};
 use crate::wall::Clock;
 use flash::power::PowerReport;
 use kit::history::Digest;
-use kit::{Completion, HostCommand, Ledger, Lpn, Op, SimTime, UNIT_BYTES};
+use kit::{Completion, HostCommand, Ledger, Lpn, Op, SimTime};
 use serde_json::Value;
 use std::io::Write;
-
-/// Unit of offsets and lengths of commands \[bytes\].
-const SECTOR: u64 = 512;
 
 /// The origin of an embedded drive: what its summary and its saved state name.
 struct Origin {
@@ -55,6 +52,8 @@ pub struct EmbeddedDrive {
     drive: Drive,
     /// True if the translation layer is the page map, which goes on whatever happens.
     has_map: bool,
+    /// Unit of offsets and lengths of commands \[bytes\].
+    logical_block: u64,
     origin: Box<Origin>,
     /// Completions that wait to be taken; the first `taken` of them have been.
     done: Vec<Completion>,
@@ -79,6 +78,7 @@ impl EmbeddedDrive {
         EmbeddedDrive {
             has_map: drive.translator().page_map().is_some(),
             drive,
+            logical_block: origin.description.host.logical_block.0,
             origin: Box::new(origin),
             done: Vec::with_capacity(64),
             taken: 0,
@@ -148,7 +148,7 @@ impl EmbeddedDrive {
         let mut writes = false;
         for command in soon.into_iter().filter(|command| command.op != Op::Flush) {
             if self.is_in_range(&command) {
-                self.hints.push(Lpn((command.offset.0 / UNIT_BYTES) as u32));
+                self.hints.push(Lpn(self.drive.unit().whole(command.offset.0) as u32));
                 writes |= command.op == Op::Write;
             }
         }
@@ -165,7 +165,7 @@ impl EmbeddedDrive {
         let (offset, length) = (command.offset.0, command.length.0);
         let ends_in = offset.checked_add(length).is_some_and(|end| end <= self.drive.user_bytes());
         let is_flush = command.op == Op::Flush;
-        ends_in && (length > 0) != is_flush && (offset | length).is_multiple_of(SECTOR)
+        ends_in && (length > 0) != is_flush && (offset | length).is_multiple_of(self.logical_block)
     }
 
     #[inline]
@@ -177,14 +177,14 @@ impl EmbeddedDrive {
     #[cold]
     fn refuse(&mut self, command: &HostCommand, at: SimTime) -> EmbedError {
         let (offset, length, user) = (command.offset.0, command.length.0, self.drive.user_bytes());
-        let name = command.op.name();
+        let (name, block) = (command.op.name(), self.logical_block);
         if !self.is_in_range(command) {
             self.rejected += 1;
             let text = match (command.op, length) {
                 (Op::Flush, 1..) => format!("flush: length {length}: expected 0, a flush has no range"),
-                (Op::Read | Op::Write | Op::Trim, 0) => format!("{name}: length 0: expected 1 or more sectors of {SECTOR} bytes"),
-                _ if !(offset | length).is_multiple_of(SECTOR) => {
-                    format!("{name}: offset {offset}, length {length}: expected multiples of {SECTOR} bytes")
+                (Op::Read | Op::Write | Op::Trim, 0) => format!("{name}: length 0: expected 1 or more sectors of {block} bytes"),
+                _ if !(offset | length).is_multiple_of(self.logical_block) => {
+                    format!("{name}: offset {offset}, length {length}: expected multiples of {block} bytes")
                 }
                 _ => format!(
                     "{name}: offset {offset}, length {length}: expected an end of at most {user}, the user bytes of the drive"
