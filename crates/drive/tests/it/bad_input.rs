@@ -261,7 +261,8 @@ fn every_preset_is_accepted_and_survives_being_written() {
         assert_eq!(description, again, "{}", preset.name);
         let names: Vec<&str> = description.flash.write_modes.iter().map(|mode| mode.name.as_str()).collect();
         // The drives of the SSDExplorer thesis write in one mode.
-        let thesis = ["vertex", "nvram", "explorer", "qos", "retry", "ldpc"].iter().any(|name| preset.name.starts_with(name));
+        let thesis =
+            ["vertex", "nvram", "rram", "explorer", "qos", "retry", "ldpc"].iter().any(|name| preset.name.starts_with(name));
         assert!(names.contains(&"normal") && names.contains(&"fast") != thesis, "{}: {names:?}", preset.name);
     }
 }
