@@ -243,7 +243,7 @@ impl Description {
             power.problems(geometry.shape.bits_per_cell, &mut problems);
         }
         self.map_cache_problems(&mut problems);
-        self.controller.problems(kit::Bytes(tables), self.buffer.buffers, &mut problems);
+        self.controller.problems(kit::Bytes(tables), (self.buffer.buffers, geometry.shape.channels), &mut problems);
         self.policy_problems(&mut problems);
         self.translation_problems(&mut problems);
         // Unknown names are reported at once; the voltage budget is checked once all modes are derived.
