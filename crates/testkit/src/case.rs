@@ -76,11 +76,22 @@ pub fn overrides(seed: u64, detail: Detail) -> Vec<String> {
         Detail::Power => {
             let mut rng = Rng::stream(seed, "testkit.power");
             let beside = [Detail::None, Detail::Errors, Detail::Controller][rng.below(3) as usize];
-            let mut sets = overrides(seed, beside);
+            let (text, sets) = (text(seed), overrides(seed, beside));
+            let read = |sets: &[String]| Description::read("random.toml", &text, sets);
             // A description that is refused needs no currents.
-            if let Ok(whole) = Description::read("random.toml", &text(seed), &sets) {
-                sets.extend(power(&mut rng, &whole));
+            let Ok(mut whole) = read(&sets) else { return sets };
+            let mut sets = sets;
+            if rng.chance(0.8) {
+                // With long retention limits, a drive may be as slow as its cap makes it. Some policies need short
+                // ones.
+                let modes = whole.flash.write_modes.iter().zip(0..).filter(|(mode, _)| mode.retention.is_some());
+                let long = modes.map(|(_, index)| format!("flash.write_mode[{index}].retention=10y"));
+                let long = [sets.clone(), long.collect()].concat();
+                if let Ok(other) = read(&long) {
+                    (sets, whole) = (long, other);
+                }
             }
+            sets.extend(power(&mut rng, &whole));
             sets
         }
         Detail::Controller => {

@@ -150,6 +150,7 @@ impl Flash {
         if die.clock.work() != Work::PowerWait {
             turn(die, Work::PowerWait, now, &mut out.signals);
         }
+        self.grant_power(now, out);
     }
 
     /// Begins the array phase of a die, or the part of it after a window.
@@ -214,6 +215,7 @@ impl Flash {
             return true;
         }
         turn(die, Work::PowerWait, now, &mut out.signals);
+        self.grant_power(now, out);
         false
     }
 

@@ -96,7 +96,8 @@ impl Limiter {
     }
 
     /// Asks for the power of an array phase of a die that needs `need` uA above its current at rest; `resumes`: of its
-    /// suspended operation. Returns true if the phase may begin now; otherwise the die waits.
+    /// suspended operation. Returns true if the phase may begin now; otherwise the die waits. A suspended operation
+    /// that asks again may change whose turn it is, so that another one may begin ([`Limiter::next`]).
     pub fn ask(&mut self, die: DieId, need: u64, is_read: bool, resumes: bool, now: SimTime) -> bool {
         debug_assert!(need <= self.room, "the least cap admits every operation: {need} uA of {}", self.room);
         debug_assert!(self.of_die[die.index()] == 0 && !self.is_waiting(die), "a die has one array phase");
@@ -105,11 +106,9 @@ impl Limiter {
         let place = kept.unwrap_or(Place { number: self.asked, overtaken: 0 });
         let at = self.waiting.partition_point(|other| other.place.number < place.number);
         self.waiting.insert(at, Waiting { die, need, is_read, since: now, place });
-        // Those who waited before cannot begin now, or they would have begun.
-        let begins = self.next(now);
-        debug_assert!(begins.is_none() || begins == Some(die));
-        self.waits += u64::from(begins.is_none());
-        begins.is_some()
+        let begins = self.first() == Some(at) && self.next(now).is_some();
+        self.waits += u64::from(!begins);
+        begins
     }
 
     /// Returns true if an array phase of the die waits.
@@ -160,12 +159,12 @@ impl Limiter {
             return (!self.waiting.is_empty()).then_some(0);
         }
         let read = self.waiting.iter().position(|waiting| waiting.is_read);
-        let other = self.waiting.iter().position(|waiting| !waiting.is_read);
-        // Whoever overtakes a later one overtakes the first one, too.
-        match (read, other) {
-            (Some(read), Some(other)) if other < read && self.waiting[other].place.overtaken >= self.overtakes => Some(other),
-            (read, other) => read.or(other),
+        // A suspended operation that has its place again may have been overtaken less than those behind it.
+        let before = self.waiting.iter().take(read.unwrap_or(0));
+        if read.is_none() || before.into_iter().any(|other| other.place.overtaken >= self.overtakes) {
+            return (!self.waiting.is_empty()).then_some(0);
         }
+        read
     }
 }
 

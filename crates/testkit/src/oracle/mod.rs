@@ -202,7 +202,7 @@ impl Oracle {
             baseline: audit::Baseline::of(drive),
             counts: Counts::default(),
             carried: 0,
-            power: PowerWatch::of(description),
+            power: PowerWatch::of(drive, description),
             geometry,
         };
         oracle.take_over(drive)?;

@@ -1,7 +1,7 @@
 //! The cap on the power, checked from the array phases in the journal, for drives with constant currents.
 
 use super::{Check, ensure};
-use drive::Description;
+use drive::{Description, Drive};
 use flash::power::{PowerConfig, Waveform};
 use kit::{OperationKind, Record};
 
@@ -9,19 +9,28 @@ use kit::{OperationKind, Record};
 pub(super) struct PowerWatch {
     config: PowerConfig,
     dies: u64,
+    /// Time for sensing within a copyback by page type \[ns\].
+    sense: Vec<u64>,
     /// Instant \[ns\] and change of the current above that of dies at rest \[uA\].
     changes: Vec<(u64, i64)>,
 }
 
 impl PowerWatch {
     /// Returns the watch of a drive with a cap.
-    pub fn of(description: &Description) -> Option<PowerWatch> {
+    pub fn of(drive: &Drive, description: &Description) -> Option<PowerWatch> {
         let config = description.power.clone().filter(|power| power.cap.is_some())?;
-        Some(PowerWatch { config, dies: u64::from(description.geometry().die_count), changes: Vec::new() })
+        let geometry = description.geometry();
+        let sense = |page_type: u32| drive.flash().timing().copyback_sense(page_type).0;
+        Some(PowerWatch {
+            config,
+            dies: u64::from(geometry.die_count),
+            sense: (0..geometry.shape.bits_per_cell).map(sense).collect(),
+            changes: Vec::new(),
+        })
     }
 
-    /// Returns the current of a die in an operation above that of a die at rest \[uA\].
-    fn current(&self, kind: OperationKind, page_type: u32) -> i64 {
+    /// Returns the greatest current of a die in an array phase of `span` ns, above that of a die at rest \[uA\].
+    fn current(&self, kind: OperationKind, page_type: u32, span: u64) -> i64 {
         let constant = |waveform: &Waveform| match waveform {
             Waveform::Constant(constant) => constant.current.0 as i64,
             other => panic!("{other:?}: the watch expects constant currents"),
@@ -30,6 +39,8 @@ impl PowerWatch {
         let current = match kind {
             OperationKind::Read => read,
             OperationKind::Program => program,
+            // Where times are random, one may be over before it programs.
+            OperationKind::Copyback if span <= self.sense[page_type as usize] => read,
             OperationKind::Copyback => read.max(program),
             OperationKind::Erase | OperationKind::LazyErase => constant(&self.config.erase),
         };
@@ -41,7 +52,7 @@ impl PowerWatch {
         if let Record::ArraySpan { kind, page_type, begin, end, .. } = *record
             && begin < end
         {
-            let current = self.current(kind, page_type);
+            let current = self.current(kind, page_type, end.since(begin).0);
             self.changes.extend([(begin.0, current), (end.0, -current)]);
         }
     }
