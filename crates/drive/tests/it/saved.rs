@@ -105,7 +105,8 @@ pub fn of_preset(preset: &Preset, state: &str, policy: Option<&str>) -> RunReque
 #[test]
 fn every_preset_goes_on_exactly_from_every_starting_state() {
     let shared = Session::default();
-    for preset in PRESETS {
+    // A drive with zones has one starting state, and is not saved.
+    for preset in PRESETS.iter().filter(|preset| !preset.name.starts_with("zns")) {
         for state in ["none", "fill", "steady"] {
             // Small blocks, so that they are soon collected and the larger drives are soon filled.
             let request = of_preset(preset, state, None).set("flash.pages_per_block=96").set("ftl.overprovisioning=0.3");

@@ -70,7 +70,8 @@ fn tiny() -> RunRequest {
 #[test]
 fn every_preset_runs_from_a_kept_state_as_from_a_fresh_one() {
     let models = Session::default();
-    for preset in PRESETS {
+    // A drive with zones has one starting state, and is not saved.
+    for preset in PRESETS.iter().filter(|preset| !preset.name.starts_with("zns")) {
         let kept = Session::keeping(LIMIT);
         for state in ["fill", "steady"] {
             let request = of_preset(preset, state, None).set("flash.pages_per_block=96").set("ftl.overprovisioning=0.3");
