@@ -179,9 +179,6 @@ impl Flash {
             if host == NONE {
                 self.resume(die_id, now, out);
             } else {
-                if self.control.is_some() {
-                    self.resume_later(die_id, now, out);
-                }
                 self.start_waiting_read(die_id, true, now, out);
             }
             return Dispatch::Started;

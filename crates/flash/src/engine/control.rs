@@ -1,12 +1,13 @@
 //! Control of the flash's power: array phases that wait under the cap, and programs with suspension windows.
 //!
 //! The cap delays the start of an array phase: the command, and the data of a program, are on the die already, and the
-//! controller delays the cycle that confirms them. The operation keeps its die meanwhile. An operation that has been
-//! suspended asks before its resume command; its die serves host reads until it may go on. Its place under the cap is
-//! free while it is suspended, or in a window.
+//! controller delays the cycle that confirms them. The operation keeps its die meanwhile. What an array phase has taken
+//! of the cap is free again as soon as it is suspended, or in a window. A suspended operation asks again after its resume
+//! command, an operation in a window when that ends.
 //!
-//! An array phase that has begun ends without anything that waits for power, and a window by itself, so that those who
-//! wait have their turn.
+//! Only an array phase in progress has power, and it ends by itself: it waits neither for power nor for the channel. A
+//! window ends by itself, too. Those who wait therefore have their turn. This is why nothing is reserved for an operation
+//! before its resume command: the channel may be held for the next attempt at a read that waits for power.
 
 use super::power::note_array;
 use super::{Flash, schedule, turn};
@@ -134,7 +135,7 @@ impl Flash {
         if let (Some(limiter), Some(meter)) = (&mut control.limiter, &mut self.meter) {
             let sense = self.timing.sense_within(operation, total);
             let need = meter.peak(operation, total.0, sense.0, part.0);
-            if !limiter.ask(die_id, need, operation.kind == OperationKind::Read, false, now) {
+            if !limiter.ask(die_id, need, operation.kind == OperationKind::Read, now) {
                 return self.wait_for_power(die_id, now, out);
             }
         }
@@ -150,7 +151,6 @@ impl Flash {
         if die.clock.work() != Work::PowerWait {
             turn(die, Work::PowerWait, now, &mut out.signals);
         }
-        self.grant_power(now, out);
     }
 
     /// Begins the array phase of a die, or the part of it after a window.
@@ -194,39 +194,28 @@ impl Flash {
         while let Some(limiter) = self.control.as_mut().and_then(|control| control.limiter.as_mut())
             && let Some(next) = limiter.next(now)
         {
-            if self.dies[next.index()].phase == Phase::PowerWait {
-                self.array_has_power(next, now, out);
+            let die = &self.dies[next.index()];
+            if die.suspended.as_ref().is_some_and(|suspended| suspended.op == die.running) {
+                self.goes_on(next, now, out);
             } else {
-                self.resume_now(next, now, out);
+                self.array_has_power(next, now, out);
             }
         }
     }
 
-    /// Asks for the power to resume the suspended operation of a die. Returns false if the operation waits.
+    /// Asks for the power with which the suspended operation of a die goes on after its resume command. Returns false if
+    /// the operation waits.
     #[inline(never)]
-    pub(super) fn may_resume(&mut self, die_id: DieId, now: SimTime, out: &mut Outbox) -> bool {
-        let die = &mut self.dies[die_id.index()];
-        let (control, meter) = (self.control.as_mut().expect("asked only under control"), &self.meter);
-        let (Some(limiter), Some(meter), Some(suspended)) = (&mut control.limiter, meter, &die.suspended) else { return true };
-        if limiter.is_waiting(die_id) {
+    pub(super) fn may_go_on(&mut self, die_id: DieId, now: SimTime, out: &mut Outbox) -> bool {
+        let limiter = self.control.as_mut().and_then(|control| control.limiter.as_mut());
+        let suspended = &self.dies[die_id.index()].suspended;
+        if let (Some(limiter), Some(meter), Some(suspended)) = (limiter, &self.meter, suspended)
+            && !limiter.ask(die_id, meter.peak_of_rest(die_id, suspended.remaining.0), false, now)
+        {
+            self.wait_for_power(die_id, now, out);
             return false;
         }
-        if limiter.ask(die_id, meter.peak_of_rest(die_id, suspended.remaining.0), false, true, now) {
-            return true;
-        }
-        turn(die, Work::PowerWait, now, &mut out.signals);
-        self.grant_power(now, out);
-        false
-    }
-
-    /// Ends the wait of a die's suspended operation for power, if it waits: the die begins a host read.
-    #[inline(never)]
-    pub(super) fn resume_later(&mut self, die_id: DieId, now: SimTime, out: &mut Outbox) {
-        let limiter = self.control.as_mut().and_then(|control| control.limiter.as_mut());
-        if limiter.is_some_and(|limiter| limiter.withdraw(die_id, now)) {
-            turn(&mut self.dies[die_id.index()], Work::Held, now, &mut out.signals);
-            self.grant_power(now, out);
-        }
+        true
     }
 
     /// Begins the next window of the program on a die, whose array comes to rest before it. Returns false if there is
@@ -274,7 +263,7 @@ impl Flash {
         }
         let limiter = self.control.as_mut().and_then(|control| control.limiter.as_mut());
         if let (Some(limiter), Some(meter)) = (limiter, &self.meter)
-            && !limiter.ask(die_id, meter.peak_of_rest(die_id, part.0), false, false, now)
+            && !limiter.ask(die_id, meter.peak_of_rest(die_id, part.0), false, now)
         {
             return self.wait_for_power(die_id, now, out);
         }

@@ -67,14 +67,6 @@ impl Flash {
         if self.page_buffers.is_some() {
             self.relieve(die_id, now, out);
         }
-        if self.control.is_some() && !self.may_resume(die_id, now, out) {
-            return;
-        }
-        self.resume_now(die_id, now, out);
-    }
-
-    /// Resumes the suspended operation of a die.
-    pub(super) fn resume_now(&mut self, die_id: DieId, now: SimTime, out: &mut Outbox) {
         let hold = self.timing.suspend_command();
         let die = &mut self.dies[die_id.index()];
         die.running = die.suspended.as_ref().expect("only a suspended die resumes").op;
@@ -85,7 +77,16 @@ impl Flash {
         }
     }
 
+    /// Handles the end of a resumption: the operation goes on, or waits for power.
     pub(super) fn resumed(&mut self, die_id: DieId, now: SimTime, out: &mut Outbox) {
+        if self.control.is_some() && !self.may_go_on(die_id, now, out) {
+            return;
+        }
+        self.goes_on(die_id, now, out);
+    }
+
+    /// Continues the array phase of the operation of a die, which has been resumed.
+    pub(super) fn goes_on(&mut self, die_id: DieId, now: SimTime, out: &mut Outbox) {
         let die = &mut self.dies[die_id.index()];
         let suspended = die.suspended.take().expect("only a suspended die resumes");
         let account = out.operations.account_mut(suspended.op);

@@ -1,8 +1,8 @@
 //! The limiter of the flash's power: which array phases may begin, and in which order those that wait do.
 //!
-//! An array phase begins only if the bound on the power of the flash stays at or under the cap: the currents of all
-//! dies at rest, and for each array phase in progress the greatest current of its waveform in place of that of its die
-//! at rest. The power at an instant is never above the bound, so no window exceeds the cap.
+//! An array phase begins only if the bound on the power of the flash stays at or under the cap: the currents of all dies
+//! at rest, and for each array phase in progress the greatest current of its waveform in place of that of its die at
+//! rest. The power at an instant is never above the bound, so no window exceeds the cap.
 
 use kit::{DieId, SimTime};
 use schemars::JsonSchema;
@@ -28,14 +28,6 @@ struct Waiting {
     need: u64,
     is_read: bool,
     since: SimTime,
-    place: Place,
-}
-
-/// Place in the order of those that wait.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Place {
-    /// Number in the order of asking.
-    number: u64,
     /// Number of reads that asked later and began earlier.
     overtaken: u32,
 }
@@ -50,11 +42,8 @@ pub(crate) struct Limiter {
     of_die: Vec<u64>,
     /// Those that wait, in the order of asking.
     waiting: VecDeque<Waiting>,
-    /// Places of suspended operations that have ceased to wait because their die serves a read.
-    kept: Vec<Option<Place>>,
     order: CapOrder,
     overtakes: u32,
-    asked: u64,
     /// Since the start of the measurement: number of waits, and the time of those that have ended \[ns\].
     waits: u64,
     waited: u64,
@@ -69,10 +58,8 @@ impl Limiter {
             taken: 0,
             of_die: vec![0; dies],
             waiting: VecDeque::with_capacity(dies),
-            kept: vec![None; dies],
             order,
             overtakes,
-            asked: 0,
             waits: 0,
             waited: 0,
             start: SimTime::ZERO,
@@ -95,25 +82,17 @@ impl Limiter {
         now.0.saturating_sub(waiting.since.0.max(self.start.0))
     }
 
-    /// Asks for the power of an array phase of a die that needs `need` uA above its current at rest; `resumes`: of its
-    /// suspended operation. Returns true if the phase may begin now; otherwise the die waits. A suspended operation
-    /// that asks again may change whose turn it is, so that another one may begin ([`Limiter::next`]).
-    pub fn ask(&mut self, die: DieId, need: u64, is_read: bool, resumes: bool, now: SimTime) -> bool {
+    /// Asks for the power of an array phase of a die that needs `need` uA above its current at rest. Returns true if the
+    /// phase may begin now; otherwise the die waits.
+    pub fn ask(&mut self, die: DieId, need: u64, is_read: bool, now: SimTime) -> bool {
         debug_assert!(need <= self.room, "the least cap admits every operation: {need} uA of {}", self.room);
-        debug_assert!(self.of_die[die.index()] == 0 && !self.is_waiting(die), "a die has one array phase");
-        self.asked += 1;
-        let kept = if resumes { self.kept[die.index()].take() } else { None };
-        let place = kept.unwrap_or(Place { number: self.asked, overtaken: 0 });
-        let at = self.waiting.partition_point(|other| other.place.number < place.number);
-        self.waiting.insert(at, Waiting { die, need, is_read, since: now, place });
-        let begins = self.first() == Some(at) && self.next(now).is_some();
-        self.waits += u64::from(!begins);
-        begins
-    }
-
-    /// Returns true if an array phase of the die waits.
-    pub fn is_waiting(&self, die: DieId) -> bool {
-        self.waiting.iter().any(|waiting| waiting.die == die)
+        debug_assert!(self.of_die[die.index()] == 0, "a die has one array phase");
+        self.waiting.push_back(Waiting { die, need, is_read, since: now, overtaken: 0 });
+        // Those who waited before cannot begin now, or they would have begun.
+        let begins = self.next(now);
+        assert!(begins.is_none() || begins == Some(die), "nobody waits who could begin");
+        self.waits += u64::from(begins.is_none());
+        begins.is_some()
     }
 
     /// Returns true if no array phase waits or has taken power.
@@ -121,23 +100,13 @@ impl Limiter {
         self.taken == 0 && self.waiting.is_empty()
     }
 
-    /// Ends the wait of a die's suspended operation, because the die serves a read first. The operation keeps its place
-    /// for when it asks again. Returns false if it did not wait.
-    pub fn withdraw(&mut self, die: DieId, now: SimTime) -> bool {
-        let Some(index) = self.waiting.iter().position(|waiting| waiting.die == die) else { return false };
-        let waiting = self.waiting.remove(index).expect("the index of a member");
-        self.waited += self.measured(&waiting, now);
-        self.kept[die.index()] = Some(waiting.place);
-        true
-    }
-
     /// Returns what an array phase has taken. Others that wait may begin ([`Limiter::next`]).
     pub fn give_back(&mut self, die: DieId) {
         self.taken -= std::mem::take(&mut self.of_die[die.index()]);
     }
 
-    /// Gives the next array phase that waits its power, if there is enough for it, and returns its die. Nobody who
-    /// comes later in the order is given any before.
+    /// Gives the next array phase that waits its power, if there is enough for it, and returns its die. Nobody who comes
+    /// later in the order is given any before.
     pub fn next(&mut self, now: SimTime) -> Option<DieId> {
         let index = self.first()?;
         if self.taken + self.waiting[index].need > self.room {
@@ -145,7 +114,7 @@ impl Limiter {
         }
         let waiting = self.waiting.remove(index)?;
         if waiting.is_read {
-            self.waiting.iter_mut().take(index).filter(|other| !other.is_read).for_each(|other| other.place.overtaken += 1);
+            self.waiting.iter_mut().take(index).filter(|other| !other.is_read).for_each(|other| other.overtaken += 1);
         }
         self.taken += waiting.need;
         self.of_die[waiting.die.index()] = waiting.need;
@@ -159,12 +128,12 @@ impl Limiter {
             return (!self.waiting.is_empty()).then_some(0);
         }
         let read = self.waiting.iter().position(|waiting| waiting.is_read);
-        // A suspended operation that has its place again may have been overtaken less than those behind it.
-        let before = self.waiting.iter().take(read.unwrap_or(0));
-        if read.is_none() || before.into_iter().any(|other| other.place.overtaken >= self.overtakes) {
-            return (!self.waiting.is_empty()).then_some(0);
+        let other = self.waiting.iter().position(|waiting| !waiting.is_read);
+        // A read that overtakes one of the others overtakes all that asked before it, so that the first has the most.
+        match (read, other) {
+            (Some(read), Some(other)) if other < read && self.waiting[other].overtaken >= self.overtakes => Some(other),
+            (read, other) => read.or(other),
         }
-        read
     }
 }
 
@@ -181,9 +150,9 @@ mod tests {
     #[test]
     fn those_who_wait_begin_in_the_order_of_asking() {
         let mut limiter = limiter(10, CapOrder::Fifo, 0);
-        assert!(limiter.ask(DieId(0), 4, false, false, SimTime(0)));
-        assert!(!limiter.ask(DieId(1), 10, false, false, SimTime(5)));
-        assert!(!limiter.ask(DieId(2), 1, true, false, SimTime(6)), "one who needs little waits, too");
+        assert!(limiter.ask(DieId(0), 4, false, SimTime(0)));
+        assert!(!limiter.ask(DieId(1), 10, false, SimTime(5)));
+        assert!(!limiter.ask(DieId(2), 1, true, SimTime(6)), "one who needs little waits, too");
         assert_eq!(limiter.next(SimTime(7)), None);
         limiter.give_back(DieId(0));
         assert_eq!((limiter.next(SimTime(9)), limiter.next(SimTime(9))), (Some(DieId(1)), None));
@@ -199,10 +168,10 @@ mod tests {
     #[test]
     fn reads_go_first_but_a_program_is_overtaken_at_most_the_bound() {
         let mut limiter = limiter(4, CapOrder::ReadsFirst, 3);
-        assert!(limiter.ask(DieId(0), 4, false, false, SimTime(0)));
-        assert!(!limiter.ask(DieId(1), 4, false, false, SimTime(1)));
-        assert!(!limiter.ask(DieId(2), 4, false, false, SimTime(2)));
-        (3..9).for_each(|die| assert!(!limiter.ask(DieId(die), 4, true, false, SimTime(3))));
+        assert!(limiter.ask(DieId(0), 4, false, SimTime(0)));
+        assert!(!limiter.ask(DieId(1), 4, false, SimTime(1)));
+        assert!(!limiter.ask(DieId(2), 4, false, SimTime(2)));
+        (3..9).for_each(|die| assert!(!limiter.ask(DieId(die), 4, true, SimTime(3))));
         let mut order = Vec::new();
         let mut last = DieId(0);
         while !limiter.is_at_rest() {
@@ -212,20 +181,6 @@ mod tests {
             last = next;
         }
         assert_eq!(order, [3, 4, 5, 1, 2, 6, 7, 8], "both programs asked before the reads");
-    }
-
-    /// A suspended operation whose die serves a read has its old place when it asks again.
-    #[test]
-    fn a_suspended_operation_keeps_its_place() {
-        let mut limiter = limiter(4, CapOrder::Fifo, 0);
-        assert!(limiter.ask(DieId(0), 4, false, false, SimTime(0)));
-        assert!(!limiter.ask(DieId(1), 4, false, true, SimTime(1)));
-        assert!(!limiter.ask(DieId(2), 4, false, false, SimTime(2)));
-        assert!(limiter.withdraw(DieId(1), SimTime(4)) && !limiter.withdraw(DieId(1), SimTime(4)));
-        assert!(!limiter.ask(DieId(1), 4, false, true, SimTime(7)));
-        limiter.give_back(DieId(0));
-        assert_eq!(limiter.next(SimTime(9)), Some(DieId(1)));
-        assert_eq!(limiter.waits(SimTime(9)), (3, 3 + 2 + 7));
     }
 
     /// Random requests and ends against what the order says: the sum never exceeds the room, nobody is left waiting who
@@ -255,7 +210,7 @@ mod tests {
                 if let Some(die) = free.filter(|_| rng.chance(0.55)) {
                     let is_read = rng.chance(0.6);
                     waiting.push((die, is_read, 0));
-                    if limiter.ask(DieId(die), 1 + rng.below(20), is_read, false, SimTime(step)) {
+                    if limiter.ask(DieId(die), 1 + rng.below(20), is_read, SimTime(step)) {
                         began(&mut limiter, die, &mut waiting, &mut running);
                     }
                 } else if !running.is_empty() {

@@ -89,10 +89,10 @@ fn the_least_cap_has_room_for_each_operation_alone() {
     }
 }
 
-/// A program is suspended for a read at 12. A program of another die takes the power, so that the first one waits for
-/// it before its resume command; its die serves a second read meanwhile.
+/// A program is suspended for a read at 12. A program of another die takes the power, for which the read waits; then a
+/// second one takes it, for which the suspended program waits after its resume command.
 #[test]
-fn a_suspended_program_asks_again_and_its_die_serves_reads_until_it_may_go_on() {
+fn a_suspended_program_asks_again_after_its_resume_command() {
     let config = FlashConfig { suspension: suspension(1, 9), ..small(2, "read_first") };
     let mut rig = rig(&config, &power(Some(20_000), 2));
     let program = rig.program(0, 0);
@@ -112,21 +112,24 @@ fn a_suspended_program_asks_again_and_its_die_serves_reads_until_it_may_go_on() 
     // The resumption begins at 59.
     assert_eq!(rig.end(program), 59 + RESUME + (PROGRAM - 9));
     rig.ended.clear();
-    // The same, with a program on a third die that takes the power before the read has ended.
+    // The same, with a second program that has power when the read has sensed.
     let start = rig.now + 1;
     let program = rig.program(0, start);
     let first = rig.read(0, start + 12);
     let second = rig.read(0, start + 60);
     let programs = [rig.program(1, start + 9), rig.program(1, start + 10)];
     rig.run();
-    // The second program of die 1 asks at 47 + 8 = 55, and ends at 89; the suspended one asks at 59.
+    // The second program of die 1 asks at 47 + 8 = 55, has power when the read has sensed at 57, and ends at 87.
     assert_eq!(rig.end(programs[0]) - start, 47);
     assert_eq!(rig.end(first) - start, 59);
     assert_eq!(rig.end(programs[1]) - start, 57 + 30);
-    // It waits from 59 on; the read at 60 is served first and senses at 87, when the second program ends. The suspended
-    // program has asked before, but its die is busy then.
-    assert_eq!(rig.end(second) - start, 87 + 10 + 2);
-    assert_eq!(rig.end(program) - start, 99 + RESUME + (PROGRAM - 9));
+    // Its resume command begins at 59, and it waits from 66 to 87. The read at 60 suspends it again at once.
+    let again = 87 + SUSPEND;
+    assert_eq!(rig.end(second) - start, again + READ);
+    assert_eq!(rig.end(program) - start, again + READ + RESUME + (PROGRAM - 9));
+    // While it is suspended, the read of its die waits for power, too.
+    assert_eq!(rig.charged(program, Cause::PowerWait), (47 - 28) + (87 - 66));
+    assert_eq!(rig.charged(second, Cause::PowerWait), 87 - 66);
     assert_eq!(rig.out.operations.account(program).ledger().total().0, rig.end(program) - start);
 }
 
