@@ -106,3 +106,20 @@ def test_a_waveform_comes_from_a_file_beside_the_description(tmp_path, cli, exam
     done = cli("run", tmp_path / "d.toml", examples / "randwrite.fio")
     assert done.returncode == 2
     assert "program.csv:3: time `-300`" in done.stderr
+
+
+def test_a_cap_limits_the_power_of_every_window():
+    plain = ssdlab.run(drive(), ssdlab.Workload.from_text(JOB), precondition="fill")
+    capped = ssdlab.run(drive(), ssdlab.Workload.from_text(JOB), precondition="fill", power_cap="100mW")
+    assert max(capped.power_table()["peak_w"].to_pylist()) <= 0.1 < plain.summary["energy"]["peak_w"]
+    cap = capped.summary["energy"]["cap"]
+    # The least: one die draws 20 mA, and three draw 10 uA.
+    assert (cap["cap_w"], cap["counts"], cap["least_w"]) == (0.1, ["flash"], pytest.approx((20_000 + 30) * 3.3e-6))
+    assert cap["waits"] > 100
+    assert plain.summary["energy"]["cap"] is None
+    assert capped.simulated_ns > plain.simulated_ns
+    assert capped.summary["causes"]["read"]["power_wait"] > 0
+    with pytest.raises(ssdlab.InputError, match=r"power_cap: 60mW: expected at least 0\.066099 W"):
+        ssdlab.run(drive(), ssdlab.Workload.from_text(JOB), power_cap="60mW")
+    with pytest.raises(ssdlab.InputError, match="power_cap: the drive describes no currents"):
+        ssdlab.run("tiny", ssdlab.Workload.from_text(JOB), power_cap="3W")

@@ -81,7 +81,7 @@ pub struct Flash {
     page_buffers: Option<Vec<PageBuffers>>,
     /// Meter of the currents; `None` if power is not computed.
     meter: Option<Box<Meter>>,
-    /// Control of the power, which delays array phases; `None` if nothing does. Never without a meter.
+    /// Control of the power by a cap or suspension windows; `None` if there is neither. Never without a meter.
     control: Option<Box<Control>>,
     /// Counts of the operations done.
     pub counters: Counters,

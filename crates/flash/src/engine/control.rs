@@ -2,12 +2,12 @@
 //!
 //! The cap delays the start of an array phase: the command, and the data of a program, are on the die already, and the
 //! controller delays the cycle that confirms them. The operation keeps its die meanwhile. What an array phase has taken
-//! of the cap is free again as soon as it is suspended, or in a window. A suspended operation asks again after its resume
-//! command, an operation in a window when that ends.
+//! of the cap is free again as soon as it is suspended, or in a window. A suspended operation asks again after its
+//! resume command, an operation in a window when that ends.
 //!
 //! Only an array phase in progress has power, and it ends by itself: it waits neither for power nor for the channel. A
-//! window ends by itself, too. Those who wait therefore have their turn. This is why nothing is reserved for an operation
-//! before its resume command: the channel may be held for the next attempt at a read that waits for power.
+//! window ends by itself, too. Those who wait therefore have their turn. This is why nothing is reserved for an
+//! operation before its resume command: the channel may be held for the next attempt at a read that waits for power.
 
 use super::power::note_array;
 use super::{Flash, schedule, turn};
@@ -15,7 +15,7 @@ use crate::die::{NONE, Phase};
 use crate::power::{CapReport, Limiter, PowerConfig, SuspendWindows};
 use kit::{Cause, DieId, Nanos, OperationKind, Outbox, Power, SimTime, Work};
 
-/// Control of the power: it delays array phases.
+/// Cap on the power and suspension windows, with the state of each die under them.
 #[derive(Clone, Debug)]
 pub(super) struct Control {
     limiter: Option<Limiter>,
@@ -203,8 +203,8 @@ impl Flash {
         }
     }
 
-    /// Asks for the power with which the suspended operation of a die goes on after its resume command. Returns false if
-    /// the operation waits.
+    /// Asks for the power with which the suspended operation of a die goes on after its resume command. Returns false
+    /// if the operation waits.
     #[inline(never)]
     pub(super) fn may_go_on(&mut self, die_id: DieId, now: SimTime, out: &mut Outbox) -> bool {
         let limiter = self.control.as_mut().and_then(|control| control.limiter.as_mut());

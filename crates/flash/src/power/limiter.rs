@@ -1,8 +1,8 @@
 //! The limiter of the flash's power: which array phases may begin, and in which order those that wait do.
 //!
-//! An array phase begins only if the bound on the power of the flash stays at or under the cap: the currents of all dies
-//! at rest, and for each array phase in progress the greatest current of its waveform in place of that of its die at
-//! rest. The power at an instant is never above the bound, so no window exceeds the cap.
+//! An array phase begins only if the bound on the power of the flash stays at or under the cap: the currents of all
+//! dies at rest, and for each array phase in progress the greatest current of its waveform in place of that of its die
+//! at rest. The power at an instant is never above the bound, so no window exceeds the cap.
 
 use kit::{DieId, SimTime};
 use schemars::JsonSchema;
@@ -82,8 +82,8 @@ impl Limiter {
         now.0.saturating_sub(waiting.since.0.max(self.start.0))
     }
 
-    /// Asks for the power of an array phase of a die that needs `need` uA above its current at rest. Returns true if the
-    /// phase may begin now; otherwise the die waits.
+    /// Asks for the power of an array phase of a die that needs `need` uA above its current at rest. Returns true if
+    /// the phase may begin now; otherwise the die waits.
     pub fn ask(&mut self, die: DieId, need: u64, is_read: bool, now: SimTime) -> bool {
         debug_assert!(need <= self.room, "the least cap admits every operation: {need} uA of {}", self.room);
         debug_assert!(self.of_die[die.index()] == 0, "a die has one array phase");
@@ -105,8 +105,8 @@ impl Limiter {
         self.taken -= std::mem::take(&mut self.of_die[die.index()]);
     }
 
-    /// Gives the next array phase that waits its power, if there is enough for it, and returns its die. Nobody who comes
-    /// later in the order is given any before.
+    /// Gives the next array phase that waits its power, if there is enough for it, and returns its die. Nobody who
+    /// comes later in the order is given any before.
     pub fn next(&mut self, now: SimTime) -> Option<DieId> {
         let index = self.first()?;
         if self.taken + self.waiting[index].need > self.room {

@@ -40,7 +40,7 @@ impl SuspendWindows {
     pub(super) fn problems(all: &[SuspendWindows], page_types: u32, problems: &mut Problems) {
         let mut seen = Vec::new();
         for (index, windows) in all.iter().enumerate() {
-            let place = |field: &str| format!("power.suspend.{index}.{field}");
+            let place = |field: &str| format!("power.suspend[{index}].{field}");
             if windows.page_types.is_empty() {
                 problems.add(place("page_types"), "none: expected one page type or more");
             }
