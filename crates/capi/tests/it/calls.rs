@@ -2,7 +2,7 @@
 
 use crate::door::{CAUSES, Door, FLUSH, FOREVER, HISTORY, READ, Setup, WRITE, block};
 use ssdlab::abi::*;
-use ssdlab::{CommandRecord, Status};
+use ssdlab::{CommandRecord, Status, ZoneRecord};
 use std::ffi::{CStr, CString};
 
 fn tiny() -> Setup {
@@ -148,4 +148,37 @@ fn a_drive_is_saved_to_a_file_and_loaded_from_it() {
 
     let other = Setup { seed: 4, ..behind }.load_file(&path).unwrap_or_else(|(_, text)| panic!("{text}"));
     assert!(other.notes().contains("saved with seed 3, and is loaded with seed 4"), "{}", other.notes());
+}
+
+/// Returns the zones of a drive from number `first` on, at most two.
+fn zones(drive: &Door, first: u64) -> Result<Vec<ZoneRecord>, Status> {
+    let (mut zones, mut count) = ([ZoneRecord::default(); 2], 9);
+    // SAFETY: the drive lives, and there is memory for two zones and a number.
+    let status = unsafe { ssdlab_zones(drive.0, first, zones.as_mut_ptr(), 2, &raw mut count) };
+    if status == Status::Ok { Ok(zones[..count as usize].to_vec()) } else { Err(status) }
+}
+
+#[test]
+fn appends_and_actions_reach_the_zones() {
+    let text = "base = \"tiny\"\n[buffer]\npolicy = \"write_back\"\ncapacity = \"1MiB\"\nflush_after = \"1ms\"\n\
+                [ftl]\ntranslation = \"zns\"\n";
+    let drive = drive(&Setup::text(text));
+    let start = zones(&drive, 1).expect("it has zones")[0].start;
+    let append = |tag: u32| CommandRecord { op: 4, offset: start, ..block(WRITE, tag, 0) };
+    let reset = CommandRecord { op: 5, flags: 0x40, length: 0, ..append(4) };
+    for command in [append(1), append(2), CommandRecord { offset: start + 4096, ..append(3) }] {
+        drive.submit(&command, 0);
+    }
+    drive.drain();
+    let mut done: Vec<_> = drive.completions(8).iter().map(|done| (done.tag, done.offset - start, done.status)).collect();
+    done.sort_unstable();
+    // An append that does not name the start of a zone has an invalid field.
+    assert_eq!(done, [(1, 0, 0), (2, 4096, 0), (3, 4096, 2)]);
+    let zone = zones(&drive, 1).expect("it has zones")[0];
+    assert_eq!((zone.write_pointer - start, zone.capacity, zone.state), (8192, 1 << 20, 2));
+    drive.submit(&reset, drive.now());
+    drive.drain();
+    assert_eq!(zones(&drive, 1).map(|zones| (zones[0].write_pointer, zones[0].state)), Ok((start, 1)));
+    assert_eq!(zones(&drive, u64::MAX), Ok(Vec::new()));
+    assert_eq!(zones(&self::drive(&tiny()), 0), Err(Status::Unsupported));
 }

@@ -60,8 +60,8 @@ fn create(options: *const Options) -> (Status, String) {
 fn options_of_another_version_are_refused() {
     let known = Options { preset: c"tiny".as_ptr(), ..Options::new() };
     for (options, part) in [
-        (Options { abi: 0, ..known }, "options.abi = 0: expected 1"),
-        (Options { abi: 2, ..known }, "options.abi = 2"),
+        (Options { abi: 0, ..known }, "options.abi = 0: expected 2"),
+        (Options { abi: 3, ..known }, "options.abi = 3"),
         (Options { size: known.size - 8, ..known }, "options.size = "),
         (Options { size: 0, ..known }, "options.size = 0"),
         (Options { size: 1 << 40, ..known }, "options.size = "),
@@ -104,7 +104,15 @@ fn commands_that_are_not_valid_change_nothing() {
     let end = drive.user_bytes();
     let read = block(READ, 0, 0);
     for (command, at, status, part) in [
-        (CommandRecord { op: 4, ..read }, 0, Status::Op, "command.op = 4: expected one of 0 (read), 1 (write)"),
+        (CommandRecord { op: 6, ..read }, 0, Status::Op, "command.op = 6: expected one of 0 (read), 1 (write)"),
+        (CommandRecord { op: 4, ..read }, 0, Status::Unsupported, "append: the drive has no zones"),
+        (CommandRecord { op: 5, flags: 0x10, length: 0, ..read }, 0, Status::Unsupported, "zone: the drive has no zones"),
+        (
+            CommandRecord { op: 5, flags: 0x60, length: 0, ..read },
+            0,
+            Status::Argument,
+            "command.flags = 96: expected one of SSDLAB_ZONE",
+        ),
         (CommandRecord { flags: 2, ..read }, 0, Status::Argument, "command.flags = 2"),
         (CommandRecord { reserved: [1; 6], ..read }, 0, Status::Argument, "command.reserved"),
         (CommandRecord { queue: 1, ..read }, 0, Status::Argument, "queue 1: expected a number below 1"),
@@ -114,7 +122,7 @@ fn commands_that_are_not_valid_change_nothing() {
         (CommandRecord { offset: u64::MAX - 511, ..read }, 0, Status::Range, "the user bytes"),
         (CommandRecord { offset: 100, ..read }, 0, Status::Range, "multiples of 512"),
         (CommandRecord { length: 100, ..read }, 0, Status::Range, "multiples of 512"),
-        (CommandRecord { op: FLUSH, ..read }, 0, Status::Range, "a flush has no range"),
+        (CommandRecord { op: FLUSH, ..read }, 0, Status::Range, "flush: length 4096: expected 0, it has no range"),
         (CommandRecord { op: FLUSH, length: 0, offset: u64::MAX - 511, ..read }, 0, Status::Range, "the user bytes"),
         (read, FOREVER, Status::Time, "instant"),
         (read, FOREVER / 2, Status::Time, "instant"),

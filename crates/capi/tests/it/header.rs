@@ -12,7 +12,7 @@ const HEADER: &str = include_str!("../../include/ssdlab.h");
 const FUNCTIONS: &str = include_str!("../../src/abi.rs");
 
 /// Types of the library, and the types of C that stand for them.
-const TYPES: [(&str, &str); 17] = [
+const TYPES: [(&str, &str); 18] = [
     ("*const Options", "const ssdlab_options *"),
     ("*mut *mut Handle", "ssdlab_drive **"),
     ("*mut Handle", "ssdlab_drive *"),
@@ -20,6 +20,7 @@ const TYPES: [(&str, &str); 17] = [
     ("*mut ByteBuffer", "ssdlab_bytes *"),
     ("*const CommandRecord", "const ssdlab_command *"),
     ("*mut CompletionRecord", "ssdlab_completion *"),
+    ("*mut ZoneRecord", "ssdlab_zone *"),
     ("*const c_char", "const char *"),
     ("*const c_void", "const void *"),
     ("*mut u64", "uint64_t *"),
