@@ -216,9 +216,9 @@ fn ten_thousand_random_cases_with_a_controller() {
 /// Drives with currents: the oracle sees that no cap is exceeded at any instant, that all that waits for power has it
 /// in the end, and that windows hold nothing back for good.
 #[test]
-fn random_cases_with_power() {
+fn five_thousand_random_cases_with_power() {
     let first = given("SSDLAB_FIRST").unwrap_or(0);
-    let cases = given("SSDLAB_CASES").unwrap_or(300);
+    let cases = given("SSDLAB_CASES").unwrap_or(CASES / 2);
     let seen = all_pass(Detail::Power, first, cases);
     let [capped, waits, waited] = seen.capped;
     assert!(capped * 5 > seen.passed && waits > 20 * seen.passed && waited * 4 > seen.passed, "{seen:?}");

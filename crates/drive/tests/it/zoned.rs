@@ -238,6 +238,30 @@ fn a_reset_discards_what_waits_and_frees_its_space() {
     assert!(programs <= 150 && erases <= programs, "{programs} programs, {erases} erases");
 }
 
+/// A read whose first attempt fails is repeated, although its zone is reset meanwhile: the erase waits for it.
+#[test]
+fn a_block_is_erased_once_no_attempt_at_a_read_is_outstanding() {
+    let mut rig = Rig::new(&[
+        "flash.code={ kind = \"bch\", data = \"4KiB\", t = 100 }",
+        "ecc.plan={ kind = \"read_retry\", steps = 2, reduction = 0.6, step_time = \"700ns\" }",
+        "ecc.decoder={ kind = \"engines\" }",
+        // 160 errors in 34,368 bits, of which the second attempt has 64.
+        "ecc.errors={ kind = \"constant\", rates = [0.00466], read_noise = 0.0 }",
+    ]);
+    rig.one(Op::Append, 0, 4);
+    rig.rest();
+    let read = rig.submit(Op::Read, 0, 1);
+    // The flash has delivered the first attempt, which is being decoded: its die is free.
+    let sensed = rig.drive.now() + kit::Nanos(READ.iter().map(|(_, time)| time).sum::<u64>() + 1);
+    rig.drive.advance(sensed);
+    let reset = rig.manage(0, ZoneAction::Reset);
+    let read = rig.wait(read);
+    assert_eq!((reset.completed, reset.status, read.status), (sensed, Status::Success, Status::Success));
+    rig.rest();
+    let retries = rig.drive.controller().reads().map(|reads| reads.statistics.retries());
+    assert_eq!((retries, check_flash(&mut rig)), (Some(1), (1, 1)));
+}
+
 #[test]
 fn a_finished_zone_is_padded_and_a_full_one_is_not() {
     let mut rig = Rig::new(&[]);

@@ -313,7 +313,7 @@ impl Meter {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::power::{CapOrder, Constant, Step, Steps, Waveforms};
+    use crate::power::{Constant, Step, Steps, Waveforms};
     use kit::{Current, Voltage};
 
     const IDLE: u64 = 10;
@@ -324,21 +324,9 @@ mod tests {
         let program = Steps { steps: vec![step(0, 4_000), step(40_000, 20_000)], length: Nanos(100_000) };
         let config = PowerConfig {
             supply: Voltage(3_300),
-            idle: Current(IDLE),
             read: Waveforms::Each(vec![constant(8_000), constant(15_000)]),
             program: Waveforms::One(Waveform::Steps(program)),
-            erase: constant(9_000),
-            window: Nanos(1_000),
-            cap: None,
-            cap_order: CapOrder::Fifo,
-            cap_overtakes: 0,
-            suspend: Vec::new(),
-            dram: None,
-            ecc: None,
-            cores: None,
-            interconnect: None,
-            link: None,
-            rest: None,
+            ..PowerConfig::constant(Current(IDLE), Current(9_000))
         };
         Meter::new(&config, dies)
     }

@@ -88,6 +88,32 @@ fn microsecond() -> Nanos {
 /// Callback that returns the text of a file.
 type File<'a> = &'a dyn Fn(&str) -> Result<String, String>;
 
+#[cfg(test)]
+impl PowerConfig {
+    /// Returns a section in which every operation draws `current`, with nothing beside the flash.
+    pub(crate) fn constant(idle: Current, current: Current) -> PowerConfig {
+        let waveform = Waveform::Constant(Constant { current });
+        PowerConfig {
+            supply: Voltage(1_000),
+            idle,
+            read: Waveforms::One(waveform.clone()),
+            program: Waveforms::One(waveform.clone()),
+            erase: waveform,
+            window: microsecond(),
+            cap: None,
+            cap_order: CapOrder::Fifo,
+            cap_overtakes: overtakes(),
+            suspend: Vec::new(),
+            dram: None,
+            ecc: None,
+            cores: None,
+            interconnect: None,
+            link: None,
+            rest: None,
+        }
+    }
+}
+
 impl PowerConfig {
     /// Reads the files that the section names.
     pub fn read_files(&mut self, file: File<'_>) -> Result<(), Problems> {

@@ -5,6 +5,7 @@ mod contract;
 pub mod page_map;
 mod record;
 pub mod replay;
+mod rows;
 pub mod waf;
 pub mod zns;
 

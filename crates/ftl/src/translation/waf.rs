@@ -3,7 +3,7 @@
 mod model;
 
 use super::condition::Condition;
-use super::{Kind, Parts, Report, Setting, Translation, TranslationConfig, Translator};
+use super::{Kind, Parts, Report, Setting, Translation, TranslationConfig, Translator, rows};
 use crate::config::{FtlConfig, PartialWrite, WriteAllocation, places};
 use crate::ftl::{FtlCounters, Parameters, Pulled};
 use crate::idle::IdleDies;
@@ -438,16 +438,8 @@ impl Translation for Waf {
         let (mut parts, mut open): (u32, Option<Operation>) = (0, None);
         for lpn in (first.0..first.0 + count).map(Lpn) {
             let ppn = self.place_of(lpn);
-            let (block, unit) = geometry.split(ppn);
-            if let Some(operation) = &mut open
-                && ppn.0 == operation.first.0 + operation.units
-            {
-                let (open_block, open_unit) = geometry.split(operation.first);
-                if open_block == block && geometry.row_of(open_unit) == geometry.row_of(unit) {
-                    operation.units += 1;
-                    operation.pages += u32::from(geometry.page_of(unit) != geometry.page_of(unit - 1));
-                    continue;
-                }
+            if open.as_mut().is_some_and(|read| rows::extend(read, ppn, &geometry)) {
+                continue;
             }
             parts += 1;
             if let Some(operation) = open.replace(self.read_at(ppn, Reason::Host, Owner::Command(command))) {

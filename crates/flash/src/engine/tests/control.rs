@@ -3,7 +3,7 @@
 use super::loads::{Arrival, KINDS, check_load};
 use super::*;
 use crate::power::{CapOrder, Constant, PowerConfig, Step, Steps, SuspendWindows, Waveform, Waveforms};
-use kit::{Current, Power, Voltage};
+use kit::{Current, Power};
 
 const IDLE: u64 = 10;
 /// Currents of a read, an erase, and a program: the first 10 and the last 20 of its 30 ns.
@@ -17,22 +17,12 @@ fn power(room: Option<u64>, dies: u64) -> PowerConfig {
     let step = |at: u64, current: u64| Step { at: Nanos(at), current: Current(current) };
     let steps = vec![step(0, PROGRAMMING[0]), step(10, PROGRAMMING[1])];
     PowerConfig {
-        supply: Voltage(1_000),
-        idle: Current(IDLE),
-        read: Waveforms::One(constant(SENSING)),
         program: Waveforms::One(Waveform::Steps(Steps { steps, length: Nanos(30) })),
         erase: constant(ERASING),
         window: Nanos(100),
         cap: room.map(|room| Power((room + IDLE * dies) * 1_000)),
-        cap_order: CapOrder::Fifo,
         cap_overtakes: 2,
-        suspend: Vec::new(),
-        dram: None,
-        ecc: None,
-        cores: None,
-        interconnect: None,
-        link: None,
-        rest: None,
+        ..PowerConfig::constant(Current(IDLE), Current(SENSING))
     }
 }
 

@@ -7,7 +7,7 @@ use crate::ftl::{FtlCounters, Parameters, Pulled};
 use crate::idle::IdleDies;
 use crate::program::{NO_PLACE, ProgramUnit};
 use crate::translation::condition::Condition;
-use crate::translation::{Parts, Report, Translation};
+use crate::translation::{Parts, Report, Translation, rows};
 use crate::writes::{WriteQueue, Writer};
 use kit::{
     BlockId, CommandFlags, CommandId, Demand, DieId, Events, HostCommand, HostUnit, Ledger, Lpn, ModeId, Op, Operation,
@@ -309,16 +309,17 @@ impl Zns {
     fn program(&mut self, die: DieId, work: (BlockId, u32, u32), now: SimTime, out: &mut Outbox) -> Operation {
         let (block, program, chain) = work;
         let geometry = self.parameters.geometry;
-        // The chain begins with the unit that came last.
-        let mut slots: Vec<u32> = std::iter::successors((chain != NONE).then_some(chain), |&slot| {
-            let next = self.writes.units[slot].next;
-            (next != NONE).then_some(next)
-        })
-        .collect();
-        slots.reverse();
-        let bound = slots.len() as u32;
+        // The chain begins with the unit that came last: it is turned round.
+        let (mut first, mut rest, mut bound) = (NONE, chain, 0);
+        while rest != NONE {
+            let next = std::mem::replace(&mut self.writes.units[rest].next, first);
+            (first, rest) = (rest, next);
+            bound += 1;
+        }
         self.blocks[block.index()].is_dirty = true;
-        for slot in slots {
+        while first != NONE {
+            let slot = first;
+            first = self.writes.units[slot].next;
             out.signals.queued_write_pages -= 1;
             out.signals.queued_write_requests -= u64::from(self.writes.units[slot].last);
             self.dies[die.index()].program.bind(NO_PLACE).take(slot, &mut self.writes, now, &out.signals.clock);
@@ -406,15 +407,8 @@ impl Translation for Zns {
                 continue;
             }
             state.pins += 1;
-            if let Some(operation) = &mut open
-                && ppn.0 == operation.first.0 + operation.units
-            {
-                let (open_block, open_unit) = geometry.split(operation.first);
-                if open_block == block && geometry.row_of(open_unit) == geometry.row_of(unit) {
-                    operation.units += 1;
-                    operation.pages += u32::from(geometry.page_of(unit) != geometry.page_of(unit - 1));
-                    continue;
-                }
+            if open.as_mut().is_some_and(|read| rows::extend(read, ppn, &geometry)) {
+                continue;
             }
             parts += 1;
             let read = Operation {
