@@ -91,7 +91,30 @@ const NOT_SUSPENDED: &[&str] = &[
     "flash.suspension={ program=false, erase=false, suspend_time='20us', resume_time='20us', least_remaining='200us', most=8 }",
 ];
 
+/// Overrides that leave of a drive that is written in place the medium and its channels.
+const MEDIUM: &[&str] = &[
+    "title=rram, ideal host and controller",
+    "host.interface=ideal",
+    "buffer.policy=none",
+    "controller.firmware=ideal",
+    "controller.interconnect=ideal",
+    "controller.dram=ideal",
+];
+
 const SCENARIOS: &[Scenario] = &[
+    // Commands of 16 chunks of 256 B: the flash operations are the chunks.
+    Scenario {
+        name: "rram-read-qd32",
+        preset: "rram-512g-800",
+        set: MEDIUM,
+        job: "rw=randread\nbs=4k\nnorandommap=1\niodepth=32\nio_size=64g\nnumber_ios=400000",
+    },
+    Scenario {
+        name: "rram-write-qd32",
+        preset: "rram-512g-800",
+        set: MEDIUM,
+        job: "rw=randwrite\nbs=4k\nnorandommap=1\niodepth=32\nio_size=64g\nnumber_ios=100000",
+    },
     Scenario {
         name: "tiny-read",
         preset: "tiny",

@@ -35,7 +35,7 @@ use ecc::ReadLevels;
 use kit::queue::Class;
 use kit::{
     AccountId, BlockId, Bytes, Cause, Event, ModeId, Nanos, Op, Operation, Outbox, Owner, Protocol, Rate, SimTime, Slab, Stored,
-    TransactionId, UNIT_BYTES,
+    TransactionId, UnitSize,
 };
 use memory::Model;
 use memory::channels::{Ask, Channels};
@@ -72,6 +72,8 @@ pub struct ControllerConfig {
     pub section: ControllerSection,
     /// Number of data buffers, each with a memory of its own.
     pub buffers: u32,
+    /// Size of a mapping unit.
+    pub unit: UnitSize,
     /// Number of mapping units that the user sees.
     pub user_units: u64,
     /// Location of the map.
@@ -132,6 +134,7 @@ pub struct Controller {
     receives_reads: bool,
     /// True if the mapping unit of data chooses a resource or an address.
     chooses_by_unit: bool,
+    unit: UnitSize,
     keeps_free_steps: bool,
 }
 
@@ -140,7 +143,7 @@ impl Controller {
     pub fn new(config: &ControllerConfig) -> Controller {
         let (routes, servers) = Routes::new(config);
         let memories = match config.section.dram.build(()).model() {
-            Model::Ddr(params) => Channels::new(&params, config.buffers.max(1), config.user_units),
+            Model::Ddr(params) => Channels::new(&params, config.buffers.max(1), config.unit, config.user_units),
             Model::Ideal | Model::Bandwidth { .. } => Channels::default(),
         };
         let chooses_by_unit = !routes.selections.is_empty() || !memories.is_empty();
@@ -164,6 +167,7 @@ impl Controller {
             channel_of: config.channel_of.clone(),
             receives_reads,
             chooses_by_unit,
+            unit: config.unit,
             keeps_free_steps: config.keeps_free_steps,
         }
     }
@@ -425,7 +429,7 @@ impl Controller {
             _ => Way::Gather,
         };
         let journey = Journey {
-            data: Bytes(u64::from(operation.units) * UNIT_BYTES),
+            data: self.unit.data(operation.units),
             place: self.place_of(operation, unit),
             then: Then::Received { slot, recovery },
             account: Some(AccountId::Operation(slot)),

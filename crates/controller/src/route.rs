@@ -6,7 +6,7 @@ use crate::resource::{Server, Timed};
 use crate::transaction::Place;
 use crate::usage::PartOfDrive;
 use crate::{ControllerConfig, EncoderConfig};
-use kit::{Bytes, Cause, Class, Hop, ModeId, Nanos, Op, Service, SimTime};
+use kit::{Bytes, Cause, Class, Hop, ModeId, Nanos, Op, Service, SimTime, UnitSize};
 
 /// The way of a command or of data through the controller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -266,6 +266,7 @@ impl Routes {
                 written: Vec::new(),
             },
             servers: Servers::default(),
+            unit: config.unit,
             keeps_free_steps: config.keeps_free_steps,
         };
         let side = compiler.host_side(config);
@@ -323,6 +324,7 @@ struct HostSide {
 struct Compiler {
     routes: Routes,
     servers: Servers,
+    unit: UnitSize,
     keeps_free_steps: bool,
 }
 

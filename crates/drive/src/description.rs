@@ -29,7 +29,7 @@ use ftl::{
     Translator,
 };
 use host::{BufferConfig, BufferPolicy, FlushOrder, HostConfig};
-use kit::{Geometry, Nanos, OperationKind, Problem, Problems};
+use kit::{Geometry, Nanos, OperationKind, Problem, Problems, SECTOR_BYTES, UNIT_BYTES};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -231,13 +231,13 @@ impl Description {
         let host_streams = policy.as_ref().map_or(0, |policy| policy.needs().host_streams);
         self.ftl.problems(&geometry, self.streams(host_streams), &mut problems);
         self.host.problems(&mut problems);
-        self.buffer.problems(geometry.units_per_program, geometry.shape.channels, &mut problems);
+        self.buffer.problems(geometry.unit, geometry.units_per_program, geometry.shape.channels, &mut problems);
         if self.buffer.flush_order == FlushOrder::ByDie && self.ftl.write_allocation == ftl::WriteAllocation::Pull {
             let what = "\"by_die\": with ftl.write_allocation = \"pull\" units wait for no particular die, expected \"static\" or \
                         \"round_robin\" there";
             problems.add("buffer.flush_order", what);
         }
-        let tables = self.buffer.units() * kit::UNIT_BYTES
+        let tables = geometry.unit.offset(self.buffer.units(geometry.unit))
             + self.buffer.read_cache.unwrap_or_default().0
             + self.map_bytes_in_memory(&geometry);
         if let Some(power) = &self.power {
@@ -306,12 +306,27 @@ impl Description {
     /// Adds the problems of the translation layer's own fields, and of what needs a map of the data that it lacks.
     fn translation_problems(&self, problems: &mut Problems) {
         let translation = self.ftl.translation.build(());
-        let acknowledged = if self.buffer.policy == host::BufferPolicy::WriteBack { self.buffer.units() } else { 0 };
-        translation.problems(&ftl::translation::Setting { geometry: &self.geometry(), buffer_units: acknowledged }, problems);
+        let geometry = self.geometry();
+        let acknowledged = if self.buffer.policy == BufferPolicy::WriteBack { self.buffer.units(geometry.unit) } else { 0 };
+        translation.problems(&ftl::translation::Setting { geometry: &geometry, buffer_units: acknowledged }, problems);
         if translation.is_zoned() && !self.host.interface.build(()).carries_zones() {
             let name = self.host.interface.name();
             problems
                 .add("host.interface", format!("`{name}` has no commands for zones: expected \"nvme\", \"plain\" or \"ideal\""));
+        }
+        if !translation.writes_in_place() {
+            let name = self.ftl.translation.name();
+            let small = [
+                ("flash.page_size", self.flash.page_size, UNIT_BYTES),
+                ("host.logical_block", self.host.logical_block, SECTOR_BYTES),
+            ];
+            for (field, given, least) in small.into_iter().filter(|(_, given, least)| given.0 < *least) {
+                let what = format!(
+                    "{given}: expected at least {} with ftl.translation = \"{name}\"; `in_place` has smaller ones",
+                    kit::Bytes(least)
+                );
+                problems.add(field, what);
+            }
         }
         let kind = &self.policy.kind;
         let needs = [
@@ -403,7 +418,7 @@ impl Description {
 
     /// Returns the user capacity in bytes.
     pub fn user_bytes(&self) -> u64 {
-        self.ftl.user_units(&self.geometry()) * kit::UNIT_BYTES
+        self.flash.unit().offset(self.ftl.user_units(&self.geometry()))
     }
 
     /// Builds the translation layer of this description, empty.
@@ -488,7 +503,7 @@ impl Description {
         let on_channel = reading + programming;
         // Each unit is read apart, and the program waits for a read on its die.
         let in_buffers = Nanos(reading.0 * u64::from(geometry.units_per_program)) + programming + timing.array(&read) + reading;
-        let data = bytes_of(geometry.units_per_program);
+        let data = geometry.unit.data(geometry.units_per_program);
         let parts = self.parts(geometry);
         let through_controller = parts.time_to_relocate(data, geometry.die_count);
         let move_time = timing.array(&read) + timing.array(&program) + through_controller;
@@ -557,6 +572,7 @@ impl Description {
             buffers: self.buffer.buffers,
             user_units: self.ftl.user_units(geometry),
             map: self.map_place(),
+            unit: geometry.unit,
             channel_of: (0..geometry.die_count).map(|die| geometry.channel_of(kit::DieId(die)).0 as u16).collect(),
             ..ControllerConfig::default()
         }
@@ -572,10 +588,6 @@ impl Description {
 /// Returns the number of whole mapping units.
 fn units(bytes: kit::Bytes) -> u32 {
     (bytes.0 / kit::UNIT_BYTES) as u32
-}
-
-fn bytes_of(units: u32) -> kit::Bytes {
-    kit::Bytes(u64::from(units) * kit::UNIT_BYTES)
 }
 
 fn encoder(encoder: &flash::EncoderConfig) -> controller::EncoderConfig {

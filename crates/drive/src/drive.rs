@@ -16,7 +16,7 @@ use controller::{Controller, ControllerConfig};
 use flash::Flash;
 use ftl::{Ftl, Translator};
 use host::{Host, QueueConfig};
-use kit::{CommandId, Completion, HostCommand, Lpn, Outbox, Part, SimTime, UNIT_BYTES};
+use kit::{CommandId, Completion, HostCommand, Lpn, Outbox, Part, SimTime, UnitSize};
 
 pub use power::PowerFailure;
 pub use save::{Identity, Resumed};
@@ -34,6 +34,8 @@ pub struct Drive {
     ftl: Translator,
     controller: Controller,
     flash: Flash,
+    /// Size of a mapping unit.
+    unit: UnitSize,
     user_bytes: u64,
     /// True if the device fetches each command at the instant of its submission.
     fetches_at_once: bool,
@@ -45,6 +47,8 @@ pub struct Drive {
     checks_commands: bool,
     /// True if commands look up pages of the map, of which only a part is in memory.
     looks_up_pages: bool,
+    /// True if the data of a read crosses the link as one, once all of it has arrived.
+    reassembles: bool,
     /// False while the drive is brought to rest: free dies pull nothing from the FTL.
     pulling: bool,
     recording: bool,
@@ -76,7 +80,8 @@ impl Drive {
         let looks_up_pages = description.ftl.map_cache.is_some();
         let needs_queues = controller.takes_time_for_commands() || controller.has_targets() || looks_up_pages;
         let queues = description.host.queues().or_else(|| needs_queues.then(QueueConfig::default));
-        let mut host = Host::new(queues.as_ref(), protocol, &description.buffer);
+        let (unit, logical_block) = (geometry.unit, description.host.logical_block);
+        let mut host = Host::new(queues.as_ref(), protocol, &description.buffer, unit, logical_block);
         if ftl.zones().is_some() {
             host.protect_buffer();
         }
@@ -103,9 +108,11 @@ impl Drive {
             posts_completions: controller.takes_time_for_completions(),
             checks_commands: ftl.zones().is_some(),
             looks_up_pages,
+            reassembles: description.ftl.translation.build(()).reassembles(),
             controller,
             flash,
-            user_bytes: ftl.user_units() * UNIT_BYTES,
+            unit: geometry.unit,
+            user_bytes: geometry.unit.offset(ftl.user_units()),
             ftl,
             pulling: true,
             recording: true,
@@ -130,6 +137,12 @@ impl Drive {
     /// that reason, and false for a defect.
     pub fn stalled(&mut self, commands: u64) -> bool {
         self.ftl.stalled(commands)
+    }
+
+    /// Returns the size of a mapping unit.
+    #[inline]
+    pub fn unit(&self) -> UnitSize {
+        self.unit
     }
 
     /// Returns the user capacity in bytes.

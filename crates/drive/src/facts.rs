@@ -2,13 +2,13 @@
 
 use crate::Description;
 use flash::Timing;
-use kit::{Geometry, ModeId, Nanos, Operation, OperationKind, UNIT_BYTES};
+use kit::{Geometry, ModeId, Nanos, Operation, OperationKind};
 use serde_json::{Value, json};
 
 /// Returns the facts, in the order in which they are shown.
 pub fn facts(name: &str, description: &Description) -> Value {
     let geometry = description.geometry();
-    let user_units = description.user_bytes() / UNIT_BYTES;
+    let user_units = geometry.unit.whole(description.user_bytes());
     json!({
         "name": name,
         "title": description.title,
@@ -23,8 +23,8 @@ pub fn facts(name: &str, description: &Description) -> Value {
         "dies_working_at_once": geometry.die_count,
         "planes_per_program": geometry.shape.planes_per_program,
         "blocks": geometry.block_count,
-        "block_bytes": u64::from(geometry.units_per_block) * UNIT_BYTES,
-        "program_bytes": u64::from(geometry.units_per_program) * UNIT_BYTES,
+        "block_bytes": geometry.unit.data(geometry.units_per_block).0,
+        "program_bytes": geometry.unit.data(geometry.units_per_program).0,
         "map_memory_bytes": map_bytes(&geometry, user_units),
         "bounds": bounds(description, &geometry),
         "write_modes": write_modes(description, &geometry),
@@ -47,7 +47,7 @@ fn map_bytes(geometry: &Geometry, user_units: u64) -> u64 {
     4 * user_units + 4 * geometry.unit_count() + geometry.unit_count() / 8
 }
 
-/// Returns the bounds that no workload can exceed: for 4 KiB reads spread evenly over the dies, and for full program
+/// Returns the bounds that no workload can exceed: for reads of a mapping unit spread evenly over the dies, and for full program
 /// units in the mode `normal`.
 fn bounds(description: &Description, geometry: &Geometry) -> Value {
     let timing = description.timing(geometry);
@@ -65,10 +65,10 @@ fn bounds(description: &Description, geometry: &Geometry) -> Value {
     };
     json!({
         "read_at_depth_1_ns": read_bus + read_array,
-        "random_read_bytes_per_s": per_second(UNIT_BYTES, read_bus, read_array),
+        "random_read_bytes_per_s": per_second(geometry.unit.bytes(), read_bus, read_array),
         "random_read_iops": per_second(1, read_bus, read_array),
         "program_ns": program_array,
-        "write_bytes_per_s": per_second(u64::from(program.units) * UNIT_BYTES, program_bus, program_array),
+        "write_bytes_per_s": per_second(geometry.unit.data(program.units).0, program_bus, program_array),
     })
 }
 

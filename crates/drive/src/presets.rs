@@ -53,6 +53,8 @@ presets![
     "ldpc-b",
     "ldpc-c",
     "ldpc-d",
+    "rram-512g-800",
+    "rram-512g",
     "tlc-1tb",
     "zns-1tb",
     "qlc-2tb",

@@ -6,7 +6,7 @@ mod zones;
 
 use crate::drive::Drive;
 use backlog::Backlog;
-use kit::{CommandFlags, Completion, HostCommand, Lpn, Nanos, Op, Problems, SimTime, UNIT_BYTES};
+use kit::{CommandFlags, Completion, HostCommand, Lpn, Nanos, Op, Problems, SimTime};
 use running::Running;
 use workload::{Pacing, Request, Workload};
 use zones::ZonedHost;
@@ -442,7 +442,8 @@ impl RunLoop {
                 return Ok(None);
             }
             self.hints.clear();
-            self.hints.extend(running.batch.iter().map(|request| Lpn((request.offset.0 / UNIT_BYTES) as u32)));
+            let unit = drive.unit();
+            self.hints.extend(running.batch.iter().map(|request| Lpn(unit.whole(request.offset.0) as u32)));
             let writes = running.batch.iter().any(|request| request.op == Op::Write);
             drive.hint(&self.hints, writes);
         }

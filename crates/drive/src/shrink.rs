@@ -8,7 +8,7 @@
 use crate::description::Description;
 use ftl::MapCacheConfig;
 use host::BufferConfig;
-use kit::{Bytes, Problems, UNIT_BYTES};
+use kit::{Bytes, Problems};
 
 /// Blocks of a plane that a mock-up keeps, as that of the thesis does (table 1.2), before its blocks get smaller.
 const FEW_BLOCKS: u32 = 16;
@@ -21,8 +21,9 @@ const EXCESS: f64 = 0.1;
 /// read cache and mapping cache keep their ratio to the capacity, and a computed write amplification factor its value.
 /// An error if the drive is not larger than `to`, or cannot be made so small.
 pub fn shrink(whole: &Description, to: Bytes) -> Result<Description, Problems> {
-    if to.0 < UNIT_BYTES || to.0 >= whole.user_bytes() {
-        let [least, most] = [UNIT_BYTES, whole.user_bytes()].map(|bytes| kit::words::size(Bytes(bytes)));
+    let unit = whole.geometry().unit;
+    if to.0 < unit.bytes() || to.0 >= whole.user_bytes() {
+        let [least, most] = [unit.bytes(), whole.user_bytes()].map(|bytes| kit::words::size(Bytes(bytes)));
         return Err(Problems::one("--to", format!("{to}: expected {least} to less than {most}, the drive's user capacity")));
     }
     let share = to.0 as f64 / whole.user_bytes() as f64;
@@ -50,6 +51,7 @@ pub fn shrink(whole: &Description, to: Bytes) -> Result<Description, Problems> {
 }
 
 fn resized(whole: &Description, pages: u32, blocks: u32, share: f64) -> Description {
+    let unit = whole.geometry().unit;
     let mut mock = whole.clone();
     mock.title = format!("{} (mock-up)", whole.title);
     mock.flash.blocks_per_plane = blocks;
@@ -58,16 +60,16 @@ fn resized(whole: &Description, pages: u32, blocks: u32, share: f64) -> Descript
         mock.ftl.translation = layer;
     }
     let scaled = |bytes: Bytes, least: u64| {
-        Bytes(((bytes.0 as f64 * share) as u64 / UNIT_BYTES * UNIT_BYTES).clamp(least.min(bytes.0), bytes.0))
+        Bytes(unit.offset(unit.whole((bytes.0 as f64 * share) as u64)).clamp(least.min(bytes.0), bytes.0))
     };
-    mock.ftl.user_capacity = whole.ftl.user_capacity.map(|bytes| scaled(bytes, UNIT_BYTES));
-    let program = u64::from(mock.geometry().units_per_program) * UNIT_BYTES;
+    mock.ftl.user_capacity = whole.ftl.user_capacity.map(|bytes| scaled(bytes, unit.bytes()));
+    let program = unit.data(mock.geometry().units_per_program).0;
     let BufferConfig { capacity, read_cache, read_ahead, buffers, .. } = &mut mock.buffer;
     *capacity = capacity.map(|bytes| scaled(bytes, 2 * program * u64::from(*buffers)));
-    *read_cache = read_cache.map(|bytes| scaled(bytes, read_ahead.0.max(UNIT_BYTES)));
+    *read_cache = read_cache.map(|bytes| scaled(bytes, read_ahead.0.max(unit.bytes())));
     if let Some(MapCacheConfig { size, journal, update_share, .. }) = &mut mock.ftl.map_cache {
         let least = (4.0 * program as f64 / (1.0 - *update_share)).ceil() as u64;
-        *size = scaled(*size, least.next_multiple_of(UNIT_BYTES));
+        *size = scaled(*size, least.next_multiple_of(unit.bytes()));
         *journal = journal.map(|bytes| scaled(bytes, 2 * program));
     }
     mock

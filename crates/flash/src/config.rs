@@ -4,9 +4,12 @@ use crate::interface::{Interface, Phases};
 use crate::modes::{EncoderConfig, EraseModeConfig, ReadModeConfig, WriteModeConfig};
 use crate::per_page_type::PerPageType;
 use crate::scheduler::SchedulerConfig;
-use kit::{Bytes, Geometry, Nanos, Problems, Shape, TransferRate, UNIT_BYTES};
+use kit::{Bytes, Geometry, Nanos, Problems, Shape, TransferRate, UNIT_BYTES, UnitSize};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+/// Least page of a drive that is written in place \[bytes\].
+const LEAST_PAGE: u64 = 256;
 
 /// Bits stored in one cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -84,8 +87,13 @@ pub struct FlashConfig {
     /// Pages in each block.
     #[schemars(range(min = 1, max = 65_536))]
     pub pages_per_block: u32,
-    /// Data bytes of a page: a multiple of 4 KiB, at most 1 MiB.
+    /// Data bytes of a page: a multiple of 4 KiB, at most 1 MiB. On a drive with the translation layer `in_place`: 256 B,
+    /// 512 B, 1 KiB, 2 KiB or 4 KiB, which is then the mapping unit, too.
     pub page_size: Bytes,
+    /// Data bytes of a page of one plane, where several planes work together as one with pages of `page_size`
+    /// (multi-plane emulation): the array time is that of one plane. Absent: `page_size`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub native_page: Option<Bytes>,
     /// Bits per cell.
     pub cell: CellType,
     /// Name of the model of the cell from which modes are derived; `ssdlab cell parts` lists the models.
@@ -158,11 +166,18 @@ impl FlashConfig {
     /// Returns the dies of the geometry in one chip, and the planes of each. Where a chip executes one operation at a
     /// time, it counts as one die with the planes of all its dies.
     fn serving(&self) -> (u32, u32) {
-        if self.concurrent_dies_per_chip == 1 {
-            (1, self.dies_per_chip * self.planes_per_die)
-        } else {
-            (self.dies_per_chip, self.planes_per_die)
-        }
+        let planes = self.planes_per_die / self.planes_as_one();
+        if self.concurrent_dies_per_chip == 1 { (1, self.dies_per_chip * planes) } else { (self.dies_per_chip, planes) }
+    }
+
+    /// Returns the planes that work together as one, with pages of `page_size`.
+    fn planes_as_one(&self) -> u32 {
+        self.native_page.map_or(1, |native| (self.page_size.0 / native.0) as u32)
+    }
+
+    /// Returns the size of a mapping unit: 4 KiB, or a page if that is smaller.
+    pub fn unit(&self) -> UnitSize {
+        UnitSize::of(self.page_size.0.min(UNIT_BYTES))
     }
 
     /// Returns the geometry, with `superblock` blocks of a plane erased together. The section must be valid: call
@@ -178,7 +193,7 @@ impl FlashConfig {
             pages_per_block: self.pages_per_block,
             page_bytes: self.page_size.0,
             bits_per_cell: self.cell.bits(),
-            planes_per_program: if self.multi_plane { self.planes_per_die } else { 1 },
+            planes_per_program: if self.multi_plane { self.planes_per_die / self.planes_as_one() } else { 1 },
             pages_per_program: if self.one_shot { self.cell.bits() } else { 1 },
             superblock,
         })
@@ -187,8 +202,13 @@ impl FlashConfig {
     /// Adds the section's inconsistencies, beyond the ranges of single fields, to `problems`.
     pub fn problems(&self, problems: &mut Problems) {
         let bits = self.cell.bits();
-        if self.page_size.0 == 0 || !self.page_size.0.is_multiple_of(UNIT_BYTES) || self.page_size.0 > 1 << 20 {
-            problems.add("flash.page_size", format!("{}: expected a multiple of 4KiB, at most 1MiB", self.page_size));
+        let is_small = (LEAST_PAGE..UNIT_BYTES).contains(&self.page_size.0) && self.page_size.0.is_power_of_two();
+        if !is_small && (self.page_size.0 == 0 || !self.page_size.0.is_multiple_of(UNIT_BYTES) || self.page_size.0 > 1 << 20) {
+            let what = "expected a multiple of 4KiB, at most 1MiB; on a drive with ftl.translation = \"in_place\" 256B, 512B, 1KiB, \
+                        2KiB or 4KiB";
+            problems.add("flash.page_size", format!("{}: {what}", self.page_size));
+        } else {
+            self.native_page_problems(problems);
         }
         if self.concurrent_dies_per_chip != 1 && self.concurrent_dies_per_chip != self.dies_per_chip {
             problems.add(
@@ -223,6 +243,20 @@ impl FlashConfig {
         }
         self.code_problems(problems);
         self.mode_problems(problems);
+    }
+
+    /// Adds the problems of planes that work together as one.
+    fn native_page_problems(&self, problems: &mut Problems) {
+        let Some(native) = self.native_page else { return };
+        let planes = self.page_size.0.checked_div(native.0).unwrap_or(0);
+        let fits = planes > 0 && planes * native.0 == self.page_size.0 && u64::from(self.planes_per_die).is_multiple_of(planes);
+        if !fits {
+            let what = format!(
+                "{}: expected flash.native_page = {native} times a divisor of planes_per_die = {}, the planes that work together",
+                self.page_size, self.planes_per_die
+            );
+            problems.add("flash.page_size", what);
+        }
     }
 
     fn code_problems(&self, problems: &mut Problems) {
@@ -344,7 +378,7 @@ impl FlashConfig {
     pub fn encode_time(&self, write_mode: &WriteModeConfig) -> kit::Nanos {
         let encoder = self.encoders.iter().find(|encoder| write_mode.code.as_ref() == Some(&encoder.code));
         let throughput = encoder.and_then(|encoder| encoder.throughput);
-        throughput.map_or(kit::Nanos::ZERO, |rate| rate.time_for(kit::Bytes(kit::UNIT_BYTES)))
+        throughput.map_or(kit::Nanos::ZERO, |rate| rate.time_for(Bytes(self.unit().bytes())))
     }
 
     /// Returns the names of the erase modes, in the order of their ids.
@@ -379,6 +413,7 @@ pub(crate) mod tests {
             blocks_per_plane: 16,
             pages_per_block: 8,
             page_size: Bytes(4096),
+            native_page: None,
             cell: CellType::Slc,
             cell_model: None,
             code: None,

@@ -18,7 +18,7 @@
 use crate::config::FlashConfig;
 use crate::interface::Phases;
 use ecc::Attempt;
-use kit::{Bytes, ModeId, Nanos, Operation, OperationKind, UNIT_BYTES};
+use kit::{Bytes, ModeId, Nanos, Operation, OperationKind};
 
 /// All durations of operations, computed once.
 #[derive(Clone, Debug)]
@@ -168,8 +168,9 @@ impl Timing {
         let erase_scales =
             if config.erase_modes.is_empty() { vec![1.0] } else { config.erase_modes.iter().map(|m| m.erase_scale).collect() };
         let reads = ReadTimes::of_all(config, attempts);
-        let transfer =
-            |units: usize, times: u32| config.transfer_rate.time_for(Bytes(units as u64 * UNIT_BYTES * u64::from(times)));
+        let transfer = |units: usize, times: u32| {
+            config.transfer_rate.time_for(Bytes(config.unit().offset(units as u64) * u64::from(times)))
+        };
         Timing {
             read_phases: read_phases(&reads, &p),
             program_command: p.t_cs + cycles(6) + p.t_adl + p.t_wpst + p.t_wb,
@@ -333,7 +334,7 @@ mod tests {
         });
         config.cell = crate::CellType::Mlc;
         // A unit takes 2.5 ns.
-        config.transfer_rate = kit::TransferRate(UNIT_BYTES * 400_000_000);
+        config.transfer_rate = kit::TransferRate(kit::UNIT_BYTES * 400_000_000);
         config.read_time = crate::PerPageType::Each(vec![ns(10_007), ns(20_011)]);
         config.program_time = crate::PerPageType::Each(vec![ns(50_021), ns(70_001)]);
         config.erase_time = ns(500_009);

@@ -4,7 +4,7 @@ use crate::map_cache::MapCacheConfig;
 use crate::translation::TranslationConfig;
 use crate::victim::VictimConfig;
 use crate::wear::WearConfig;
-use kit::{Bytes, DieId, Geometry, Nanos, Problems};
+use kit::{Bytes, DieId, Geometry, Nanos, Problems, words};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -172,8 +172,14 @@ impl FtlConfig {
         if let Some(units) = self.translation.build(()).user_units(geometry) {
             return units;
         }
+        let most = self.most_units(geometry);
+        self.user_capacity.map_or(most, |bytes| geometry.unit.whole(bytes.0).min(most))
+    }
+
+    /// Returns the number of mapping units that over-provisioning and the translation layer leave to the user.
+    fn most_units(&self, geometry: &Geometry) -> u64 {
         let most = (geometry.unit_count() as f64 / (1.0 + self.overprovisioning)).floor() as u64;
-        self.user_capacity.map_or(most, |bytes| (bytes.0 / kit::UNIT_BYTES).min(most))
+        self.translation.build(()).most_units(geometry).map_or(most, |units| units.min(most))
     }
 
     /// Returns the number of mapping units that map pages and journal take.
@@ -219,15 +225,16 @@ impl FtlConfig {
             problems.add(
                 "flash",
                 format!(
-                    "{} bytes of flash: expected less than 16 TiB, the limit of 32-bit map entries",
-                    geometry.physical_bytes()
+                    "{} bytes of flash: expected less than {}, the limit of 32-bit places",
+                    geometry.physical_bytes(),
+                    words::size(Bytes(geometry.unit.offset(1 << 32)))
                 ),
             );
             return;
         }
         if let Some(capacity) = self.user_capacity {
-            let most = (geometry.unit_count() as f64 / (1.0 + self.overprovisioning)).floor() as u64 * kit::UNIT_BYTES;
-            if capacity.0 > most || capacity.0 < kit::UNIT_BYTES {
+            let most = geometry.unit.offset(self.most_units(geometry));
+            if capacity.0 > most || capacity.0 < geometry.unit.bytes() {
                 problems.add(
                     "ftl.user_capacity",
                     format!(
@@ -262,7 +269,9 @@ impl FtlConfig {
         if geometry.shape.superblock > 1 && !geometry.shape.blocks_per_plane.is_multiple_of(geometry.shape.superblock) {
             problems.add("ftl.superblock_blocks", "expected a divisor of flash.blocks_per_plane".to_owned());
         }
-        if let Some(needed) = self.translation.build(()).blocks_needed() {
+        let layer = self.translation.build(());
+        layer.drive_problems(self, geometry, problems);
+        if let Some(needed) = layer.blocks_needed() {
             if geometry.blocks_per_die < needed {
                 let what = format!("each die has {} blocks: expected at least {needed}", geometry.blocks_per_die);
                 problems.add("flash.blocks_per_plane", what);

@@ -1,7 +1,9 @@
 //! The write buffer: its configuration, its space, the commands that wait for space, flushes, and the flush timer.
 
 use kit::queue::Class;
-use kit::{Bytes, Cause, CommandId, Event, Events, Ledger, Lpn, Nanos, Part, Problems, SimTime, Timer, Tray, UNIT_BYTES};
+use kit::{
+    Bytes, Cause, CommandId, Event, Events, Ledger, Lpn, Nanos, Part, Problems, SimTime, Timer, Tray, UNIT_BYTES, UnitSize, words,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
@@ -105,22 +107,26 @@ fn one() -> u32 {
 }
 
 impl BufferConfig {
-    /// Adds the section's inconsistencies to `problems`; one program writes `units_per_program` mapping units.
-    pub fn problems(&self, units_per_program: u32, channels: u32, problems: &mut Problems) {
+    /// Adds the section's inconsistencies to `problems`; one program writes `units_per_program` mapping
+    /// units.
+    pub fn problems(&self, unit: UnitSize, units_per_program: u32, channels: u32, problems: &mut Problems) {
         self.flush_problems(problems);
         self.cache_problems(problems);
         if self.policy == BufferPolicy::None {
             return;
         }
-        let least = u64::from(units_per_program) * UNIT_BYTES * u64::from(self.buffers);
+        let least = unit.offset(u64::from(units_per_program)) * u64::from(self.buffers);
         match self.capacity {
             None => {
                 let what = "missing: required by policies `write_through` and `write_back`, for example \"32MiB\"";
                 problems.add("buffer.capacity", what);
             }
-            Some(capacity) if capacity.0 < least || capacity.0 / UNIT_BYTES > 1 << 23 => {
+            Some(capacity) if capacity.0 < least || unit.whole(capacity.0) > 1 << 23 => {
                 let each = if self.buffers > 1 { " for each buffer" } else { "" };
-                let what = format!("{capacity}: expected at least {least}B, one program{each}, and at most 32GiB");
+                let what = format!(
+                    "{capacity}: expected at least {least}B, one program{each}, and at most {}",
+                    words::size(Bytes(unit.offset(1 << 23)))
+                );
                 problems.add("buffer.capacity", what);
             }
             Some(_) => {}
@@ -168,9 +174,9 @@ impl BufferConfig {
     }
 
     /// Returns the capacity in mapping units, the same for each buffer; zero without a buffer.
-    pub fn units(&self) -> u64 {
+    pub fn units(&self, unit: UnitSize) -> u64 {
         let buffers = u64::from(self.buffers.max(1));
-        let units = self.capacity.map_or(0, |capacity| capacity.0 / UNIT_BYTES / buffers * buffers);
+        let units = self.capacity.map_or(0, |capacity| unit.whole(capacity.0) / buffers * buffers);
         if self.policy == BufferPolicy::None { 0 } else { units }
     }
 }
@@ -280,8 +286,8 @@ struct Watermarks {
 }
 
 impl Watermarks {
-    fn of(config: &BufferConfig) -> Option<Watermarks> {
-        let (units, buffers) = (config.units() as f64, f64::from(config.buffers.max(1)));
+    fn of(config: &BufferConfig, unit: UnitSize) -> Option<Watermarks> {
+        let (units, buffers) = (config.units(unit) as f64, f64::from(config.buffers.max(1)));
         let high = config.flush_above? * units / buffers;
         Some(Watermarks { high: high as u64, low: (config.flush_below * units) as u64, is_flushing: false })
     }
@@ -289,12 +295,12 @@ impl Watermarks {
 
 impl Buffer {
     /// Returns the buffer of a validated description. A buffer without capacity is never used.
-    pub fn new(config: &BufferConfig) -> Buffer {
+    pub fn new(config: &BufferConfig, unit: UnitSize) -> Buffer {
         Buffer {
-            capacity: config.units(),
+            capacity: config.units(unit),
             spaces: vec![Space::default(); config.buffers.max(1) as usize],
             acknowledges: config.policy == BufferPolicy::WriteBack,
-            watermarks: Watermarks::of(config),
+            watermarks: Watermarks::of(config, unit),
             waiting: VecDeque::with_capacity(64),
             flush_after: config.flush_after.unwrap_or_default(),
             partial_flush: config.partial_flush,
@@ -593,7 +599,7 @@ mod tests {
     use super::*;
 
     fn buffer(units: u64) -> Buffer {
-        Buffer::new(&config(units))
+        Buffer::new(&config(units), UnitSize::default())
     }
 
     /// Returns the description of a write-back buffer of `units` mapping units.
@@ -664,7 +670,10 @@ mod tests {
         buffer.arrive(CommandId(7), Lpn(0), 2, SimTime(9));
         let taken = TakenUnit { command: CommandId(7), index: 0, number: 9, stalled: Nanos::ZERO };
         assert_eq!([buffer.take_unit(SimTime(9)), buffer.take_unit(SimTime(9))], [Some(taken), None]);
-        let without = Buffer::new(&BufferConfig { policy: BufferPolicy::None, capacity: None, flush_after: None, ..config(0) });
+        let without = Buffer::new(
+            &BufferConfig { policy: BufferPolicy::None, capacity: None, flush_after: None, ..config(0) },
+            UnitSize::default(),
+        );
         assert!(!without.is_present());
     }
 
@@ -726,7 +735,7 @@ mod tests {
     fn units_that_wait_are_programmed_once_a_write_lacks_space() {
         let (mut events, delay) = (Events::default(), Nanos(100));
         let config = BufferConfig { partial_flush: PartialFlush::Wait, flush_after: Some(delay), ..config(2) };
-        let mut buffer = Buffer::new(&config);
+        let mut buffer = Buffer::new(&config, UnitSize::default());
         buffer.adopt_unit(Lpn(0), SimTime(0));
         buffer.arm_timer(SimTime(0), &mut events);
         events.pop();
@@ -746,7 +755,12 @@ mod tests {
     fn a_buffer_holds_a_program_at_least() {
         let problems = |policy, capacity: Option<u64>, flush_after| {
             let mut problems = Problems::default();
-            BufferConfig { policy, capacity: capacity.map(Bytes), flush_after, ..config(0) }.problems(4, 1, &mut problems);
+            BufferConfig { policy, capacity: capacity.map(Bytes), flush_after, ..config(0) }.problems(
+                UnitSize::default(),
+                4,
+                1,
+                &mut problems,
+            );
             problems.0.iter().map(|problem| problem.place.clone()).collect::<Vec<_>>().join(" ")
         };
         let write_back = |capacity| problems(BufferPolicy::WriteBack, Some(capacity), Some(Nanos(1)));
@@ -763,7 +777,7 @@ mod tests {
     /// whatever is free elsewhere.
     #[test]
     fn each_of_several_buffers_has_space_of_its_own() {
-        let mut buffer = Buffer::new(&BufferConfig { buffers: 3, ..config(8) });
+        let mut buffer = Buffer::new(&BufferConfig { buffers: 3, ..config(8) }, UnitSize::default());
         assert_eq!(buffer.capacity(), 6, "the same for each");
         assert!(buffer.has_space_for(&[0, 3, 4, 5].map(Lpn)) && !buffer.has_space_for(&[0, 3, 6].map(Lpn)));
         for lpn in [0, 3] {
@@ -790,7 +804,8 @@ mod tests {
     #[test]
     fn units_are_programmed_between_the_watermarks() {
         for sequence in 0..1u32 << 10 {
-            let mut buffer = Buffer::new(&BufferConfig { flush_above: Some(0.75), flush_below: 0.25, ..config(8) });
+            let mut buffer =
+                Buffer::new(&BufferConfig { flush_above: Some(0.75), flush_below: 0.25, ..config(8) }, UnitSize::default());
             let (mut used, mut expected) = (0, false);
             for step in 0..10 {
                 let fills = used == 0 || used < 8 && sequence >> step & 1 == 1;
@@ -815,7 +830,7 @@ mod tests {
             let mut config = config(64);
             change(&mut config);
             let mut problems = Problems::default();
-            config.problems(16, 4, &mut problems);
+            config.problems(UnitSize::default(), 16, 4, &mut problems);
             problems.0.into_iter().map(|problem| problem.to_string()).collect::<Vec<_>>().join("\n")
         };
         assert_eq!(problems(|_| {}), "");

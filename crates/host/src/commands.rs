@@ -1,6 +1,6 @@
 //! The table of commands: their ranges, their outstanding parts, and their accounts.
 
-use kit::{Bytes, CommandId, Completion, HostCommand, HostUnit, Lpn, Nanos, SECTOR_BYTES, SimTime, Slab, Status, UNIT_BYTES};
+use kit::{Bytes, CommandId, Completion, HostCommand, HostUnit, Lpn, Nanos, SimTime, Slab, Status, UnitSize};
 
 /// A command between its submission and its completion.
 #[derive(Clone, Debug)]
@@ -81,22 +81,26 @@ impl Command {
 
 /// The commands between their submission and their completion.
 #[derive(Clone, Debug)]
-pub struct Commands(Slab<Command>);
-
-impl Default for Commands {
-    fn default() -> Self {
-        Commands(Slab::with_capacity(1024))
-    }
+pub struct Commands {
+    all: Slab<Command>,
+    unit: UnitSize,
+    /// Least data of a part of a read: a logical block, or a mapping unit if that is smaller.
+    least: u64,
 }
 
 impl Commands {
+    /// Returns the table of a drive with these mapping units and logical blocks, without commands.
+    pub fn new(unit: UnitSize, logical_block: Bytes) -> Commands {
+        Commands { all: Slab::with_capacity(1024), unit, least: logical_block.0.min(unit.bytes()) }
+    }
+
     /// Enters a command that is submitted to arrive at `at`.
     #[inline]
     pub fn submit(&mut self, command: HostCommand, at: SimTime, recorded: bool) -> CommandId {
-        let slot = self.0.take();
+        let slot = self.all.take();
         // Field by field: copied as a whole it would be read with wide loads right after its narrow stores.
         let HostCommand { op, flags, queue, stream, tag, offset, length } = command;
-        let state = &mut self.0[slot];
+        let state = &mut self.all[slot];
         state.command.op = op;
         state.command.flags = flags;
         state.command.queue = queue;
@@ -114,25 +118,25 @@ impl Commands {
     /// Gives a command an account.
     #[inline]
     pub fn set_account(&mut self, command: CommandId, account: u32) {
-        self.0[command.0].account = Some(account);
+        self.all[command.0].account = Some(account);
     }
 
     /// Links the commands that are fetched together.
     pub fn link(&mut self, batch: &[CommandId]) {
         for pair in batch.windows(2) {
-            self.0[pair[0].0].next_fetched = pair[1].0;
+            self.all[pair[0].0].next_fetched = pair[1].0;
         }
     }
 
     /// Sets the number of parts after which a command is done.
     #[inline]
     pub fn expect_parts(&mut self, command: CommandId, parts: u32) {
-        self.0[command.0].remaining = parts;
+        self.all[command.0].remaining = parts;
     }
 
     /// Counts parts that are done. Returns true if they were the last ones.
     pub fn parts_done(&mut self, command: CommandId, count: u32) -> bool {
-        let state = &mut self.0[command.0];
+        let state = &mut self.all[command.0];
         state.remaining -= count;
         state.remaining == 0
     }
@@ -140,20 +144,20 @@ impl Commands {
     /// Sets the number of bytes of its mapping units that the host has not asked for.
     #[inline]
     pub fn set_unasked(&mut self, command: CommandId, units: &UnitRange) {
-        let state = &mut self.0[command.0];
-        state.unasked = (u64::from(units.count) * UNIT_BYTES - state.command.length.0) as u32;
+        let state = &mut self.all[command.0];
+        state.unasked = (self.unit.offset(units.count.into()) - state.command.length.0) as u32;
     }
 
     /// Returns the data of a part of a read that crosses the link. Bytes that the host has not asked for are left out
     /// of the parts that come first.
     #[inline]
     pub fn data_to_host(&mut self, command: CommandId, units: u32) -> Bytes {
-        let state = &mut self.0[command.0];
-        let bytes = u64::from(units) * UNIT_BYTES;
+        let state = &mut self.all[command.0];
+        let bytes = self.unit.offset(units.into());
         if state.unasked == 0 {
             return Bytes(bytes);
         }
-        let left_out = u64::from(state.unasked).min(bytes - SECTOR_BYTES);
+        let left_out = u64::from(state.unasked).min(bytes - self.least);
         state.unasked -= left_out as u32;
         Bytes(bytes - left_out)
     }
@@ -161,25 +165,25 @@ impl Commands {
     /// Counts a part that is done. Returns true if it was the last one.
     #[inline]
     pub fn part_done(&mut self, command: CommandId) -> bool {
-        let state = &mut self.0[command.0];
+        let state = &mut self.all[command.0];
         state.remaining -= 1;
         state.remaining == 0
     }
 
     /// Sets the status with which a command completes. Returns true if it had another one.
     pub fn set_status(&mut self, command: CommandId, status: Status) -> bool {
-        std::mem::replace(&mut self.0[command.0].status, status) != status
+        std::mem::replace(&mut self.all[command.0].status, status) != status
     }
 
     /// Sets the place of the data of an append.
     pub fn place(&mut self, command: CommandId, offset: Bytes) {
-        self.0[command.0].command.offset = offset;
+        self.all[command.0].command.offset = offset;
     }
 
     /// Removes a command that is done.
     #[inline]
     pub fn release(&mut self, command: CommandId) {
-        self.0.release(command.0);
+        self.all.release(command.0);
     }
 }
 
@@ -187,7 +191,7 @@ impl std::ops::Index<CommandId> for Commands {
     type Output = Command;
     #[inline]
     fn index(&self, command: CommandId) -> &Command {
-        &self.0[command.0]
+        &self.all[command.0]
     }
 }
 
@@ -205,17 +209,17 @@ pub struct UnitRange {
 }
 
 impl UnitRange {
-    /// Returns the units that a command touches.
+    /// Returns the units of a size that a command touches.
     #[inline]
-    pub fn of(command: &HostCommand) -> UnitRange {
+    pub fn of(command: &HostCommand, unit: UnitSize) -> UnitRange {
         let (start, end) = (command.offset.0, command.offset.0 + command.length.0);
-        let first = start / UNIT_BYTES;
-        let last = end.div_ceil(UNIT_BYTES);
+        let first = unit.whole(start);
+        let last = unit.begun(end);
         UnitRange {
             first: Lpn(u32::try_from(first).expect("validated: an address in the drive")),
             count: u32::try_from(last - first).expect("validated: a length in the drive"),
-            begins_aligned: start.is_multiple_of(UNIT_BYTES),
-            ends_aligned: end.is_multiple_of(UNIT_BYTES),
+            begins_aligned: unit.divides(start),
+            ends_aligned: unit.divides(end),
         }
     }
 
@@ -231,10 +235,10 @@ impl UnitRange {
     }
 
     /// Returns the bytes of the range of a command in `count` of its units, from the one at position `index`.
-    pub fn bytes(command: &HostCommand, index: u32, count: u32) -> Bytes {
+    pub fn bytes(command: &HostCommand, unit: UnitSize, index: u32, count: u32) -> Bytes {
         let (start, end) = (command.offset.0, command.offset.0 + command.length.0);
-        let first = (start / UNIT_BYTES + u64::from(index)) * UNIT_BYTES;
-        Bytes(end.min(first + u64::from(count) * UNIT_BYTES) - start.max(first))
+        let first = unit.offset(unit.whole(start) + u64::from(index));
+        Bytes(end.min(first + unit.offset(count.into())) - start.max(first))
     }
 
     /// Returns the units that are covered completely, those that a trim deallocates: the first one and their number.
@@ -250,10 +254,10 @@ impl UnitRange {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use kit::Op;
+    use kit::{Op, SECTOR_BYTES, UNIT_BYTES};
 
     fn units(offset: u64, length: u64) -> UnitRange {
-        UnitRange::of(&HostCommand::new(Op::Write, 0, Bytes(offset), Bytes(length)))
+        UnitRange::of(&HostCommand::new(Op::Write, 0, Bytes(offset), Bytes(length)), UnitSize::default())
     }
 
     /// Every range of sectors within six units, against a count sector by sector.
@@ -277,7 +281,7 @@ mod tests {
                 {
                     let units = (index..index + count).map(|index| u64::from(range.first.0 + index));
                     let sectors: usize = units.map(covered).sum();
-                    let bytes = UnitRange::bytes(&command, index, count);
+                    let bytes = UnitRange::bytes(&command, UnitSize::default(), index, count);
                     assert_eq!(bytes, Bytes(sectors as u64 * SECTOR_BYTES), "{start}..{end}, {count} units from {index}");
                 }
                 let (first, count) = range.inner();
@@ -297,12 +301,12 @@ mod tests {
     /// the range, and at least a sector each.
     #[test]
     fn the_parts_of_a_read_have_the_bytes_that_the_host_asked_for() {
-        let mut commands = Commands::default();
+        let mut commands = Commands::new(UnitSize::default(), Bytes(SECTOR_BYTES));
         for start in 0..24 {
             for end in start + 1..=24 {
                 let (offset, length) = (Bytes(start * SECTOR_BYTES), Bytes((end - start) * SECTOR_BYTES));
                 let command = HostCommand::new(Op::Read, 0, offset, length);
-                let range = UnitRange::of(&command);
+                let range = UnitRange::of(&command, UnitSize::default());
                 let divisions: &[&[u32]] = match range.count {
                     1 => &[&[1]],
                     2 => &[&[2], &[1, 1]],
@@ -322,7 +326,7 @@ mod tests {
 
     #[test]
     fn a_command_is_done_with_its_last_part() {
-        let mut commands = Commands::default();
+        let mut commands = Commands::new(UnitSize::default(), Bytes(SECTOR_BYTES));
         let command = HostCommand { queue: 3, stream: 5, ..HostCommand::new(Op::Read, 7, Bytes(0), Bytes(8192)) };
         let id = commands.submit(command, SimTime(100), true);
         assert_eq!(commands[id].account(), None);

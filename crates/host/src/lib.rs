@@ -20,7 +20,7 @@ pub use interrupts::Posted;
 pub use queues::{Arbitration, ArbitrationImage, Priority, QueueConfig};
 pub use stage::{Host, Request};
 
-use kit::{Problems, Protocol};
+use kit::{Bytes, LEAST_BLOCK_BYTES, Problems, Protocol, SECTOR_BYTES};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -33,6 +33,18 @@ pub struct HostConfig {
     /// The processor of the host. Absent: its work takes no time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu: Option<CpuConfig>,
+    /// Logical block: the grain of addresses and lengths of commands. Smaller than 512 bytes only where the mapping unit
+    /// is, on a drive with the translation layer `in_place`. Absent: 512 bytes.
+    #[serde(default = "sector", skip_serializing_if = "is_sector")]
+    pub logical_block: Bytes,
+}
+
+fn sector() -> Bytes {
+    Bytes(SECTOR_BYTES)
+}
+
+fn is_sector(bytes: &Bytes) -> bool {
+    *bytes == sector()
 }
 
 impl HostConfig {
@@ -54,6 +66,9 @@ impl HostConfig {
     /// Adds the section's inconsistencies to `problems`.
     pub fn problems(&self, problems: &mut Problems) {
         self.interface.build(()).problems(problems);
+        if ![LEAST_BLOCK_BYTES, SECTOR_BYTES].contains(&self.logical_block.0) {
+            problems.add("host.logical_block", format!("{}: expected \"512B\" or \"256B\"", self.logical_block));
+        }
         let Some(cpu) = &self.cpu else { return };
         cpu.problems(problems);
         if cpu.notice == Notice::Polling && self.queues().is_some_and(|queues| queues.coalescing.is_some()) {

@@ -8,7 +8,7 @@ use kit::history::Entry;
 use kit::queue::Class;
 use kit::{
     Bytes, Cause, CommandFlags, CommandId, Completion, Event, Events, HostCommand, HostUnit, Ledger, Lpn, Nanos, Op, Outbox,
-    Protocol, Signals, SimTime, Status, Tray,
+    Protocol, Signals, SimTime, Status, Tray, UNIT_BYTES, UnitSize,
 };
 use std::collections::VecDeque;
 
@@ -37,6 +37,7 @@ pub struct Host {
     /// The submission queues; `None` if a command is in the device at once, and complete as soon as its last part is.
     queues: Option<Box<QueueSide>>,
     protocol: Protocol,
+    unit: UnitSize,
     buffer: Buffer,
     completions: Vec<Completion>,
 }
@@ -50,8 +51,15 @@ struct QueueSide {
 }
 
 impl Host {
-    /// Returns the host stage of a drive with these submission queues, without commands. The link is the controller's.
-    pub fn new(queues: Option<&QueueConfig>, protocol: Protocol, buffer: &BufferConfig) -> Host {
+    /// Returns the host stage of a drive with these submission queues, mapping units and logical blocks, without
+    /// commands. The link is the controller's.
+    pub fn new(
+        queues: Option<&QueueConfig>,
+        protocol: Protocol,
+        buffer: &BufferConfig,
+        unit: UnitSize,
+        logical_block: Bytes,
+    ) -> Host {
         let side = |config: &QueueConfig| {
             Box::new(QueueSide {
                 submission: Queues::new(config),
@@ -60,11 +68,12 @@ impl Host {
             })
         };
         Host {
-            commands: Commands::default(),
+            commands: Commands::new(unit, logical_block),
+            unit,
             arrivals: VecDeque::with_capacity(64),
             queues: queues.map(side),
             protocol,
-            buffer: Buffer::new(buffer),
+            buffer: Buffer::new(buffer, unit),
             completions: Vec::with_capacity(64),
         }
     }
@@ -207,7 +216,7 @@ impl Host {
     /// Returns the request of a command that is in the device.
     #[inline]
     pub fn request(&mut self, command: CommandId, now: SimTime) -> Request {
-        let units = UnitRange::of(self.commands[command].command());
+        let units = self.units_of(command);
         match self.commands[command].command().op {
             Op::Read => {
                 // Held back until all parts are known.
@@ -236,6 +245,17 @@ impl Host {
         }
     }
 
+    /// Returns the mapping units that a command touches.
+    #[inline]
+    pub fn units_of(&self, command: CommandId) -> UnitRange {
+        UnitRange::of(self.commands[command].command(), self.unit)
+    }
+
+    /// Returns the most mapping units of a write that cross the link in one piece. The protocol counts in 4 KiB.
+    fn piece_units(&self) -> u32 {
+        self.unit.whole(u64::from(self.protocol.take_units.max(1)) * UNIT_BYTES) as u32
+    }
+
     /// Sets the number of parts of a read.
     #[inline]
     pub fn expect_parts(&mut self, command: CommandId, parts: u32) {
@@ -247,7 +267,7 @@ impl Host {
     pub fn take_buffer_unit(&mut self, now: SimTime) -> Option<HostUnit> {
         let TakenUnit { command, index, number, stalled } = self.buffer.take_unit(now)?;
         let durable = self.is_durable(command);
-        let unit = UnitRange::of(self.commands[command].command()).unit(command, index, Some(number));
+        let unit = self.units_of(command).unit(command, index, Some(number));
         Some(HostUnit { durable, stalled, ..unit })
     }
 
@@ -260,7 +280,7 @@ impl Host {
 
     /// Reserves space for a piece of the data of a write, if there is any. The wait for it is charged.
     pub fn reserve_buffer(&mut self, now: SimTime, out: &mut Outbox) -> Option<Piece> {
-        let piece = self.buffer.reserve(self.protocol.take_units.max(1))?;
+        let piece = self.buffer.reserve(self.piece_units())?;
         if let Some(account) = self.commands[piece.command].account() {
             out.accounts[account].charge_up_to(Cause::BufferFull, now);
         }
@@ -270,19 +290,19 @@ impl Host {
 
     /// Returns the pieces in which the data of a write without buffer crosses the link.
     pub fn pieces(&self, command: CommandId, units: &UnitRange) -> impl Iterator<Item = Piece> + use<> {
-        let (most, total) = (self.protocol.take_units.max(1), units.count);
+        let (most, total) = (self.piece_units(), units.count);
         let piece = move |index: u32| Piece { command, index, count: most.min(total - index) };
         (0..total).step_by(most as usize).map(piece)
     }
 
     /// Returns the bytes of a piece of the data of a write.
     pub fn bytes_of(&self, piece: &Piece) -> Bytes {
-        UnitRange::bytes(self.commands[piece.command].command(), piece.index, piece.count)
+        UnitRange::bytes(self.commands[piece.command].command(), self.unit, piece.index, piece.count)
     }
 
     /// Returns a unit of a piece whose data has arrived in the write buffer, with its number there.
     pub fn unit_arrived(&mut self, piece: &Piece, index: u32, now: SimTime) -> HostUnit {
-        let unit = UnitRange::of(self.commands[piece.command].command()).unit(piece.command, index, None);
+        let unit = self.units_of(piece.command).unit(piece.command, index, None);
         let buffered = Some(self.buffer.unit_arrived(unit.lpn, now));
         HostUnit { buffered, durable: self.is_durable(piece.command), ..unit }
     }

@@ -1,8 +1,8 @@
 //! Geometry of the flash, as seen by the FTL, the scheduler and the timing.
 
-use crate::UNIT_BYTES;
 use crate::divisor::Divisor;
 use crate::ids::{BlockId, ChannelId, ChipId, DieId, Ppn};
+use crate::{UNIT_BYTES, UnitSize};
 
 /// The numbers from which a [`Geometry`] is computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,7 +19,7 @@ pub struct Shape {
     pub blocks_per_plane: u32,
     /// Pages in each block.
     pub pages_per_block: u32,
-    /// Data bytes of a page; a multiple of the mapping unit.
+    /// Data bytes of a page: a multiple of 4 KiB, or a power of two below, which is then the mapping unit.
     pub page_bytes: u64,
     /// Bits per cell: the number of page types.
     pub bits_per_cell: u32,
@@ -42,6 +42,8 @@ pub struct Shape {
 pub struct Geometry {
     /// The numbers from which it was computed.
     pub shape: Shape,
+    /// Size of a mapping unit.
+    pub unit: UnitSize,
     /// Dies in the drive.
     pub die_count: u32,
     /// Chips in the drive.
@@ -95,13 +97,15 @@ impl Geometry {
         let groups_per_die = shape.planes_per_die / shape.planes_per_program;
         let blocks_per_group = shape.blocks_per_plane / shape.superblock;
         let blocks_per_die = groups_per_die * blocks_per_group;
-        let units_per_page = u32::try_from(shape.page_bytes / UNIT_BYTES).expect("validated: a page is at most 1 MiB");
+        let unit = UnitSize::of(shape.page_bytes.min(UNIT_BYTES));
+        let units_per_page = u32::try_from(unit.whole(shape.page_bytes)).expect("validated: a page is at most 1 MiB");
         let units_per_row = units_per_page * shape.planes_per_program;
         let units_per_program = units_per_row * shape.pages_per_program;
         let programs_per_block = shape.pages_per_block / shape.pages_per_program * shape.superblock;
         let units_per_block = programs_per_block * units_per_program;
         Geometry {
             shape,
+            unit,
             die_count,
             chip_count,
             blocks_per_die,
@@ -131,7 +135,7 @@ impl Geometry {
 
     /// Returns the data bytes of the whole flash.
     pub fn physical_bytes(&self) -> u64 {
-        self.unit_count() * UNIT_BYTES
+        self.unit.offset(self.unit_count())
     }
 
     /// Returns the block of a place, and the unit within the block.

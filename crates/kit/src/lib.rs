@@ -40,6 +40,7 @@ pub mod sums;
 pub mod table;
 pub mod term;
 pub mod tray;
+pub mod unit;
 pub mod units;
 pub mod wear;
 pub mod words;
@@ -75,10 +76,14 @@ pub use sums::Sums;
 pub use table::Table;
 pub use term::Term;
 pub use tray::{Part, Translated, Tray};
+pub use unit::UnitSize;
 pub use units::{Bytes, Current, Energy, Frequency, Nanos, Power, Rate, SimTime, TransferRate, Voltage};
 pub use wear::{effective_wear_class, wear_class};
 
-/// Bytes of one mapping unit: the grain of the logical-to-physical map.
+/// Bytes of one mapping unit, the grain of the logical-to-physical map, on every drive but those that are written in
+/// place: see [`UnitSize`].
 pub const UNIT_BYTES: u64 = 4096;
-/// Bytes of one logical sector, the grain of host addresses.
+/// Bytes of one logical sector, the grain of host addresses on most drives.
 pub const SECTOR_BYTES: u64 = 512;
+/// Bytes of the smallest logical block, that of a drive whose mapping unit is as small.
+pub const LEAST_BLOCK_BYTES: u64 = 256;

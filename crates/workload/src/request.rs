@@ -65,6 +65,8 @@ pub struct Limits {
 pub struct Job {
     /// Name of the job.
     pub name: String,
+    /// Largest power of two that divides every offset and length of its requests \[bytes\].
+    pub grain: u64,
     /// Source of its requests.
     pub source: Box<dyn Source>,
     /// Rule by which they are submitted.

@@ -64,11 +64,18 @@ pub struct Cycles {
     pub complete: u32,
     /// Handle a mapping unit that a collection, a page move or a partial write has read.
     pub collect: u32,
+    /// Handle a mapping unit that a host read has read. It matters where units are small, so that a read has many.
+    #[serde(skip_serializing_if = "is_none")]
+    pub receive: u32,
+}
+
+fn is_none(cycles: &u32) -> bool {
+    *cycles == 0
 }
 
 impl Default for Cycles {
     fn default() -> Self {
-        Cycles { decode: 200, look_up: 150, allocate: 200, issue: 200, complete: 150, collect: 100 }
+        Cycles { decode: 200, look_up: 150, allocate: 200, issue: 200, complete: 150, collect: 100, receive: 0 }
     }
 }
 
@@ -103,11 +110,12 @@ impl Firmware for Params {
             Assignment::ByChannel => "by channel",
             Assignment::ByQueue => "by queue",
         };
-        let Cycles { decode, look_up, allocate, issue, complete, collect } = self.cycles;
+        let Cycles { decode, look_up, allocate, issue, complete, collect, receive } = self.cycles;
+        let receive = if receive > 0 { format!(", receive {receive}") } else { String::new() };
         vec![
             format!("{}, {}, {assignment}", words::count(self.count, "core"), words::frequency(self.clock)),
             format!(
-                "cycles: decode {decode}, look up {look_up}, allocate {allocate}, issue {issue}, complete {complete}, collect {collect}"
+                "cycles: decode {decode}, look up {look_up}, allocate {allocate}, issue {issue}, complete {complete}, collect {collect}{receive}"
             ),
         ]
     }

@@ -2,7 +2,7 @@
 
 use crate::dram::{Access, AccessClass, AccessKind, Granted, Params, Scheduled};
 use crate::usage::{Amount, Usage};
-use kit::{Bytes, Nanos, SimTime, TransactionId, UNIT_BYTES};
+use kit::{Bytes, Nanos, SimTime, TransactionId, UnitSize};
 
 /// Bytes of the map that a look-up reads, and that a program writes: a burst of the memory.
 pub const MAP_ACCESS: Bytes = Bytes(64);
@@ -32,6 +32,7 @@ struct Channel {
 pub struct Channels {
     all: Vec<Channel>,
     params: Option<Params>,
+    unit: UnitSize,
     /// Bytes of the lower part.
     data: u64,
     /// Bytes of the upper part.
@@ -39,8 +40,8 @@ pub struct Channels {
 }
 
 impl Channels {
-    /// Returns `count` channels at rest, which hold the map of `user_units` mapping units.
-    pub fn new(params: &Params, count: u32, user_units: u64) -> Channels {
+    /// Returns `count` channels at rest, which hold the map of `user_units` mapping units of a size.
+    pub fn new(params: &Params, count: u32, unit: UnitSize, user_units: u64) -> Channels {
         let name = |name: &str, channel: u32| if count == 1 { name.to_owned() } else { format!("{name}_{channel}") };
         let channel = |number: u32| Channel {
             name: name("dram", number),
@@ -56,7 +57,8 @@ impl Channels {
         Channels {
             all: (0..count).map(channel).collect(),
             params: Some(params.clone()),
-            data: (size - map) / UNIT_BYTES * UNIT_BYTES,
+            unit,
+            data: unit.offset(unit.whole(size - map)),
             map,
         }
     }
@@ -80,7 +82,7 @@ impl Channels {
             }
             AccessClass::Data => {
                 let bytes = ask.bytes.0.clamp(1, self.data);
-                ((number * UNIT_BYTES % self.data).min(self.data - bytes), Bytes(bytes))
+                ((self.unit.offset(number) % self.data).min(self.data - bytes), Bytes(bytes))
             }
         };
         let access = Access { transaction: ask.transaction, address, bytes, kind: ask.kind, class: ask.class };
@@ -165,7 +167,7 @@ mod tests {
     fn every_unit_has_a_place() {
         for (count, size, user_units) in [(1, 1u64 << 20, 100_000u64), (3, 1 << 20, 7), (2, 64 << 20, 1 << 28)] {
             let params = Params { size: Bytes(size), ..Params::default() };
-            let mut channels = Channels::new(&params, count, user_units);
+            let mut channels = Channels::new(&params, count, UnitSize::default(), user_units);
             let mut now = SimTime::ZERO;
             for step in 0..2_000u64 {
                 let unit = (step * 7_919 % user_units) as u32;

@@ -8,7 +8,7 @@ use crate::memory::Model;
 use crate::memory::channels::MAP_ACCESS;
 use crate::usage::PartOfDrive;
 use crate::{ControllerConfig, MapPlace};
-use kit::{Bytes, Cause, HostMemory, Nanos, Op, Rate, Service, UNIT_BYTES};
+use kit::{Bytes, Cause, HostMemory, Nanos, Op, Rate, Service};
 
 /// Steps in the device that belong to a way which begins or ends at the host.
 #[derive(Default)]
@@ -126,7 +126,8 @@ impl Compiler {
         let map_in = [decode.clone(), side.leg(Leg::ChannelToMemory), page].concat();
         let read = [decode, side.leg(Leg::ChannelToMemory), self.data(side, AccessKind::Write)].concat();
         let collect = self.task(side, Task::Collect, Work { fixed: 0, per_unit: cycles.collect });
-        self.routes.starts.read = self.add(read.clone());
+        let receive = self.task(side, Task::Collect, Work { fixed: 0, per_unit: cycles.receive });
+        self.routes.starts.read = self.add([read.clone(), receive].concat());
         self.routes.starts.gather = self.add([read, collect].concat());
         // A drive with the whole map in memory reads no page of it.
         self.routes.starts.map_in = if config.map == MapPlace::Memory { EMPTY } else { self.add(map_in) };
@@ -234,7 +235,7 @@ impl Compiler {
         let Some(CoreServers { first, cores }) = side.cores.filter(|_| work.fixed + work.per_unit > 0) else { return Vec::new() };
         let service = self.servers.service(Service {
             amount: work.fixed.into(),
-            packet: UNIT_BYTES,
+            packet: self.unit.bytes(),
             per_packet: work.per_unit.into(),
             rate: Rate(cores.clock.0),
             ..Service::default()

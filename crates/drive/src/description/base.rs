@@ -7,7 +7,7 @@ use kit::{Problem, Problems};
 use std::path::{Component, Path, PathBuf};
 
 /// Fields that decide what a title says of a drive: its structure and its capacity.
-const STRUCTURE: [&str; 11] = [
+const STRUCTURE: [&str; 12] = [
     "flash.channels",
     "flash.chips_per_channel",
     "flash.dies_per_chip",
@@ -16,6 +16,7 @@ const STRUCTURE: [&str; 11] = [
     "flash.blocks_per_plane",
     "flash.pages_per_block",
     "flash.page_size",
+    "flash.native_page",
     "flash.cell",
     "ftl.overprovisioning",
     "ftl.user_capacity",

@@ -14,7 +14,7 @@ use ecc::binomial::{errors_for_tail, rate_for_tail};
 use ecc::{Attempt, BchDecoder, BlockCode, Code, Decoder, Engine, LdpcDecoder, Prepared};
 use flash::{Levels, WriteModeConfig};
 use kit::bisect::bisect_last_true;
-use kit::{Bytes, Geometry, ModeId, Nanos, Problem, Problems, UNIT_BYTES};
+use kit::{Bytes, Geometry, ModeId, Nanos, Problem, Problems};
 use lab::Part;
 use lab::part::Target;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -85,7 +85,7 @@ impl Description {
                 block_count: geometry.block_count,
                 rated_pe_cycles: self.flash.rated_pe_cycles,
                 codeword_bits: code.codeword_bits(),
-                codewords_per_unit: (UNIT_BYTES * 8).div_ceil(code.data_bits()) as u32,
+                codewords_per_unit: (geometry.unit.bytes() * 8).div_ceil(code.data_bits()) as u32,
                 limits: limits.distinct.iter().map(|(limit, _)| *limit).collect(),
             },
             decoders: self.decoders(&correction.code, &code, geometry, &limits.distinct),
@@ -155,11 +155,12 @@ impl Description {
     /// Adds the problems of the code where reads can fail: codewords that do not fill a mapping unit, and parity of the
     /// model's own code that does not fit the spare area; that of a given code has been checked with the flash.
     fn code_problems(&self, code: &Code, problems: &mut Problems) {
-        let (unit, data) = (UNIT_BYTES * 8, code.data_bits());
+        let (unit, data) = (self.flash.unit().bytes() * 8, code.data_bits());
         // A codeword may protect metadata, too: 14 B beside 1 KiB, 24 B beside 4 KiB (`lab::parts`).
         let beyond = unit.div_ceil(data) * data - unit;
         if beyond > unit / MOST_METADATA {
-            let wanted = "expected a size that divides 4KiB, a mapping unit, or up to 6 % more, where reads can fail";
+            let unit = Bytes(unit / 8);
+            let wanted = format!("expected a size that divides {unit}, a mapping unit, or up to 6 % more, where reads can fail");
             problems.add("flash.code.data", format!("{}: {wanted}", Bytes(data / 8)));
         } else if let (None, Some(spare), Some(layout)) =
             (&self.flash.code, self.flash.spare_size, code.layout(self.flash.page_size.0))

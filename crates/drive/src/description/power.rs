@@ -7,7 +7,7 @@ use controller::energy::{Powered, least_idd0};
 use controller::memory::Model;
 use ecc::{BlockCode, Decoder};
 use flash::power::PowerConfig;
-use kit::{Hop, Nanos, Problems, UNIT_BYTES};
+use kit::{Hop, Nanos, Problems};
 
 impl Description {
     /// Returns the parts of the drive that draw power, beside the flash.
@@ -31,7 +31,7 @@ impl Description {
     /// Returns the number of codewords of a mapping unit; 0 if stored data has no errors.
     pub(crate) fn codewords_per_unit(&self) -> u32 {
         let code = self.ecc.source().and_then(|_| self.correction().ok());
-        code.map_or(0, |correction| (UNIT_BYTES * 8).div_ceil(correction.code.data_bits()) as u32)
+        code.map_or(0, |correction| (self.flash.unit().bytes() * 8).div_ceil(correction.code.data_bits()) as u32)
     }
 
     /// Returns the time of an iteration of the decoders, if they are LDPC decoders.

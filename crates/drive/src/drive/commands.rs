@@ -6,7 +6,7 @@ use controller::route::Way;
 use controller::transaction::{Journey, Place, Then};
 use host::{Host, Piece, Posted, UnitRange};
 use kit::queue::Class;
-use kit::{AccountId, Bytes, Cause, CommandId, Event, Ledger, Lpn, Nanos, Op, Translated, UNIT_BYTES};
+use kit::{AccountId, Bytes, Cause, CommandId, Event, Ledger, Lpn, Nanos, Op, Translated};
 
 impl Drive {
     /// Sends a command, or its completion, on a way. The way is charged to the command's account.
@@ -33,7 +33,7 @@ impl Drive {
         if host.op == Op::Flush {
             return true;
         }
-        let UnitRange { first, count, .. } = UnitRange::of(host);
+        let UnitRange { first, count, .. } = self.host.units_of(command);
         let units = first.0.max(from.0)..first.0 + count;
         units.is_empty() || self.ftl.translate(command, units, &mut self.out)
     }
@@ -166,7 +166,7 @@ impl Drive {
                 self.complete(command, &Ledger::default());
             }
         } else if self.host.parts_done(command, count) {
-            let units = UnitRange::of(self.host.command(command).command());
+            let units = self.host.units_of(command);
             self.host.expect_parts(command, units.count);
             self.write_units(command, &units);
         }
@@ -236,6 +236,7 @@ impl Drive {
 /// Returns the place of a command's data.
 #[inline]
 pub(super) fn place_of(host: &Host, command: CommandId) -> Place {
+    let unit = host.units_of(command).first.0;
     let command = host.command(command).command();
-    Place { unit: (command.offset.0 / UNIT_BYTES) as u32, queue: command.queue, channel: 0 }
+    Place { unit, queue: command.queue, channel: 0 }
 }

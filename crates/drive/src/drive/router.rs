@@ -8,8 +8,8 @@ use ftl::{Pulled, Translator};
 use host::{Piece, Request, UnitRange};
 use kit::queue::Class;
 use kit::{
-    Account, AccountId, Bytes, CommandId, Demand, DieId, Encoding, Event, Ledger, Lpn, Op, Operation, OperationKind, Owner,
-    Reason, SimTime, Timer, TransactionId, UNIT_BYTES,
+    Account, AccountId, CommandId, Demand, DieId, Encoding, Event, Ledger, Lpn, Op, Operation, OperationKind, Owner, Reason,
+    SimTime, Timer, TransactionId,
 };
 
 impl Drive {
@@ -182,7 +182,7 @@ impl Drive {
         self.flash.stage(slot, self.now, &mut self.out);
         let unit = self.unit_of(slot);
         let operation = &self.out.operations[slot];
-        let (die, data) = (operation.die, bytes(operation.units));
+        let (die, data) = (operation.die, self.unit.data(operation.units));
         let place = self.controller.place_of(operation, unit);
         let then = if way == Way::Issue { Then::Staged(die) } else { Then::AtEncoder(slot) };
         self.send(way, Journey { data, place, then, account: Some(AccountId::Operation(slot)) });
@@ -203,7 +203,7 @@ impl Drive {
         }
         let place = self.controller.place_of(operation, 0);
         let account = Some(AccountId::Operation(slot));
-        self.send(Way::Written(mode), Journey { data: bytes(encode), place, then: Then::Staged(die), account });
+        self.send(Way::Written(mode), Journey { data: self.unit.data(encode), place, then: Then::Staged(die), account });
     }
 
     /// Sends a command or data on a way through the controller.
@@ -295,7 +295,7 @@ impl Drive {
     // Out of line: only encoders that take time have anything to encode.
     #[inline(never)]
     fn encode(&mut self, Encoding { die, mode, units }: Encoding) {
-        let (data, then) = (bytes(units), Then::CollectionEncoded(die));
+        let (data, then) = (self.unit.data(units), Then::CollectionEncoded(die));
         self.send(Way::Written(mode), Journey { data, place: Place::default(), then, account: None });
     }
 
@@ -350,11 +350,27 @@ impl Drive {
     // Out of line: an ideal link takes no time.
     #[inline(never)]
     fn deliver(&mut self, command: CommandId, units: u32, account: AccountId) {
+        if self.reassembles {
+            return self.reassemble(command, account);
+        }
         let data = self.host.data_to_host(command, units);
         let mut place = super::commands::place_of(&self.host, command);
         if let (true, AccountId::Operation(slot)) = (self.controller.chooses_by_unit(), account) {
             place.unit = self.unit_of(slot);
         }
+        self.send(Way::ToHost, Journey { data, place, then: Then::Delivered { command, account }, account: Some(account) });
+    }
+
+    /// Keeps the data of a part that has arrived in the controller's memory. With the last part, all of it is sent to the
+    /// host as one; that transfer is the part that the command still waits for.
+    #[inline(never)]
+    fn reassemble(&mut self, command: CommandId, account: AccountId) {
+        if !self.host.part_done(command) {
+            return self.out.close(account);
+        }
+        self.host.expect_parts(command, 1);
+        let data = self.host.command(command).command().length;
+        let place = super::commands::place_of(&self.host, command);
         self.send(Way::ToHost, Journey { data, place, then: Then::Delivered { command, account }, account: Some(account) });
     }
 
@@ -451,7 +467,7 @@ impl Drive {
         match checked {
             Ok(place) => {
                 if let Some(first) = place {
-                    self.host.place(command, Bytes(u64::from(first.0) * UNIT_BYTES));
+                    self.host.place(command, Bytes(self.unit.offset(first.0.into())));
                 }
                 true
             }
@@ -467,7 +483,7 @@ impl Drive {
     #[inline]
     fn announce(&mut self, command: CommandId) {
         if let Translator::Other(layer) = &mut self.ftl {
-            let UnitRange { first, count, .. } = UnitRange::of(self.host.command(command).command());
+            let UnitRange { first, count, .. } = self.host.units_of(command);
             layer.announce(command, Op::Write, first.0..first.0 + count, self.now);
         }
     }
@@ -476,7 +492,7 @@ impl Drive {
     #[inline(never)]
     fn announced_write(&mut self, command: CommandId) {
         self.announce(command);
-        let units = UnitRange::of(self.host.command(command).command());
+        let units = self.host.units_of(command);
         if self.controller.takes_time(Way::Take) {
             self.take_all(command, &units);
         } else {
@@ -564,10 +580,4 @@ impl Drive {
             self.fetch();
         }
     }
-}
-
-/// Returns the data of a number of mapping units.
-#[inline]
-fn bytes(units: u32) -> Bytes {
-    Bytes(u64::from(units) * UNIT_BYTES)
 }

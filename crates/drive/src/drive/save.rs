@@ -120,6 +120,8 @@ impl Drive {
             posts_completions: _,
             checks_commands: _,
             looks_up_pages: _,
+            unit: _,
+            reassembles: _,
             // Empty at rest.
             spare_parts: _,
             // Belong to the run, not to the drive.

@@ -24,9 +24,6 @@ use kit::{Bytes, Completion, HostCommand, Ledger, Lpn, Op, SimTime, UNIT_BYTES};
 use serde_json::Value;
 use std::io::Write;
 
-/// Unit of offsets and lengths of commands \[bytes\].
-const SECTOR: u64 = 512;
-
 /// The origin of an embedded drive: what its summary and its saved state name.
 struct Origin {
     drive: String,
@@ -69,6 +66,8 @@ pub struct EmbeddedDrive {
     drive: Drive,
     /// True if the translation layer is the page map, which goes on whatever happens.
     has_map: bool,
+    /// Unit of offsets and lengths of commands \[bytes\].
+    logical_block: u64,
     origin: Box<Origin>,
     /// Completions that wait to be taken; the first `taken` of them have been.
     done: Vec<Completion>,
@@ -93,6 +92,7 @@ impl EmbeddedDrive {
         EmbeddedDrive {
             has_map: drive.translator().page_map().is_some(),
             drive,
+            logical_block: origin.description.host.logical_block.0,
             origin: Box::new(origin),
             done: Vec::with_capacity(64),
             taken: 0,
@@ -177,7 +177,7 @@ impl EmbeddedDrive {
         let mut writes = false;
         for command in soon.into_iter().filter(|command| command.op.has_range()) {
             if self.is_in_range(&command) {
-                self.hints.push(Lpn((command.offset.0 / UNIT_BYTES) as u32));
+                self.hints.push(Lpn(self.drive.unit().whole(command.offset.0) as u32));
                 writes |= command.op == Op::Write;
             }
         }
@@ -195,7 +195,7 @@ impl EmbeddedDrive {
         let ends_in = offset.checked_add(length).is_some_and(|end| end <= self.drive.user_bytes());
         let begins_in = command.op != Op::Zone || offset < self.drive.user_bytes();
         let is_known = command.op <= Op::Flush || self.drive.translator().zones().is_some();
-        ends_in && begins_in && is_known && (length > 0) == command.op.has_range() && (offset | length).is_multiple_of(SECTOR)
+        ends_in && begins_in && is_known && (length > 0) == command.op.has_range() && (offset | length).is_multiple_of(self.logical_block)
     }
 
     #[inline]
@@ -207,7 +207,7 @@ impl EmbeddedDrive {
     #[cold]
     fn refuse(&mut self, command: &HostCommand, at: SimTime) -> EmbedError {
         let (offset, length, user) = (command.offset.0, command.length.0, self.drive.user_bytes());
-        let name = command.op.name();
+        let (name, block) = (command.op.name(), self.logical_block);
         if command.op > Op::Flush && self.drive.translator().zones().is_none() {
             let text = format!("{name}: the drive has no zones: expected a drive with ftl.translation = \"zns\"");
             return EmbedError::new(EmbedErrorKind::Unsupported, text);
@@ -217,10 +217,10 @@ impl EmbeddedDrive {
             let text = match (command.op, length) {
                 (Op::Flush | Op::Zone, 1..) => format!("{name}: length {length}: expected 0, it has no range"),
                 (Op::Read | Op::Write | Op::Trim | Op::Append, 0) => {
-                    format!("{name}: length 0: expected 1 or more sectors of {SECTOR} bytes")
+                    format!("{name}: length 0: expected 1 or more sectors of {block} bytes")
                 }
-                _ if !(offset | length).is_multiple_of(SECTOR) => {
-                    format!("{name}: offset {offset}, length {length}: expected multiples of {SECTOR} bytes")
+                _ if !(offset | length).is_multiple_of(block) => {
+                    format!("{name}: offset {offset}, length {length}: expected multiples of {block} bytes")
                 }
                 _ => format!(
                     "{name}: offset {offset}, length {length}: expected an end of at most {user}, the user bytes of the drive"

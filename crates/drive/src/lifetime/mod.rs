@@ -138,7 +138,7 @@ pub fn lifetime_of(
     if plan.method == Method::Extrapolate && files.save.is_some() {
         return Err(Problems::one("--save", "an extrapolated run has no worn-out drive to save: expected --method full"));
     }
-    let mut passes = Passes::new(input, &request.workload, description.user_bytes(), request.setup.seed);
+    let mut passes = Passes::new(input, &request.workload, &description, request.setup.seed);
     let first = passes.open()?;
     if plan.method == Method::Extrapolate && first.is_endless {
         return Err(Problems::one(

@@ -1,8 +1,10 @@
 //! Repetition of a workload on a drive, and totals over a part of it.
 
+use crate::description::Description;
 use crate::drive::Drive;
 use crate::run_loop::{End, RunLoop};
-use kit::{Nanos, Op, Problems, SimTime};
+use crate::session::open_workload;
+use kit::{Bytes, Nanos, Op, Problems, SimTime};
 use workload::{Input, Options, Workload};
 
 /// Largest number of write modes, and of erase modes, of a drive.
@@ -14,21 +16,23 @@ pub(super) struct Passes<'a> {
     input: &'a Input,
     options: Options,
     user_bytes: u64,
+    logical_block: Bytes,
     seed: u64,
     /// Number of passes begun.
     pub begun: u64,
 }
 
 impl<'a> Passes<'a> {
-    pub fn new(input: &'a Input, options: &Options, user_bytes: u64, seed: u64) -> Passes<'a> {
-        Passes { input, options: options.clone(), user_bytes, seed, begun: 0 }
+    pub fn new(input: &'a Input, options: &Options, description: &Description, seed: u64) -> Passes<'a> {
+        let (user_bytes, logical_block) = (description.user_bytes(), description.host.logical_block);
+        Passes { input, options: options.clone(), user_bytes, logical_block, seed, begun: 0 }
     }
 
     /// Opens the workload of the next pass. Its random numbers are drawn anew for each pass: the same sequence of
     /// random writes, repeated, would wear the drive in a way that random writes do not.
     pub fn open(&self) -> Result<Workload, Problems> {
         let options = Options { seed: self.seed.wrapping_add(self.begun), ..self.options.clone() };
-        let mut workload = workload::open(self.input, self.user_bytes, &options)?;
+        let mut workload = open_workload(self.input, self.user_bytes, self.logical_block, &options)?;
         // Every command of a life is counted, also those of a ramp.
         workload.jobs.iter_mut().for_each(|job| job.ramp_time = Nanos::ZERO);
         Ok(workload)

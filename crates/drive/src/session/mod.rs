@@ -31,7 +31,7 @@ pub use custom::{CustomPolicy, Ended, MakePolicy};
 pub(crate) use files::save;
 pub use files::{Files, Outcome};
 pub(crate) use notes::worn_out;
-pub(crate) use plan::LOADED;
+pub(crate) use plan::{LOADED, open_workload};
 pub use progress::Progress;
 pub(crate) use progress::ProgressMeter;
 pub use request::{DriveText, RunRequest, description};

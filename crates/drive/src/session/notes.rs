@@ -10,7 +10,7 @@ use crate::failure::PowerFailureReport;
 use crate::power_cut::PowerCut;
 use crate::run_loop::End;
 use host::{BufferPolicy, PartialFlush};
-use kit::{Bytes, Nanos, Op, Reason, UNIT_BYTES};
+use kit::{Nanos, Op, Reason};
 use serde_json::Value;
 use workload::Workload;
 
@@ -165,7 +165,7 @@ fn padding_note(description: &Description, drive: &Drive) -> Option<String> {
     let padding = ftl.units_programmed[Reason::Padding as usize];
     let all: u64 = ftl.units_programmed.iter().sum();
     let buffer = &description.buffer;
-    let program = kit::words::size(Bytes(u64::from(description.geometry().units_per_program) * UNIT_BYTES));
+    let program = kit::words::size(description.geometry().unit.data(description.geometry().units_per_program));
     let reason = match (buffer.policy, buffer.partial_flush, buffer.flush_after) {
         _ if drive.statistics.totals.histograms[Op::Flush as usize].count() > 0 => {
             format!("flushes program partly filled pages, of {program} at a time")

@@ -6,7 +6,7 @@ use crate::description::Description;
 use crate::options::RunOptions;
 use crate::power_cut::PowerCut;
 use crate::run_loop::Part;
-use kit::{Nanos, Problems};
+use kit::{Bytes, Nanos, Problems};
 use std::ops::RangeInclusive;
 use workload::{Input, Options, Workload};
 
@@ -73,7 +73,7 @@ impl<'a> RunPlan<'a> {
     }
 
     pub fn workload(&self, input: &Input, description: &Description) -> Result<Workload, Problems> {
-        workload::open(input, description.user_bytes(), &self.options)
+        open_workload(input, description.user_bytes(), description.host.logical_block, &self.options)
     }
 
     /// Returns the part of the workload that is replayed before the drive is brought to rest, if that is requested.
@@ -87,6 +87,27 @@ impl<'a> RunPlan<'a> {
         let RunOptions { skip_commands, rest_after, stop_after, .. } = self.request.run;
         Part { skip: skip_commands + rest_after.unwrap_or(0), stop_after }
     }
+}
+
+/// Opens a workload for a drive of `user_bytes`, whose commands have ranges in multiples of `logical_block`.
+pub(crate) fn open_workload(
+    input: &Input,
+    user_bytes: u64,
+    logical_block: Bytes,
+    options: &Options,
+) -> Result<Workload, Problems> {
+    let workload = workload::open(input, user_bytes, options)?;
+    let mut problems = Problems::default();
+    for job in workload.jobs.iter().filter(|job| !job.grain.is_multiple_of(logical_block.0)) {
+        let what = format!(
+            "job `{}`: its block sizes and offsets are multiples of {} only: expected multiples of {logical_block}, the drive's \
+             logical block (host.logical_block)",
+            job.name,
+            Bytes(job.grain)
+        );
+        problems.add(input.name.as_str(), what);
+    }
+    problems.or(workload)
 }
 
 /// Returns the length of a round of the search for the steady state \[ns\], if the search is requested.

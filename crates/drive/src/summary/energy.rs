@@ -6,7 +6,7 @@ use crate::energy::{EnergyReport, Parts};
 use crate::totals::Totals;
 use controller::usage::Amount;
 use flash::power::PowerReport;
-use kit::{DieId, Geometry, Op, OperationKind, Reason, UNIT_BYTES};
+use kit::{DieId, Geometry, Op, OperationKind, Reason, UnitSize};
 use serde_json::{Map, Value, json};
 
 /// Joules in an attojoule, the unit in which energy is counted.
@@ -20,6 +20,7 @@ pub(super) struct Written<'a> {
     pub totals: &'a Totals,
     /// Mapping units written.
     pub units: u64,
+    pub unit: UnitSize,
 }
 
 /// Returns the section `energy`.
@@ -101,7 +102,7 @@ fn by_host(flash: &PowerReport, total: u128, host: &Written<'_>) -> Map<String, 
     let per = |energy: u128, count: f64| json!((count > 0.0).then(|| joules(energy) / count));
     let commands = |op: Op| totals.sums[op as usize].count() as f64;
     let bytes = totals.bytes[Op::Read as usize] + totals.bytes[Op::Write as usize];
-    let pieces = (host.units * UNIT_BYTES) as f64 / PIECE as f64;
+    let pieces = host.unit.offset(host.units) as f64 / PIECE as f64;
     let values = [
         per(total, bytes as f64),
         per(reads, commands(Op::Read)),

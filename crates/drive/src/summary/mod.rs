@@ -154,7 +154,7 @@ fn whole_run(facts: &RunFacts<'_>, description: &Description, drive: &Drive) -> 
         "wear": wear(drive),
         "wear_histogram": wear_histogram(drive),
         "effective_wear": effective_wear(drive),
-        "energy": energy::section(description, facts.energy.as_ref(), &Written { totals, units: ftl.host_units }),
+        "energy": energy::section(description, facts.energy.as_ref(), &Written { totals, units: ftl.host_units, unit: drive.unit() }),
         "utilisation": utilisation::section(description, &facts.utilisation),
         "bottleneck": utilisation::bottleneck(&facts.utilisation),
         "reliability": reliability(description, drive, &ftl, facts.power_failure.map_or(0, |power_failure| power_failure.at_risk_pages)),

@@ -20,6 +20,7 @@ mod firmware;
 mod fuzz;
 mod golden;
 mod guests;
+mod in_place;
 mod interfaces;
 mod intervals;
 mod lifetime;

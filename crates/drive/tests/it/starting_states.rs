@@ -1,6 +1,6 @@
 //! Starting states that a session keeps: a run from a kept state is the run of a drive that was filled for it.
 
-use crate::saved::of_preset;
+use crate::saved::{has_map, of_preset};
 use drive::lifetime::{LifetimeRequest, lifetime};
 use drive::options::RunOptions;
 use drive::presets::{PRESETS, Preset, find};
@@ -70,8 +70,7 @@ fn tiny() -> RunRequest {
 #[test]
 fn every_preset_runs_from_a_kept_state_as_from_a_fresh_one() {
     let models = Session::default();
-    // A drive with zones has one starting state, and is not saved.
-    for preset in PRESETS.iter().filter(|preset| !preset.name.starts_with("zns")) {
+    for preset in PRESETS.iter().filter(|preset| has_map(preset)) {
         let kept = Session::keeping(LIMIT);
         for state in ["fill", "steady"] {
             let request = of_preset(preset, state, None).set("flash.pages_per_block=96").set("ftl.overprovisioning=0.3");

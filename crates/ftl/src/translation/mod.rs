@@ -2,6 +2,7 @@
 
 mod condition;
 mod contract;
+pub mod in_place;
 pub mod page_map;
 mod record;
 pub mod replay;
@@ -68,6 +69,25 @@ pub trait Kind {
         false
     }
 
+    /// Returns the most mapping units that the layer can hold, where that is fewer than the flash has.
+    fn most_units(&self, _geometry: &Geometry) -> Option<u64> {
+        None
+    }
+
+    /// Returns true if writes go to the pages of their data, of which each is a mapping unit: pages may be smaller than
+    /// 4 KiB.
+    fn writes_in_place(&self) -> bool {
+        false
+    }
+
+    /// Returns true if the data of a host read crosses the link as one transaction, once all of it has arrived.
+    fn reassembles(&self) -> bool {
+        false
+    }
+
+    /// Adds what the layer cannot do with these parts of the drive to `problems`.
+    fn drive_problems(&self, _config: &FtlConfig, _geometry: &Geometry, _problems: &mut Problems) {}
+
     /// Adds the inconsistencies of the parameters to `problems`.
     fn problems(&self, _setting: &Setting<'_>, _problems: &mut Problems) {}
 }
@@ -79,6 +99,7 @@ kit::family! {
         Waf = waf,
         Replay = replay,
         Zns = zns,
+        InPlace = in_place,
     }
 }
 

@@ -179,8 +179,8 @@ impl Oracle {
         let fast = description.flash.write_modes.iter().position(|mode| mode.name == "fast");
         let mut oracle = Oracle {
             waits_for_program: description.ftl.read_in_flight == ftl::ReadInFlight::Wait,
-            is_buffered: description.buffer.units() > 0,
-            writes_through: description.buffer.units() > 0 && !drive.acknowledges_in_buffer(),
+            is_buffered: description.buffer.units(drive.unit()) > 0,
+            writes_through: description.buffer.units(drive.unit()) > 0 && !drive.acknowledges_in_buffer(),
             spans_may_nest: description.flash.suspension.is_some(),
             fast_mode_of_ofwar: fast.filter(|_| description.policy.kind == "ofwar").map(|mode| kit::ModeId(mode as u8)),
             units: vec![Unit { emptied: Some(0), ..Unit::default() }; drive.ftl().store.all_units() as usize],

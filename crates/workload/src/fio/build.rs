@@ -106,6 +106,14 @@ pub fn build(resolved: &[Resolved], user_bytes: u64, seed: u64, notes: Vec<Strin
     Workload { jobs, streams: Vec::new(), resolved, notes, period: None, is_endless: false }
 }
 
+/// Returns the largest power of two that divides every offset and length of a job.
+fn grain(job: &Resolved) -> u64 {
+    let sizes = (0..3).filter(|&op| job.shares[op] > 0.0).flat_map(|op| &job.sizes[op]).filter(|(_, percent)| *percent > 0.0);
+    let zones = job.strides.as_ref().map_or(0, |(strides, _)| strides.zone_bytes | strides.distance);
+    let all = sizes.fold(job.offset | zones, |all, (bytes, _)| all | bytes);
+    1 << all.trailing_zeros().min(63)
+}
+
 fn make(job: &Resolved, name: String, stream: u16, seed: u64, streams: &str) -> Job {
     let plan = BlockPlan {
         offset: job.offset,
@@ -128,6 +136,7 @@ fn make(job: &Resolved, name: String, stream: u16, seed: u64, streams: &str) -> 
     let counts = job.options.loops == 1 && !flush_rule(job).inserts_any();
     Job {
         name,
+        grain: grain(job),
         source: source(job, plan, seed, streams),
         pacing: match job.mean_gap_ns {
             Some(_) => Pacing::Timed { depth: job.depth },

@@ -77,7 +77,7 @@ pub const HONOURED: &[Key] = &[
         "`read`, `write`, `randread`, `randwrite`, `rw` (`readwrite`), `randrw`, `trim`, `randtrim`; a suffix `:N` is refused.",
     )
     .also(&["readwrite"]),
-    honoured("bs", "Block size, for reads, writes and trims: a multiple of 512 up to 4g; 4k by default.").also(&["blocksize"]),
+    honoured("bs", "Block size, for reads, writes and trims: a multiple of the drive's logical block, 512 or 256 bytes, up to 4g; 4k by default.").also(&["blocksize"]),
     honoured("bssplit", "Block sizes with percentages, for reads, writes and trims; takes precedence over `bs`."),
     honoured("iodepth", "Maximum number of requests of the job in flight, flushes included."),
     honoured("numjobs", "Number of clones of the job; each has its own random streams, and the same region."),

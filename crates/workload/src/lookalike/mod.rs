@@ -91,6 +91,7 @@ pub fn open(name: &str, text: &str, user_bytes: u64, seed: u64) -> Result<Worklo
     }
     let job = Job {
         name: model.name.clone(),
+        grain: SECTOR_BYTES,
         source: Box::new(LookAlike::new(&model, user_bytes, seed)),
         pacing: if model.replay == Pace::Gaps { Pacing::Gaps } else { Pacing::Open },
         overwrites_in_passes: false,

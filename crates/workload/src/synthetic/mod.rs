@@ -21,7 +21,7 @@ pub(crate) mod timed;
 use crate::generator::{BlockPlan, BlockSource, OpMix, Place, SizeMix, Zone};
 use crate::{Job, Limits, Pacing, Source, Workload};
 use form::Form;
-use kit::{Bytes, Nanos, Problems, Rng, SECTOR_BYTES};
+use kit::{Bytes, LEAST_BLOCK_BYTES, Nanos, Problems, Rng, SECTOR_BYTES};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use timed::Timed;
@@ -109,7 +109,7 @@ pub struct JobDescription {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Size {
-    /// Size, a multiple of 512 bytes.
+    /// Size, a multiple of the drive's logical block: 512 or 256 bytes.
     pub size: Bytes,
     /// Weight of the size, relative to the weights of the other sizes.
     #[serde(default = "one")]
@@ -175,6 +175,8 @@ pub fn open(name: &str, text: &str, user_bytes: u64, seed: u64) -> Result<Worklo
 fn make(job: &JobDescription, plan: BlockPlan, seed: u64, index: usize, wave: u32) -> Job {
     let streams = format!("synthetic.{index}");
     let (bytes, requests) = (plan.bytes_max, plan.requests_max);
+    let write_sizes = job.write_sizes.as_ref().unwrap_or(&job.sizes);
+    let all = used_sizes(job, write_sizes).iter().fold(plan.offset, |all, bytes| all | bytes);
     let overwrites_in_passes = matches!(plan.place, Place::OncePerPass) && job.read_share + job.trim_share < 1.0;
     let blocks = BlockSource::new(plan, seed, &streams);
     let (source, pacing): (Box<dyn Source>, Pacing) = match &job.arrival {
@@ -186,6 +188,7 @@ fn make(job: &JobDescription, plan: BlockPlan, seed: u64, index: usize, wave: u3
     };
     Job {
         name: job.name.clone(),
+        grain: 1 << all.trailing_zeros().min(63),
         source,
         pacing,
         overwrites_in_passes,
@@ -222,8 +225,8 @@ fn plan(form: &Form<Description>, index: usize, user_bytes: u64, problems: &mut 
     let (unit, largest) =
         (used.iter().min().copied().unwrap_or(SECTOR_BYTES), used.iter().max().copied().unwrap_or(SECTOR_BYTES));
     let region = job.region.map_or(user_bytes.saturating_sub(job.offset.0), |region| region.0);
-    if !job.offset.0.is_multiple_of(SECTOR_BYTES) {
-        problems.add(place("offset"), format!("{}: expected a multiple of {SECTOR_BYTES} bytes", job.offset));
+    if !job.offset.0.is_multiple_of(LEAST_BLOCK_BYTES) {
+        problems.add(place("offset"), format!("{}: expected a multiple of {LEAST_BLOCK_BYTES} bytes", job.offset));
     }
     if job.offset.0.checked_add(region).is_none_or(|end| end > user_bytes) || region < largest.max(1) {
         let what = format!("offset {} + region {}", job.offset, Bytes(region));
@@ -259,8 +262,8 @@ fn used_sizes(job: &JobDescription, write_sizes: &[Size]) -> Vec<u64> {
 }
 
 fn check_sizes(sizes: &[Size], place: &str, problems: &mut Problems) {
-    for size in sizes.iter().filter(|size| size.size.0 == 0 || !size.size.0.is_multiple_of(SECTOR_BYTES)) {
-        problems.add(place, format!("{}: expected a multiple of {SECTOR_BYTES} bytes", size.size));
+    for size in sizes.iter().filter(|size| size.size.0 == 0 || !size.size.0.is_multiple_of(LEAST_BLOCK_BYTES)) {
+        problems.add(place, format!("{}: expected a multiple of {LEAST_BLOCK_BYTES} bytes", size.size));
     }
     if sizes.iter().all(|size| size.weight <= 0.0) {
         problems.add(place, "all weights are zero: expected at least one above");

@@ -52,6 +52,7 @@ pub fn open(input: &Input, user_bytes: u64, options: &Options) -> Result<Workloa
     let period = Some(source.period()).filter(|_| !matches!(pacing, Pacing::Closed { .. }));
     let job = Job {
         name: input.name.clone(),
+        grain: kit::SECTOR_BYTES,
         source: Box::new(source),
         pacing,
         overwrites_in_passes: false,

@@ -238,7 +238,7 @@ fn strided_zones_are_visited_one_after_the_other() {
         ("zonemode=strided\nzonesize=1k", 3, "a zone of 1024 bytes"),
         ("zonemode=strided\nzonesize=128m", 3, "up to the region"),
         ("zonemode=strided\nzonesize=1m\nrw=randread\nrandom_distribution=zipf", 5, "draws uniformly"),
-        ("zoneskip=100", 2, "expected a multiple of 512"),
+        ("zoneskip=100", 2, "expected a multiple of 256"),
     ] {
         let problems = refused(&format!("[j]\n{bad}\n")).to_string();
         assert!(problems.contains(&format!("job.fio:{place}: ")) && problems.contains(part), "{bad}: {problems}");

@@ -60,7 +60,7 @@ fn what_the_schema_cannot_say_is_checked_too() {
     );
     for part in [
         "exceed 1 together",
-        "w.toml:7: job[0].sizes: 100B: expected a multiple of 512",
+        "w.toml:7: job[0].sizes: 100B: expected a multiple of 256",
         "no limit",
         "end within the drive's 64MiB",
         "w.toml:10: job[0].depth: given together",
