@@ -47,8 +47,8 @@ fn map_bytes(geometry: &Geometry, user_units: u64) -> u64 {
     4 * user_units + 4 * geometry.unit_count() + geometry.unit_count() / 8
 }
 
-/// Returns the bounds that no workload can exceed: for reads of a mapping unit spread evenly over the dies, and for full program
-/// units in the mode `normal`.
+/// Returns the bounds that no workload can exceed: for reads of a mapping unit spread evenly over the dies, and for
+/// full program units in the mode `normal`.
 fn bounds(description: &Description, geometry: &Geometry) -> Value {
     let timing = description.timing(geometry);
     let shape = &geometry.shape;

@@ -87,8 +87,8 @@ pub struct FlashConfig {
     /// Pages in each block.
     #[schemars(range(min = 1, max = 65_536))]
     pub pages_per_block: u32,
-    /// Data bytes of a page: a multiple of 4 KiB, at most 1 MiB. On a drive with the translation layer `in_place`: 256 B,
-    /// 512 B, 1 KiB, 2 KiB or 4 KiB, which is then the mapping unit, too.
+    /// Data bytes of a page: a multiple of 4 KiB, at most 1 MiB. On a drive with the translation layer `in_place`: 256
+    /// B, 512 B, 1 KiB, 2 KiB or 4 KiB, which is then the mapping unit, too.
     pub page_size: Bytes,
     /// Data bytes of a page of one plane, where several planes work together as one with pages of `page_size`
     /// (multi-plane emulation): the array time is that of one plane. Absent: `page_size`.

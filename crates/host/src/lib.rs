@@ -33,8 +33,8 @@ pub struct HostConfig {
     /// The processor of the host. Absent: its work takes no time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu: Option<CpuConfig>,
-    /// Logical block: the grain of addresses and lengths of commands. Smaller than 512 bytes only where the mapping unit
-    /// is, on a drive with the translation layer `in_place`. Absent: 512 bytes.
+    /// Logical block: the grain of addresses and lengths of commands. Smaller than 512 bytes only where the mapping
+    /// unit is, on a drive with the translation layer `in_place`. Absent: 512 bytes.
     #[serde(default = "sector", skip_serializing_if = "is_sector")]
     pub logical_block: Bytes,
 }

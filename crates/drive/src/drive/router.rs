@@ -361,8 +361,8 @@ impl Drive {
         self.send(Way::ToHost, Journey { data, place, then: Then::Delivered { command, account }, account: Some(account) });
     }
 
-    /// Keeps the data of a part that has arrived in the controller's memory. With the last part, all of it is sent to the
-    /// host as one; that transfer is the part that the command still waits for.
+    /// Keeps the data of a part that has arrived in the controller's memory. With the last part, all of it is sent to
+    /// the host as one; that transfer is the part that the command still waits for.
     #[inline(never)]
     fn reassemble(&mut self, command: CommandId, account: AccountId) {
         if !self.host.part_done(command) {

@@ -25,9 +25,9 @@ const NONE: u32 = u32::MAX;
 /// Most places of a region: a sum of two lines must fit 32 bits.
 const MOST_PLACES: u32 = 1 << 31;
 
-/// For a medium without erase: a write programs its page where it is. There is no map, no erase and no collection. Units
-/// are pages of the medium, from 256 B to 4 KiB, striped over the dies in allocation order, so that successive units are
-/// on successive channels.
+/// For a medium without erase: a write programs its page where it is. There is no map, no erase and no collection.
+/// Units are pages of the medium, from 256 B to 4 KiB, striped over the dies in allocation order, so that successive
+/// units are on successive channels.
 ///
 /// Start-gap (Qureshi et al., MICRO 2009) levels the wear: each region of a die has one place more than lines, the gap,
 /// and after each `gap_interval` writes to the region the line before the gap moves into it, for one read and one
@@ -286,11 +286,12 @@ impl InPlace {
         if let Some(region) = self.placement.written(ppn, self.gap_interval) {
             self.dies[die.index()].owed.push_back(region);
         }
-        let encode = u32::from(self.parameters.facts.codes[mode.index()] != 0);
-        self.program(die, Reason::Host, lpn, ppn, encode, out)
+        self.program(die, Reason::Host, lpn, ppn, out)
     }
 
-    fn program(&mut self, die: DieId, reason: Reason, lpn: Lpn, ppn: Ppn, encode: u32, out: &mut Outbox) -> u32 {
+    fn program(&mut self, die: DieId, reason: Reason, lpn: Lpn, ppn: Ppn, out: &mut Outbox) -> u32 {
+        // A line that moves keeps its code.
+        let encode = u32::from(reason == Reason::Host && self.parameters.facts.codes[self.mode.index()] != 0);
         self.dies[die.index()].programming = lpn.0;
         *self.wear.entry(ppn.0) += 1;
         self.counters.units_programmed[reason as usize] += 1;
@@ -311,7 +312,7 @@ impl InPlace {
             let mode = self.mode;
             out.journal.note(|| Record::Relocated { lpn, from, to, reason: Reason::Wear, mode });
             self.programs[die.index()].bind(NO_PLACE).kind = UnitKind::Moved;
-            return Some(self.program(die, Reason::Wear, lpn, to, 0, out));
+            return Some(self.program(die, Reason::Wear, lpn, to, out));
         }
         let made = self.placement.next_move(*state.owed.front()?);
         state.owed.pop_front();

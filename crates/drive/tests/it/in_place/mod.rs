@@ -162,8 +162,8 @@ fn the_chunks_of_a_command_lie_on_successive_channels() {
     }
 }
 
-/// Sequential reads of whole pages: many dies on a channel are bound by the channel, one by the die. Both within 1 % of the closed
-/// form.
+/// Sequential reads of whole pages: many dies on a channel are bound by the channel, one by the die. Both within 1 % of
+/// the closed form.
 #[test]
 fn reads_are_bound_by_the_channel_or_by_the_die() {
     for bytes in PAGES {
