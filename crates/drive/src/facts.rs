@@ -25,7 +25,7 @@ pub fn facts(name: &str, description: &Description) -> Value {
         "blocks": geometry.block_count,
         "block_bytes": geometry.unit.data(geometry.units_per_block).0,
         "program_bytes": geometry.unit.data(geometry.units_per_program).0,
-        "map_memory_bytes": map_bytes(&geometry, user_units),
+        "map_memory_bytes": description.ftl.translation.build(()).lacks().is_none().then(|| map_bytes(&geometry, user_units)),
         "bounds": bounds(description, &geometry),
         "write_modes": write_modes(description, &geometry),
         "erase_modes": erase_modes(description, &geometry),

@@ -44,6 +44,8 @@ struct Shadow {
     /// Commands in flight by tag: id, command, step of submission, floors of the units of a read.
     commands: BTreeMap<u32, (CommandId, HostCommand, u64, BTreeMap<u32, u64>)>,
     by_id: BTreeMap<u32, u32>,
+    /// Version that the read of a move has sensed, by its place.
+    carried: BTreeMap<u32, Option<usize>>,
     moves: u64,
     sensed: u64,
 }
@@ -121,13 +123,18 @@ impl Shadow {
                 self.moves += 1;
                 let waits = self.pending.iter().any(|(_, ppn, _)| *ppn == to);
                 assert!(!waits, "a read still waits for the old data of the gap");
+                let carried = self.carried.remove(&from.0).expect("the line was read");
                 match self.places.insert(from.0, Place::Gap) {
                     Some(Place::Holds { version, programmed }) => {
+                        assert_eq!(carried, Some(version), "{lpn:?} was written while it moved");
                         assert!(programmed && self.versions[version].lpn == lpn.0, "{lpn:?} moves from {from:?}");
                         self.bind(to, version);
                     }
                     Some(Place::Gap) => panic!("the gap moves"),
-                    None => drop(self.places.remove(&to.0)),
+                    None => {
+                        assert_eq!(carried, None);
+                        self.places.remove(&to.0);
+                    }
                 }
             }
             Record::Programmed { first, .. } => {
@@ -153,13 +160,17 @@ impl Shadow {
                     self.check(self.held(ppn), lpn, floor);
                 }
             }
+            Record::ReadSensed { ppn, owner: Owner::Collector } => {
+                let held = self.held(ppn);
+                self.carried.insert(ppn.0, held);
+            }
             _ => {}
         }
     }
 }
 
-/// A random drive: two to four dies of a few pages, regions of several sizes, with and without buffer and errors of
-/// nothing else.
+/// A random drive: two to four dies of a few pages, regions of several sizes, with and without buffer,
+/// interconnect, memory and decoders.
 fn sets(rng: &mut Rng) -> Vec<String> {
     let page = 256u64 << rng.below(5);
     let places = 16 * 16 * 256 / page;
@@ -185,6 +196,12 @@ fn sets(rng: &mut Rng) -> Vec<String> {
         sets.push(
             "controller.dram={ kind = \"bandwidth\", rate = \"400MB/s\", latency = \"300ns\", size = \"1MiB\" }".to_owned(),
         );
+    }
+    if rng.chance(0.4) {
+        // Reads are long on their way, and writes are not: lines move while reads of their old places are decoded.
+        sets.push("ecc.errors={ kind = \"constant\", rates = [1e-9] }".to_owned());
+        sets.push("ecc.decoder={ kind = \"fixed\", time = \"200us\" }".to_owned());
+        sets.push("flash.code={ kind = \"bch\", data = \"256B\", t = 8 }".to_owned());
     }
     if rng.chance(0.3) {
         sets.push("controller.page_buffers={ count = 1 }".to_owned());
