@@ -4,6 +4,7 @@
 //! A route holds the steps that take time, by the description. A drive whose controller costs nothing has empty routes,
 //! and what follows is done at once: neither a transaction nor an event is made for it.
 
+pub mod cards;
 pub mod credits;
 pub mod decoder;
 pub mod delivery;

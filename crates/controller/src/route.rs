@@ -27,6 +27,10 @@ pub enum Way {
     Issue,
     /// Data to be written, from the controller's memory to the channel of its die.
     Out,
+    /// A read, from the translation layer to the die of its card.
+    ToDie,
+    /// The completion of a program or an erase of a card. Nothing waits for it.
+    Done,
     /// Data to be written, through the encoder for this write mode.
     Written(ModeId),
     /// Data that a host read has read, from a channel to the controller's memory.
@@ -139,6 +143,8 @@ pub enum By {
     },
     /// The channel, modulo the number of servers.
     Channel(u16),
+    /// The channel, in groups of this number of neighbours.
+    ChannelGroup(u16),
     /// The submission queue, modulo the number of servers.
     Queue(u16),
     /// The mapping unit, modulo the number of servers.
@@ -155,6 +161,7 @@ impl Selection {
                 place.channel * channel + memory * buffer
             }
             By::Channel(count) => place.channel % count,
+            By::ChannelGroup(size) => place.channel / size,
             By::Queue(count) => place.queue % count,
             By::Unit(count) => (place.unit % u32::from(count)) as u16,
         };
@@ -191,6 +198,8 @@ struct Starts {
     take_more: Start,
     issue: Start,
     out: Start,
+    to_die: Start,
+    done: Start,
     read: Start,
     gather: Start,
     map_in: Start,
@@ -291,6 +300,8 @@ impl Routes {
             Way::Written(mode) => self.written[mode.index()],
             Way::Issue => starts.issue,
             Way::Out => starts.out,
+            Way::ToDie => starts.to_die,
+            Way::Done => starts.done,
             Way::Read => starts.read,
             Way::Gather => starts.gather,
             Way::MapIn => starts.map_in,

@@ -1,5 +1,6 @@
 //! The `[controller]` section of a drive's description.
 
+use crate::cards::Cards;
 use crate::firmware::FirmwareConfig;
 use crate::firmware::ideal as ideal_firmware;
 use crate::interconnect::{InterconnectConfig, ideal as ideal_interconnect};
@@ -23,6 +24,10 @@ pub struct ControllerSection {
     /// The memory through which data passes between host and flash, and which holds the map. With several data buffers
     /// (`buffer.buffers`), each has a memory of its own.
     pub dram: MemoryConfig,
+    /// Cards of flash below the translation layer, each behind a link of its own. Absent: the flash channels belong to
+    /// the controller.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cards: Option<Cards>,
     /// Page buffers of the channel controllers. Absent: there are always enough.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub page_buffers: Option<PageBufferConfig>,
@@ -40,6 +45,7 @@ impl Default for ControllerSection {
             firmware: FirmwareConfig::Ideal(ideal_firmware::Params::default()),
             interconnect: InterconnectConfig::Ideal(ideal_interconnect::Params::default()),
             dram: MemoryConfig::Ideal(ideal_memory::Params::default()),
+            cards: None,
             page_buffers: None,
             sequencer: None,
             target_queues: None,
@@ -49,9 +55,12 @@ impl Default for ControllerSection {
 
 impl ControllerSection {
     /// Adds the section's inconsistencies to `problems`. All memories together hold `tables`: the map and the buffers.
-    pub fn problems(&self, tables: Bytes, buffers: u32, problems: &mut Problems) {
+    pub fn problems(&self, tables: Bytes, (buffers, channels): (u32, u32), problems: &mut Problems) {
         self.firmware.build(()).problems(problems);
         self.interconnect.build(()).problems(problems);
+        if let Some(cards) = &self.cards {
+            cards.problems(channels, self.firmware.build(()).cores().is_some(), problems);
+        }
         if let Some(sequencer) = &self.sequencer {
             sequencer.problems(problems);
         }

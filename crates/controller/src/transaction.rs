@@ -48,6 +48,10 @@ pub enum Then {
     Completed(CommandId),
     /// The data of the program in this slot is at its encoder.
     AtEncoder(u32),
+    /// The read in this slot is at its die.
+    AtDie(u32),
+    /// Nothing.
+    Nothing,
     /// The operation that was pulled for this die may take the die and its channel.
     Staged(DieId),
     /// The units that this die's collection gathered are encoded.

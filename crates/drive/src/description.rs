@@ -245,7 +245,7 @@ impl Description {
             self.power_problems(power, &mut problems);
         }
         self.map_cache_problems(&mut problems);
-        self.controller.problems(kit::Bytes(tables), self.buffer.buffers, &mut problems);
+        self.controller.problems(kit::Bytes(tables), (self.buffer.buffers, geometry.shape.channels), &mut problems);
         self.policy_problems(&mut problems);
         self.translation_problems(&mut problems);
         // Unknown names are reported at once; the voltage budget is checked once all modes are derived.

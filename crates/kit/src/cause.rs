@@ -49,6 +49,9 @@ causes! {
     DramWait = "dram_wait", "waiting: the controller's memory";
     /// Accesses to the memory of the controller.
     Dram = "dram", "access to the controller's memory";
+    /// Commands and data between a translation layer and a card of flash, and the work of the card's processor, with
+    /// their waits.
+    Card = "card", "a card: its link and processor";
     /// Waiting for space in the write buffer.
     BufferFull = "buffer_full", "waiting: space in the write buffer";
     /// Wait of a write while no die has a free block for host data.

@@ -32,6 +32,7 @@ pub mod queue;
 pub mod ready;
 pub mod reason;
 pub mod rng;
+pub mod pcie;
 pub mod service;
 pub mod signals;
 pub mod slab;

@@ -1,6 +1,7 @@
 //! The ways through the device: the firmware's cores, the interconnect and the memories.
 
 use super::{Action, By, Compiler, EMPTY, HostSide, Routes, Selection, Step, Way, index};
+use crate::cards::{CardHop, Cards};
 use crate::dram::{AccessClass, AccessKind};
 use crate::firmware::{Assignment, Cores};
 use crate::interconnect::{Choice, Fabric, Leg, Ports};
@@ -24,6 +25,18 @@ pub(super) struct DeviceSide {
     cores: Option<CoreServers>,
     memory: MemorySteps,
     buffers: u16,
+    cards: CardSteps,
+}
+
+/// Steps of physical commands; none without cards.
+#[derive(Default)]
+struct CardSteps {
+    command: Vec<Step>,
+    data_to_card: Vec<Step>,
+    data_to_layer: Vec<Step>,
+    completion: Vec<Step>,
+    encode: Vec<Step>,
+    decode: Vec<Step>,
 }
 
 /// The steps of an access to the memory.
@@ -54,6 +67,10 @@ enum Task {
     Allocate,
     Issue,
     Collect,
+    /// Decoding of data by software, for cards without ECC.
+    Decode,
+    /// Encoding of data by software.
+    Encode,
 }
 
 impl Compiler {
@@ -77,6 +94,9 @@ impl Compiler {
                 MemorySteps::Served(first, rate, latency)
             }
         };
+        if let Some(cards) = &config.section.cards {
+            side.cards = self.cards(&side, cards, channels);
+        }
         let per_unit = |cycles: u32| Work { fixed: 0, per_unit: cycles };
         let allocate = side.cores.map_or(0, |cores| cores.cores.cycles.allocate);
         side.take_in = [side.leg(Leg::HostToMemory), self.data(&side, AccessKind::Write)].concat();
@@ -113,15 +133,20 @@ impl Compiler {
             self.routes.starts.admit[op as usize] = self.add(steps);
         }
         let issue = self.task(side, Task::Issue, Work { fixed: cycles.issue, per_unit: 0 });
-        self.routes.starts.issue = self.add(issue.clone());
+        let cards = &side.cards;
+        self.routes.starts.issue = self.add([issue.clone(), cards.command.clone()].concat());
+        self.routes.starts.to_die = self.add_unless_empty(cards.command.clone());
+        self.routes.starts.done = self.add_unless_empty(cards.completion.clone());
+        let to_card = [cards.encode.clone(), cards.command.clone(), cards.data_to_card.clone()].concat();
         let update = self.map_access(host, side, config, AccessKind::Write);
-        let out = [issue.clone(), update, self.data(side, AccessKind::Read), side.leg(Leg::MemoryToChannel)].concat();
+        let out = [issue.clone(), update, self.data(side, AccessKind::Read), side.leg(Leg::MemoryToChannel), to_card.clone()].concat();
         self.routes.starts.out = self.add(out);
         let pages = self.map_pages(host, side, config, AccessKind::Read);
-        self.routes.starts.map_out = self.add([issue, pages, side.leg(Leg::MemoryToChannel)].concat());
+        self.routes.starts.map_out = self.add([issue, pages, side.leg(Leg::MemoryToChannel), to_card].concat());
         let decodes = config.reads.as_ref().is_some_and(|reads| reads.decoders.is_some());
         let decode = Step { wait: Cause::EccWait, ..Step::new(Action::Decode, Cause::Decode) };
         let decode: Vec<Step> = decodes.then_some(decode).into_iter().collect();
+        let decode = [decode, cards.data_to_layer.clone(), cards.decode.clone()].concat();
         let page = self.map_pages(host, side, config, AccessKind::Write);
         let map_in = [decode.clone(), side.leg(Leg::ChannelToMemory), page].concat();
         let read = [decode, side.leg(Leg::ChannelToMemory), self.data(side, AccessKind::Write)].concat();
@@ -131,6 +156,42 @@ impl Compiler {
         self.routes.starts.gather = self.add([read, collect].concat());
         // A drive with the whole map in memory reads no page of it.
         self.routes.starts.map_in = if config.map == MapPlace::Memory { EMPTY } else { self.add(map_in) };
+    }
+
+    /// Adds the links and processors of cards. Returns the steps over them.
+    fn cards(&mut self, side: &DeviceSide, cards: &Cards, channels: u32) -> CardSteps {
+        let mut group = |name: &str| self.servers.add_group((0..cards.count).map(|card| format!("card_{name}_{card}")));
+        let firsts = [group("in"), group("out"), group("processor")];
+        let by = By::ChannelGroup((channels / cards.count) as u16);
+        let mut steps = |hops: Vec<CardHop>| -> Vec<Step> {
+            let mut serve = |first: u16, service: Service| {
+                let service = self.servers.service(service);
+                Step::new(self.serve_at(Selection { first, by }, service), Cause::Card)
+            };
+            let step = |hop: CardHop| match hop {
+                CardHop::ToCard(service) => serve(firsts[0], service),
+                CardHop::ToLayer(service) => serve(firsts[1], service),
+                CardHop::Processor(service) => serve(firsts[2], service),
+                CardHop::Wait(time) => Step::new(Action::Wait(time), Cause::Card),
+            };
+            hops.into_iter().map(step).collect()
+        };
+        let [command, data_to_card] = [steps(cards.command()), steps(cards.data_to_card())];
+        let [data_to_layer, completion] = [steps(cards.data_to_layer()), steps(cards.completion())];
+        let decode = self.task(side, Task::Decode, Work { fixed: 0, per_unit: cards.decode_cycles });
+        CardSteps {
+            command,
+            data_to_card,
+            data_to_layer,
+            completion,
+            encode: self.task(side, Task::Encode, Work { fixed: 0, per_unit: cards.encode_cycles }),
+            decode: decode.into_iter().map(|step| Step { work: Cause::Decode, ..step }).collect(),
+        }
+    }
+
+    /// Adds a route, but for one without steps also where free steps are kept: only cards have such ways.
+    fn add_unless_empty(&mut self, steps: Vec<Step>) -> u32 {
+        if steps.is_empty() { EMPTY } else { self.add(steps) }
     }
 
     /// Appends the look-up to the decoding of a command. Where both take the same core, they are one piece of work.

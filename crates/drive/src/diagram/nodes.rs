@@ -20,6 +20,7 @@ pub(super) const MEMORY: &str = "memory";
 pub(super) const READ_CACHE: &str = "read_cache";
 pub(super) const MAPPING_CACHE: &str = "mapping_cache";
 pub(super) const INTERCONNECT: &str = "interconnect";
+pub(super) const CARDS: &str = "cards";
 pub(super) const SEQUENCER: &str = "sequencer";
 pub(super) const TARGET_QUEUES: &str = "target_queues";
 pub(super) const PAGE_BUFFERS: &str = "page_buffers";
@@ -40,6 +41,7 @@ pub(super) fn all(description: &Description) -> Vec<Node> {
         read_cache(description),
         mapping_cache(description),
         interconnect(description),
+        cards(description),
         encoders(description),
         decoders(description),
         sequencer(description),
@@ -96,6 +98,13 @@ fn link(description: &Description) -> Node {
     let config = &description.host.interface;
     let node = Node::ideal(LINK, Stage::Link, "host link");
     node.of(config.name(), 1, config.build(()).in_words()).busy(["link", "link_to_device", "link_to_host"])
+}
+
+fn cards(description: &Description) -> Node {
+    let node = Node::ideal(CARDS, Stage::ChannelControllers, "cards").absent();
+    let Some(cards) = &description.controller.cards else { return node };
+    let busy = ["card_in", "card_out", "card_processor"].into_iter().flat_map(|name| numbered(name, cards.count));
+    node.of("cards", cards.count, cards.in_words()).busy(busy)
 }
 
 fn firmware(description: &Description) -> Node {

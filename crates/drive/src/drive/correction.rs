@@ -2,17 +2,23 @@
 
 use super::Drive;
 use controller::reads::{SensedRead, Verdict};
+use controller::route::Way;
+use controller::transaction::{Journey, Then};
 use flash::Flash;
 use ftl::Translator;
-use kit::{Cause, CommandId, Operation, OperationKind, Owner, SimTime, Stored};
+use kit::{Bytes, Cause, CommandId, Operation, OperationKind, Owner, SimTime, Stored};
 
 impl Drive {
     /// Handles the end of a flash operation on a drive whose data has errors, or takes time on its way to the memory:
     /// the data of a read is decoded, and in the memory, before the operation is done.
     #[inline(never)]
     pub(super) fn check(&mut self, slot: u32) {
-        let operation = &self.out.operations[slot];
+        let operation = self.out.operations[slot];
         if !operation.reads_data() {
+            if operation.kind != OperationKind::Read && self.controller.takes_time(Way::Done) {
+                let place = self.controller.place_of(&operation, 0);
+                self.send(Way::Done, Journey { data: Bytes(0), place, then: Then::Nothing, account: None });
+            }
             if operation.kind == OperationKind::Read && self.flash.has_page_buffers() {
                 self.flash.read_received(operation.die, None, self.now, &mut self.out);
             }

@@ -245,6 +245,8 @@ impl Drive {
             Then::Noticed(command) => self.noticed(command),
             Then::Completed(command) => self.completed(command),
             Then::AtEncoder(slot) => self.encode_program(slot),
+            Then::AtDie(slot) => self.read_at_die(slot),
+            Then::Nothing => {}
             Then::Staged(die) => self.flash.staged(die, self.now, &mut self.out),
             Then::CollectionEncoded(die) => self.ftl.collection_encoded(die, self.now, &mut self.out.ready),
             Then::Codeword { .. } => unreachable!("the controller handles the arrival of a codeword"),
@@ -301,7 +303,7 @@ impl Drive {
 
     #[inline]
     fn route_reads(&mut self) {
-        if self.controller.counts_reads() {
+        if self.controller.counts_reads() | self.controller.takes_time(Way::ToDie) {
             return self.route_counted_reads();
         }
         let mut index = 0;

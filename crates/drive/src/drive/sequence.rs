@@ -2,8 +2,10 @@
 //! queues of the targets.
 
 use super::Drive;
+use controller::route::Way;
 use controller::sequencer::Issued;
-use kit::{Cause, DieId, Owner};
+use controller::transaction::{Journey, Then};
+use kit::{AccountId, Bytes, Cause, DieId, Owner, UNIT_BYTES};
 
 impl Drive {
     /// Pushes the reads in the tray to their dies, those of commands through the sequencer, if there is one.
@@ -64,6 +66,27 @@ impl Drive {
     }
 
     fn push_read(&mut self, slot: u32) {
+        if !self.controller.takes_time(Way::ToDie) {
+            return self.push_to_die(slot);
+        }
+        // The command to the card. The account is opened here, and goes on at the die.
+        self.out.operations.account_mut(slot).open(self.now);
+        // A read of what was never written has no place.
+        let unit = if self.out.operations[slot].reads_data() { self.unit_of(slot) } else { 0 };
+        let operation = &self.out.operations[slot];
+        let data = Bytes(u64::from(operation.units) * UNIT_BYTES);
+        let (place, then) = (self.controller.place_of(operation, unit), Then::AtDie(slot));
+        self.send(Way::ToDie, Journey { data, place, then, account: Some(AccountId::Operation(slot)) });
+    }
+
+    /// Handles the arrival of a read's command at its card.
+    pub(super) fn read_at_die(&mut self, slot: u32) {
+        let spent = *self.out.operations.account(slot).ledger();
+        self.push_to_die(slot);
+        self.out.operations.account_mut(slot).ledger_mut().add(&spent);
+    }
+
+    fn push_to_die(&mut self, slot: u32) {
         if self.controller.chooses_levels() {
             self.choose_levels(slot);
         }

@@ -2,7 +2,8 @@
 
 use super::HostInterface;
 use crate::queues::{Arbitration, Priority, QueueConfig};
-use kit::{Bytes, Hop, HostMemory, Nanos, Op, Problems, Protocol, Rate, Service, words};
+use kit::pcie::{COMPLETION, PACKET, Pcie};
+use kit::{Bytes, Hop, HostMemory, Nanos, Op, Problems, Protocol, Service, words};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -94,10 +95,6 @@ impl Default for Params {
     }
 }
 
-/// Overhead of a packet with its framing: header of four words, sequence number, checksum.
-const PACKET: u64 = 24;
-/// Overhead of a completion with data: header of three words.
-const COMPLETION: u64 = 20;
 /// Bytes of the map that one read of a host memory buffer brings: a cache line.
 const ENTRIES: u64 = 64;
 
@@ -107,35 +104,20 @@ pub fn build(params: &Params, (): ()) -> Box<dyn HostInterface> {
 }
 
 impl Params {
-    /// Returns the bytes that cross the link in one direction in a second, packet overhead included.
-    fn rate(&self) -> Rate {
-        const MEGATRANSFERS: [u64; 5] = [2500, 5000, 8000, 16_000, 32_000];
-        let transfers = MEGATRANSFERS[self.generation as usize - 1] * 1_000_000 * u64::from(self.lanes);
-        // Ten bits for a byte up to generation 2, 130 for 16 from generation 3 on.
-        let bytes = if self.generation <= 2 { transfers / 10 } else { transfers * 16 / 130 };
-        Rate((bytes as f64 * (1.0 - self.link_layer_share)) as u64)
-    }
-
-    /// Returns the transfer of a packet with `payload` bytes.
-    fn message(&self, payload: u64) -> Service {
-        Service { amount: PACKET + payload, rate: self.rate(), ..Service::default() }
-    }
-
-    /// Returns the transfer of data in packets with this overhead.
-    fn packets(&self, overhead: u64) -> Service {
-        let Bytes(packet) = self.max_payload;
-        Service { packet, per_packet: overhead, per_byte: 1, rate: self.rate(), ..Service::default() }
+    fn link(&self) -> Pcie {
+        let Params { generation, lanes, max_payload, link_layer_share, .. } = *self;
+        Pcie { generation, lanes, max_payload, link_layer_share }
     }
 
     /// Returns the hops by which the device reads host memory.
     fn read_host_memory(&self) -> Vec<Hop> {
         let Bytes(packet) = self.read_request;
-        let requests = Service { packet, per_packet: PACKET, rate: self.rate(), ..Service::default() };
+        let requests = Service { packet, per_packet: PACKET, rate: self.link().rate(), ..Service::default() };
         vec![
             Hop::TakeTags,
             Hop::ToHost(requests),
             Hop::Wait(self.host_memory_time),
-            Hop::ToDevice(self.packets(COMPLETION)),
+            Hop::ToDevice(self.link().packets(COMPLETION)),
             Hop::ReturnTags,
         ]
     }
@@ -157,7 +139,7 @@ impl HostInterface for Params {
     }
 
     fn protocol(&self) -> Protocol {
-        let (doorbell, interrupt) = (self.message(4), self.message(4));
+        let (doorbell, interrupt) = (self.link().message(4), self.link().message(4));
         let read = self.read_host_memory();
         Protocol {
             half_duplex: false,
@@ -172,20 +154,20 @@ impl HostInterface for Params {
             take: read.clone(),
             take_more: read,
             take_units: 1,
-            deliver: vec![Hop::ToHost(self.packets(PACKET))],
-            complete: Op::ALL.map(|_| vec![Hop::ToHost(self.message(16))]),
+            deliver: vec![Hop::ToHost(self.link().packets(PACKET))],
+            complete: Op::ALL.map(|_| vec![Hop::ToHost(self.link().message(16))]),
             interrupt: vec![Hop::ToHost(interrupt)],
             acknowledge: vec![Hop::ToDevice(doorbell)],
             host_memory: Some(HostMemory {
                 // A request and its completion with a few entries, which a tag of its own serves.
                 read_entry: vec![
-                    Hop::ToHost(self.message(0)),
+                    Hop::ToHost(self.link().message(0)),
                     Hop::Wait(self.host_memory_time),
-                    Hop::ToDevice(Service { amount: COMPLETION + ENTRIES, rate: self.rate(), ..Service::default() }),
+                    Hop::ToDevice(Service { amount: COMPLETION + ENTRIES, rate: self.link().rate(), ..Service::default() }),
                 ],
-                write_entry: vec![Hop::ToHost(self.message(8))],
+                write_entry: vec![Hop::ToHost(self.link().message(8))],
                 read_page: self.read_host_memory(),
-                write_page: vec![Hop::ToHost(self.packets(PACKET))],
+                write_page: vec![Hop::ToHost(self.link().packets(PACKET))],
             }),
             ..Protocol::default()
         }
@@ -194,7 +176,7 @@ impl HostInterface for Params {
     fn in_words(&self) -> Vec<String> {
         let Params { generation, lanes, .. } = self;
         vec![
-            format!("PCIe {generation}.0 x{lanes}, {} each direction", words::rate(self.rate())),
+            format!("PCIe {generation}.0 x{lanes}, {} each direction", words::rate(self.link().rate())),
             format!(
                 "payload {}, requests of {} with {}",
                 words::size(self.max_payload),
