@@ -127,6 +127,30 @@ typedef struct ssdlab_zone {
     uint8_t reserved[7];    /* 0 */
 } ssdlab_zone;
 
+/* A chunk of a drive with physical addresses. */
+typedef struct ssdlab_chunk {
+    uint64_t start;         /* first byte */
+    uint64_t write_pointer; /* first byte that is not written */
+    uint32_t erases;
+    uint8_t state;          /* 1 free, 2 closed, 4 open, 8 offline */
+    uint8_t reserved[3];    /* 0 */
+} ssdlab_chunk;
+
+/* Sizes and limits of a drive with physical addresses; of chunks and writes, in units of unit_bytes. The address of a
+   unit is ((group * dies_per_group + die) * chunks_per_die + chunk) * chunk_units + place, times unit_bytes. */
+typedef struct ssdlab_geometry {
+    uint32_t groups;           /* channels */
+    uint32_t dies_per_group;   /* parallel units of a group */
+    uint32_t chunks_per_die;
+    uint32_t chunk_units;
+    uint32_t unit_bytes;
+    uint32_t ws_min;           /* every write to a chunk is a multiple of it */
+    uint32_t ws_opt;
+    uint32_t mw_cunits;        /* units before the write pointer of an open chunk that cannot be read */
+    uint32_t max_open;         /* open chunks; 0: no limit */
+    uint32_t max_open_per_die;
+} ssdlab_geometry;
+
 /* Bytes that the library has allocated, followed by a zero byte that is not counted. Release them by ssdlab_free(). */
 typedef struct ssdlab_bytes {
     char *data;
@@ -173,6 +197,13 @@ void ssdlab_free(ssdlab_bytes *bytes);
  * order of their submission.
  */
 ssdlab_status ssdlab_submit(ssdlab_drive *drive, const ssdlab_command *submitted, uint64_t at);
+
+/*
+ * Submits a vectored command to a drive with physical addresses: a read or a write of one unit at each of 1 to 64
+ * addresses, or a trim, which resets the chunk that begins at each. offset and length of the command have no meaning;
+ * those of its completion lie beyond the user capacity.
+ */
+ssdlab_status ssdlab_submit_vector(ssdlab_drive *drive, const ssdlab_command *submitted, const uint64_t *addresses, uint64_t count, uint64_t at);
 
 /*
  * Loads the tables that commands need which the host submits soon, 32 at a time at best; on large drives the library is
@@ -226,6 +257,10 @@ ssdlab_status ssdlab_queue_count(ssdlab_drive *drive, uint32_t *count);
 
 /* Returns zones from number first on, at most capacity of them, of a drive with zones. */
 ssdlab_status ssdlab_zones(ssdlab_drive *drive, uint64_t first, ssdlab_zone *zones, uint64_t capacity, uint64_t *count);
+
+/* Return chunks from number first on, at most capacity of them, and the sizes of a drive with physical addresses. */
+ssdlab_status ssdlab_chunks(ssdlab_drive *drive, uint64_t first, ssdlab_chunk *chunks, uint64_t capacity, uint64_t *count);
+ssdlab_status ssdlab_physical_geometry(ssdlab_drive *drive, ssdlab_geometry *geometry);
 
 /*
  * Returns 1 if the drive is worn out, otherwise 0: a die can spare no more blocks. It goes on working with worn-out

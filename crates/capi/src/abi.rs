@@ -5,10 +5,12 @@
 
 use crate::call::{self, Failure, Handle, call};
 use crate::input::{Source, bad_pointer, command, give, given, source, text};
-use crate::records::{ABI_VERSION, ByteBuffer, CommandRecord, CompletionRecord, FOREVER, Options, Status, ZoneRecord};
+use crate::records::{
+    ABI_VERSION, ByteBuffer, ChunkRecord, CommandRecord, CompletionRecord, FOREVER, GeometryRecord, Options, Status, ZoneRecord,
+};
 use drive::BUILD;
-use drive::embed::{EmbeddedDrive, ZoneInfo};
-use kit::{Cause, Completion, SimTime};
+use drive::embed::{ChunkInfo, EmbeddedDrive, MOST_ADDRESSES, PhysicalGeometry, ZoneInfo};
+use kit::{Bytes, Cause, Completion, SimTime, UNIT_BYTES};
 use std::ffi::{CStr, c_char, c_void};
 use std::fs::File;
 use std::io::{BufReader, BufWriter, Cursor, Read, Write};
@@ -256,6 +258,36 @@ pub unsafe extern "C" fn ssdlab_submit(drive: *mut Handle, submitted: *const Com
     unsafe { call(drive, |drive| Ok(drive.submit(command(given(submitted, "command")?)?, SimTime(at))?)) }
 }
 
+/// Submits a vectored command on scattered addresses.
+///
+/// # Safety
+/// The condition of the module; `addresses` has `count` numbers.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ssdlab_submit_vector(
+    drive: *mut Handle,
+    submitted: *const CommandRecord,
+    addresses: *const u64,
+    count: u64,
+    at: u64,
+) -> Status {
+    let submit = |drive: &mut EmbeddedDrive| {
+        // SAFETY: the caller promises a command, or null.
+        let command = command(unsafe { given(submitted, "command") }?)?;
+        if count > 0 && (addresses.is_null() || !addresses.is_aligned()) {
+            return Err(bad_pointer(addresses.is_null(), "addresses"));
+        }
+        let count = usize::try_from(count).unwrap_or(usize::MAX).min(MOST_ADDRESSES + 1);
+        let mut bytes = [Bytes(0); MOST_ADDRESSES + 1];
+        for (index, to) in bytes[..count].iter_mut().enumerate() {
+            // SAFETY: the caller promises as many numbers.
+            *to = Bytes(unsafe { *addresses.add(index) });
+        }
+        Ok(drive.submit_vector(command, &bytes[..count], SimTime(at))?)
+    };
+    // SAFETY: the caller promises a drive, or null.
+    unsafe { call(drive, submit) }
+}
+
 /// Prefetches the tables that commands will read which come soon.
 ///
 /// # Safety
@@ -487,6 +519,83 @@ pub unsafe extern "C" fn ssdlab_zones(
     };
     // SAFETY: the caller promises a drive, or null.
     unsafe { call(drive, report) }
+}
+
+/// Returns chunks from number `first` on, at most `capacity`.
+///
+/// # Safety
+/// The condition of the module; `chunks` has memory for `capacity` records.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ssdlab_chunks(
+    drive: *mut Handle,
+    first: u64,
+    chunks: *mut ChunkRecord,
+    capacity: u64,
+    count: *mut u64,
+) -> Status {
+    let report = |drive: &mut EmbeddedDrive| {
+        let all = drive.chunk_count().ok_or_else(|| no_chunks("ssdlab_chunks"))?;
+        if capacity > 0 && (chunks.is_null() || !chunks.is_aligned()) {
+            return Err(bad_pointer(chunks.is_null(), "chunks"));
+        }
+        // SAFETY: the caller promises memory for a number, or null. Nothing is written if there is none.
+        unsafe { give(count, "count", 0) }?;
+        let first = usize::try_from(first).unwrap_or(usize::MAX).min(all);
+        let given = (all - first).min(usize::try_from(capacity).unwrap_or(usize::MAX));
+        for (index, chunk) in (first..first + given).filter_map(|number| drive.chunk(number)).enumerate() {
+            // SAFETY: at most `capacity` records, for which the caller promises memory.
+            unsafe { chunks.add(index).write(chunk_record(&chunk)) };
+        }
+        // SAFETY: the same memory was written above.
+        unsafe { give(count, "count", given as u64) }
+    };
+    // SAFETY: the caller promises a drive, or null.
+    unsafe { call(drive, report) }
+}
+
+/// Returns the sizes and limits of a drive with physical addresses.
+///
+/// # Safety
+/// The condition of the module.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ssdlab_physical_geometry(drive: *mut Handle, geometry: *mut GeometryRecord) -> Status {
+    let report = |drive: &mut EmbeddedDrive| {
+        let physical = drive.physical_geometry().ok_or_else(|| no_chunks("ssdlab_physical_geometry"))?;
+        // SAFETY: the caller promises memory for a record, or null.
+        unsafe { give(geometry, "geometry", geometry_record(&physical)) }
+    };
+    // SAFETY: the caller promises a drive, or null.
+    unsafe { call(drive, report) }
+}
+
+fn no_chunks(function: &str) -> Failure {
+    let text = format!("{function}: the drive has no physical addresses: expected a drive with ftl.translation = \"pass_through\"");
+    Failure::new(Status::Unsupported, text)
+}
+
+fn chunk_record(chunk: &ChunkInfo) -> ChunkRecord {
+    ChunkRecord {
+        start: chunk.start.0,
+        write_pointer: chunk.write_pointer.0,
+        erases: chunk.erases,
+        state: chunk.state.code(),
+        reserved: [0; 3],
+    }
+}
+
+fn geometry_record(PhysicalGeometry { groups, dies_per_group, rules }: &PhysicalGeometry) -> GeometryRecord {
+    GeometryRecord {
+        groups: *groups,
+        dies_per_group: *dies_per_group,
+        chunks_per_die: rules.chunks_per_die,
+        chunk_units: rules.units,
+        unit_bytes: UNIT_BYTES as u32,
+        ws_min: rules.ws_min,
+        ws_opt: rules.ws_opt,
+        mw_cunits: rules.mw_cunits,
+        max_open: rules.open,
+        max_open_per_die: rules.open_per_die,
+    }
 }
 
 fn zone_record(zone: &ZoneInfo) -> ZoneRecord {

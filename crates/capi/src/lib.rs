@@ -34,10 +34,14 @@ mod input;
 mod records;
 
 pub use drive::BUILD;
-pub use drive::embed::{Builder, EmbedError, EmbedErrorKind, EmbeddedDrive, Taken, ZoneInfo, ZoneState};
+pub use drive::embed::{
+    Builder, ChunkInfo, ChunkState, EmbedError, EmbedErrorKind, EmbeddedDrive, PhysicalGeometry, Taken, ZoneInfo, ZoneState,
+};
 pub use kit::Status as CommandStatus;
 pub use kit::history::Digest;
 pub use kit::{Bytes, Cause, CommandFlags, Completion, HostCommand, Ledger, Nanos, Op, SimTime, ZoneAction};
-pub use records::{ABI_VERSION, ByteBuffer, CommandRecord, CompletionRecord, Options, Status, ZoneRecord};
+pub use records::{
+    ABI_VERSION, ByteBuffer, ChunkRecord, CommandRecord, CompletionRecord, GeometryRecord, Options, Status, ZoneRecord,
+};
 
 pub use call::Handle;

@@ -214,6 +214,48 @@ pub struct CompletionRecord {
     pub status: u16,
 }
 
+/// A chunk: `ssdlab_chunk`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ChunkRecord {
+    /// First byte.
+    pub start: u64,
+    /// First byte that is not written.
+    pub write_pointer: u64,
+    /// Its erases.
+    pub erases: u32,
+    /// State, by the codes of the Open-Channel SSD specification.
+    pub state: u8,
+    /// Zero.
+    pub reserved: [u8; 3],
+}
+
+/// Sizes and limits of a drive with physical addresses: `ssdlab_geometry`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct GeometryRecord {
+    /// Groups.
+    pub groups: u32,
+    /// Dies of a group.
+    pub dies_per_group: u32,
+    /// Chunks of a die.
+    pub chunks_per_die: u32,
+    /// Mapping units of a chunk.
+    pub chunk_units: u32,
+    /// Bytes of a mapping unit.
+    pub unit_bytes: u32,
+    /// Least write to a chunk.
+    pub ws_min: u32,
+    /// Write at which the drive is fastest.
+    pub ws_opt: u32,
+    /// Mapping units before the write pointer that cannot be read.
+    pub mw_cunits: u32,
+    /// Most open chunks; 0 for no limit.
+    pub max_open: u32,
+    /// Most open chunks of a die; 0 for no limit.
+    pub max_open_per_die: u32,
+}
+
 /// A zone: `ssdlab_zone`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -77,6 +77,11 @@ pub(crate) enum CardHop {
 }
 
 impl Cards {
+    /// Returns true if parity crosses the link: the cards have no ECC.
+    pub fn is_raw(&self) -> bool {
+        self.raw_unit.0 > UNIT_BYTES
+    }
+
     fn link(&self) -> Pcie {
         let Cards { generation, lanes, max_payload, link_layer_share, .. } = *self;
         Pcie { generation, lanes, max_payload, link_layer_share }

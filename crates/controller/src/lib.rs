@@ -248,6 +248,12 @@ impl Controller {
                     let server = self.servers.first_free(first, count);
                     self.servers.serve(server, service, transaction.data, now)
                 }
+                Action::ServeFirstAt { selection, count, service } => {
+                    let selection = &self.routes.selections[usize::from(selection)];
+                    let first = selection.cluster(transaction.place, count);
+                    let server = self.servers.first_free(first, count);
+                    self.servers.serve(server, service, transaction.data, now)
+                }
                 Action::Access { kind, class } => {
                     let ask = Ask { transaction: id, unit: transaction.place.unit, bytes: transaction.data, kind, class };
                     let (channel, at) = self.memories.ask(&ask, now);

@@ -81,6 +81,15 @@ pub enum Action {
         /// Index of the service.
         service: u8,
     },
+    /// The first of a cluster of servers that is free works on the data. The place of the data chooses the cluster.
+    ServeFirstAt {
+        /// Index of the selection, whose servers are the clusters.
+        selection: u8,
+        /// Number of servers of a cluster.
+        count: u16,
+        /// Index of the service.
+        service: u8,
+    },
     /// The memory reads or writes the data, or a part of the map.
     Access {
         /// Direction.
@@ -155,7 +164,18 @@ impl Selection {
     /// Returns the server for a place.
     #[inline]
     pub fn server(&self, place: Place) -> u16 {
-        let chosen = match self.by {
+        self.first + self.chosen(place)
+    }
+
+    /// Returns the first server of the cluster for a place, in which each cluster has `count` servers.
+    #[inline]
+    pub fn cluster(&self, place: Place, count: u16) -> u16 {
+        self.first + self.chosen(place) * count
+    }
+
+    #[inline]
+    fn chosen(&self, place: Place) -> u16 {
+        match self.by {
             By::Port { channel, buffer, buffers } => {
                 let memory = if buffers > 1 { (place.unit % u32::from(buffers)) as u16 } else { 0 };
                 place.channel * channel + memory * buffer
@@ -164,8 +184,7 @@ impl Selection {
             By::ChannelGroup(size) => place.channel / size,
             By::Queue(count) => place.queue % count,
             By::Unit(count) => (place.unit % u32::from(count)) as u16,
-        };
-        self.first + chosen
+        }
     }
 }
 

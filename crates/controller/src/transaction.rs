@@ -50,6 +50,13 @@ pub enum Then {
     AtEncoder(u32),
     /// The read in this slot is at its die.
     AtDie(u32),
+    /// A read that repeats another is at its die.
+    AgainAtDie {
+        /// Slot of the read that failed first.
+        operation: u32,
+        /// Slot of the read that repeats it.
+        retry: u32,
+    },
     /// Nothing.
     Nothing,
     /// The operation that was pulled for this die may take the die and its channel.

@@ -82,13 +82,15 @@ pub enum PartOfDrive {
     Memory,
     /// An encoder.
     Encoder,
+    /// The link or the processor of a card of flash.
+    Card,
 }
 
 impl PartOfDrive {
     /// Adds the work of a server: the time for which it was busy, and the bytes that it accepted.
     pub fn add(self, busy: Nanos, bytes: u64, usage: &mut Usage) {
         match self {
-            PartOfDrive::Host | PartOfDrive::Encoder => {}
+            PartOfDrive::Host | PartOfDrive::Encoder | PartOfDrive::Card => {}
             PartOfDrive::ToDevice => {
                 usage.add(Amount::ToDeviceBusy, busy.0);
                 usage.add(Amount::LinkBytes, bytes);

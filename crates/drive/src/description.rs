@@ -246,6 +246,7 @@ impl Description {
         }
         self.map_cache_problems(&mut problems);
         self.controller.problems(kit::Bytes(tables), (self.buffer.buffers, geometry.shape.channels), &mut problems);
+        self.card_problems(&mut problems);
         self.policy_problems(&mut problems);
         self.translation_problems(&mut problems);
         // Unknown names are reported at once; the voltage budget is checked once all modes are derived.
@@ -308,7 +309,9 @@ impl Description {
         let translation = self.ftl.translation.build(());
         let geometry = self.geometry();
         let acknowledged = if self.buffer.policy == BufferPolicy::WriteBack { self.buffer.units(geometry.unit) } else { 0 };
-        translation.problems(&ftl::translation::Setting { geometry: &geometry, buffer_units: acknowledged }, problems);
+        let has_buffer = self.buffer.policy != BufferPolicy::None || self.buffer.read_cache.is_some();
+        let setting = ftl::translation::Setting { geometry: &geometry, buffer_units: acknowledged, has_buffer };
+        translation.problems(&setting, problems);
         if translation.is_zoned() && !self.host.interface.build(()).carries_zones() {
             let name = self.host.interface.name();
             problems

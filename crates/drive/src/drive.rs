@@ -16,7 +16,7 @@ use controller::{Controller, ControllerConfig};
 use flash::Flash;
 use ftl::{Ftl, Translator};
 use host::{Host, QueueConfig};
-use kit::{CommandId, Completion, HostCommand, Lpn, Outbox, Part, SimTime, UnitSize};
+use kit::{Bytes, CommandId, Completion, HostCommand, Lpn, Outbox, Part, SimTime, UnitSize};
 
 pub use power::PowerFailure;
 pub use save::{Identity, Resumed};
@@ -43,7 +43,7 @@ pub struct Drive {
     hints_reads: bool,
     /// True if completions take steps on their way to the application.
     posts_completions: bool,
-    /// True if commands are checked before they are served: the drive has zones.
+    /// True if commands are checked before they are served: the drive has zones, or physical addresses.
     checks_commands: bool,
     /// True if commands look up pages of the map, of which only a part is in memory.
     looks_up_pages: bool,
@@ -106,7 +106,7 @@ impl Drive {
             fetches_at_once: host.fetches_at_once() && !controller.takes_time(Way::Submit) && !controller.has_targets(),
             host,
             posts_completions: controller.takes_time_for_completions(),
-            checks_commands: ftl.zones().is_some(),
+            checks_commands: ftl.checks_commands(),
             looks_up_pages,
             reassembles: description.ftl.translation.build(()).reassembles(),
             controller,
@@ -143,6 +143,17 @@ impl Drive {
     #[inline]
     pub fn unit(&self) -> UnitSize {
         self.unit
+    }
+
+    /// Keeps the addresses of a vectored command, of mapping units of the flash. Returns the offset of the command that
+    /// stands for them; `None` if the drive has no such commands, or too many are in flight.
+    pub fn vector(&mut self, addresses: &[Bytes]) -> Option<Bytes> {
+        let unit = self.unit;
+        let mut units = [0; ftl::translation::pass_through::MOST_ADDRESSES];
+        for (unit_at, address) in units.iter_mut().zip(addresses) {
+            *unit_at = unit.whole(address.0) as u32;
+        }
+        self.ftl.vector(&units[..addresses.len()]).map(|first| unit.data(first.0))
     }
 
     /// Returns the user capacity in bytes.

@@ -53,6 +53,8 @@ presets![
     "ldpc-b",
     "ldpc-c",
     "ldpc-d",
+    "open-host-2tb",
+    "open-mppa-2tb",
     "rram-512g-800",
     "rram-512g",
     "tlc-1tb",

@@ -160,11 +160,19 @@ pub enum Status {
     TooManyOpen,
     /// The action is not valid in the state of the zone.
     ZoneTransition,
+    /// A read of what is not written (NVMe: Deallocated or Unwritten Logical Block).
+    Unwritten,
+    /// A write to a chunk that does not begin at its write pointer (OCSSD 2.0: Out of Order Write).
+    OutOfOrderWrite,
+    /// Access to a chunk that is out of service (OCSSD 2.0: Offline Chunk).
+    ChunkOffline,
+    /// A reset of a chunk in whose state that is not allowed (OCSSD 2.0: Invalid Reset).
+    InvalidReset,
 }
 
 impl Status {
     /// All statuses.
-    pub const ALL: [Status; 11] = [
+    pub const ALL: [Status; 15] = [
         Status::Success,
         Status::InvalidField,
         Status::MediaError,
@@ -176,6 +184,10 @@ impl Status {
         Status::TooManyActive,
         Status::TooManyOpen,
         Status::ZoneTransition,
+        Status::Unwritten,
+        Status::OutOfOrderWrite,
+        Status::ChunkOffline,
+        Status::InvalidReset,
     ];
 
     /// Returns the status code type (bits 8 to 10) and the status code (bits 0 to 7) of NVMe.
@@ -192,6 +204,10 @@ impl Status {
             Status::TooManyActive => 0x1bd,
             Status::TooManyOpen => 0x1be,
             Status::ZoneTransition => 0x1bf,
+            Status::Unwritten => 0x287,
+            Status::OutOfOrderWrite => 0x2f2,
+            Status::ChunkOffline => 0x2c0,
+            Status::InvalidReset => 0x2c1,
         }
     }
 
@@ -209,6 +225,10 @@ impl Status {
             Status::TooManyActive => "too_many_active_zones",
             Status::TooManyOpen => "too_many_open_zones",
             Status::ZoneTransition => "invalid_zone_state_transition",
+            Status::Unwritten => "unwritten_block",
+            Status::OutOfOrderWrite => "out_of_order_write",
+            Status::ChunkOffline => "offline_chunk",
+            Status::InvalidReset => "invalid_reset",
         }
     }
 }

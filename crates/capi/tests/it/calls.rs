@@ -2,7 +2,7 @@
 
 use crate::door::{CAUSES, Door, FLUSH, FOREVER, HISTORY, READ, Setup, WRITE, block};
 use ssdlab::abi::*;
-use ssdlab::{CommandRecord, Status, ZoneRecord};
+use ssdlab::{ChunkRecord, CommandRecord, GeometryRecord, Status, ZoneRecord};
 use std::ffi::{CStr, CString};
 
 fn tiny() -> Setup {
@@ -181,4 +181,59 @@ fn appends_and_actions_reach_the_zones() {
     assert_eq!(zones(&drive, 1).map(|zones| (zones[0].write_pointer, zones[0].state)), Ok((start, 1)));
     assert_eq!(zones(&drive, u64::MAX), Ok(Vec::new()));
     assert_eq!(zones(&self::drive(&tiny()), 0), Err(Status::Unsupported));
+}
+
+/// Returns the first chunks of a drive, at most four.
+fn chunks(drive: &Door) -> Result<Vec<ChunkRecord>, Status> {
+    let (mut chunks, mut count) = ([ChunkRecord::default(); 4], 9);
+    // SAFETY: the drive lives, and there is memory for four chunks and a number.
+    let status = unsafe { ssdlab_chunks(drive.0, 0, chunks.as_mut_ptr(), 4, &raw mut count) };
+    if status == Status::Ok { Ok(chunks[..count as usize].to_vec()) } else { Err(status) }
+}
+
+fn geometry(drive: &Door) -> Result<GeometryRecord, Status> {
+    let mut geometry = GeometryRecord::default();
+    // SAFETY: the drive lives, and there is memory for a record.
+    let status = unsafe { ssdlab_physical_geometry(drive.0, &raw mut geometry) };
+    if status == Status::Ok { Ok(geometry) } else { Err(status) }
+}
+
+#[test]
+fn vectored_commands_reach_the_chunks() {
+    let drive = drive(&Setup::text("base = \"tiny\"\n[ftl]\ntranslation = \"pass_through\"\n"));
+    let sizes = geometry(&drive).expect("it has chunks");
+    let whole = u64::from(sizes.chunk_units) * u64::from(sizes.unit_bytes);
+    let (die, unit) = (whole * u64::from(sizes.chunks_per_die), u64::from(sizes.unit_bytes));
+    assert_eq!((sizes.ws_min, sizes.unit_bytes), (1, 4096));
+    let vector = |op: u8, tag: u32, addresses: &[u64]| {
+        let command = CommandRecord { op, length: 0, ..block(op, tag, 0) };
+        // SAFETY: the drive and the command live, and there are as many addresses.
+        unsafe { ssdlab_submit_vector(drive.0, &raw const command, addresses.as_ptr(), addresses.len() as u64, drive.now()) }
+    };
+    let status = |tag: u32| {
+        drive.drain();
+        drive.completions(8).iter().find(|done| done.tag == tag).expect("it completes").status
+    };
+    // Two units of the first chunk of die 0, and one of die 1, in one command.
+    assert_eq!(vector(WRITE, 1, &[0, die, unit]), Status::Ok);
+    assert_eq!(status(1), 0);
+    assert_eq!(chunks(&drive).map(|chunks| (chunks[0].write_pointer, chunks[0].state)), Ok((2 * unit, 4)));
+    assert_eq!(vector(READ, 2, &[die, unit]), Status::Ok);
+    assert_eq!(status(2), 0);
+    assert_eq!(vector(READ, 3, &[2 * unit]), Status::Ok);
+    assert_eq!(status(3), 0x287);
+    assert_eq!(vector(WRITE, 4, &[unit]), Status::Ok);
+    assert_eq!(status(4), 0x2f2);
+    // An open chunk is not reset.
+    assert_eq!(vector(2, 5, &[0]), Status::Ok);
+    assert_eq!(status(5), 0x2c1);
+    assert_eq!(vector(READ, 6, &[]), Status::Range);
+    assert_eq!(vector(READ, 6, &[0; 65]), Status::Range);
+    assert_eq!(vector(READ, 6, &[1]), Status::Range);
+    assert_eq!(vector(READ, 6, &[u64::MAX - 4095]), Status::Range);
+    // SAFETY: null is allowed where addresses are promised.
+    let null = unsafe { ssdlab_submit_vector(drive.0, &raw const *Box::new(block(READ, 7, 0)), std::ptr::null(), 1, drive.now()) };
+    assert_eq!(null, Status::Null);
+    let other = self::drive(&tiny());
+    assert_eq!((chunks(&other), geometry(&other)), (Err(Status::Unsupported), Err(Status::Unsupported)));
 }

@@ -6,13 +6,15 @@ use std::mem::offset_of;
 use std::path::Path;
 use std::process::Command;
 
-use ssdlab::{ABI_VERSION, ByteBuffer, CommandRecord, CompletionRecord, Options, Status, ZoneRecord};
+use ssdlab::{
+    ABI_VERSION, ByteBuffer, ChunkRecord, CommandRecord, CompletionRecord, GeometryRecord, Options, Status, ZoneRecord,
+};
 
 const HEADER: &str = include_str!("../../include/ssdlab.h");
 const FUNCTIONS: &str = include_str!("../../src/abi.rs");
 
 /// Types of the library, and the types of C that stand for them.
-const TYPES: [(&str, &str); 18] = [
+const TYPES: [(&str, &str); 21] = [
     ("*const Options", "const ssdlab_options *"),
     ("*mut *mut Handle", "ssdlab_drive **"),
     ("*mut Handle", "ssdlab_drive *"),
@@ -21,6 +23,9 @@ const TYPES: [(&str, &str); 18] = [
     ("*const CommandRecord", "const ssdlab_command *"),
     ("*mut CompletionRecord", "ssdlab_completion *"),
     ("*mut ZoneRecord", "ssdlab_zone *"),
+    ("*mut ChunkRecord", "ssdlab_chunk *"),
+    ("*mut GeometryRecord", "ssdlab_geometry *"),
+    ("*const u64", "const uint64_t *"),
     ("*const c_char", "const char *"),
     ("*const c_void", "const void *"),
     ("*mut u64", "uint64_t *"),
@@ -138,6 +143,8 @@ fn program() -> String {
     layout!(CommandRecord, "ssdlab_command", offset length tag queue stream op flags reserved);
     layout!(CompletionRecord, "ssdlab_completion", submitted completed offset length tag queue stream op flags media_error reserved status);
     layout!(ZoneRecord, "ssdlab_zone", start capacity write_pointer state reserved);
+    layout!(ChunkRecord, "ssdlab_chunk", start write_pointer erases state reserved);
+    layout!(GeometryRecord, "ssdlab_geometry", groups dies_per_group chunks_per_die chunk_units unit_bytes ws_min ws_opt mw_cunits max_open max_open_per_die);
     layout!(ByteBuffer, "ssdlab_bytes", data size);
     text
 }

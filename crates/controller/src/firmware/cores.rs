@@ -13,8 +13,13 @@ use serde::{Deserialize, Serialize};
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
     /// Number of cores.
-    #[schemars(range(min = 1, max = 64))]
+    #[schemars(range(min = 1, max = 1024))]
     pub count: u32,
+    /// Clusters of a many-core processor, a divisor of the cores: `assignment` chooses the cluster of a task, and the
+    /// first core of it that is free takes the task. Absent: each core is a cluster.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 1024))]
+    pub clusters: Option<u32>,
     /// Clock of the cores.
     pub clock: Frequency,
     /// Rule by which a task gets its core.
@@ -25,15 +30,21 @@ pub struct Params {
 
 impl Default for Params {
     fn default() -> Self {
-        Params { count: 2, clock: Frequency(400_000_000), assignment: Assignment::Shared, cycles: Cycles::default() }
+        Params {
+            count: 2,
+            clusters: None,
+            clock: Frequency(400_000_000),
+            assignment: Assignment::Shared,
+            cycles: Cycles::default(),
+        }
     }
 }
 
-/// Rule by which a task gets its core.
+/// Rule by which a task gets its core, or its cluster of cores.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Assignment {
-    /// The first core that is free takes the next task.
+    /// The first core of all that is free takes the next task.
     #[default]
     Shared,
     /// Each kind of task has its core: decoding and completion the first, look-up the second, allocation the third,
@@ -84,9 +95,11 @@ impl Default for Cycles {
 pub struct Cores {
     /// Number of cores.
     pub count: u32,
+    /// Number of clusters of as many cores each.
+    pub clusters: u32,
     /// Clock of the cores.
     pub clock: Frequency,
-    /// Rule by which a task gets its core.
+    /// Rule by which a task gets its cluster.
     pub assignment: Assignment,
     /// Cycles for each task.
     pub cycles: Cycles,
@@ -99,8 +112,8 @@ pub fn build(params: &Params, (): ()) -> Box<dyn Firmware> {
 
 impl Firmware for Params {
     fn cores(&self) -> Option<Cores> {
-        let Params { count, clock, assignment, cycles } = *self;
-        Some(Cores { count, clock, assignment, cycles })
+        let Params { count, clusters, clock, assignment, cycles } = *self;
+        Some(Cores { count, clusters: clusters.unwrap_or(count), clock, assignment, cycles })
     }
 
     fn in_words(&self) -> Vec<String> {
@@ -111,9 +124,10 @@ impl Firmware for Params {
             Assignment::ByQueue => "by queue",
         };
         let Cycles { decode, look_up, allocate, issue, complete, collect, receive } = self.cycles;
+        let clusters = self.clusters.map_or_else(String::new, |clusters| format!(" in {}", words::count(clusters, "cluster")));
         let receive = if receive > 0 { format!(", receive {receive}") } else { String::new() };
         vec![
-            format!("{}, {}, {assignment}", words::count(self.count, "core"), words::frequency(self.clock)),
+            format!("{}{clusters}, {}, {assignment}", words::count(self.count, "core"), words::frequency(self.clock)),
             format!(
                 "cycles: decode {decode}, look up {look_up}, allocate {allocate}, issue {issue}, complete {complete}, collect {collect}{receive}"
             ),
@@ -123,6 +137,11 @@ impl Firmware for Params {
     fn problems(&self, problems: &mut Problems) {
         if !(1_000_000..=10_000_000_000).contains(&self.clock.0) {
             problems.add("controller.firmware.clock", format!("{}: expected 1MHz to 10GHz", self.clock));
+        }
+        let divides = |clusters: u32| clusters > 0 && self.count.is_multiple_of(clusters);
+        if let Some(clusters) = self.clusters.filter(|&clusters| !divides(clusters)) {
+            let what = format!("{clusters}: expected a divisor of the {} cores", self.count);
+            problems.add("controller.firmware.clusters", what);
         }
     }
 }

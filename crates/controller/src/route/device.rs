@@ -160,7 +160,7 @@ impl Compiler {
 
     /// Adds the links and processors of cards. Returns the steps over them.
     fn cards(&mut self, side: &DeviceSide, cards: &Cards, channels: u32) -> CardSteps {
-        let mut group = |name: &str| self.servers.add_group((0..cards.count).map(|card| format!("card_{name}_{card}")));
+        let mut group = |name: &str| self.servers.add_group((0..cards.count).map(|card| format!("card_{name}_{card}")), PartOfDrive::Card);
         let firsts = [group("in"), group("out"), group("processor")];
         let by = By::ChannelGroup((channels / cards.count) as u16);
         let mut steps = |hops: Vec<CardHop>| -> Vec<Step> {
@@ -196,7 +196,7 @@ impl Compiler {
 
     /// Appends the look-up to the decoding of a command. Where both take the same core, they are one piece of work.
     fn follow(&mut self, steps: &mut Vec<Step>, look_up: Vec<Step>, side: &DeviceSide, (decode, per_unit): (u32, u32)) {
-        let shares_core = side.cores.is_some_and(|cores| cores.cores.assignment != Assignment::ByTask || cores.cores.count == 1);
+        let shares_core = side.cores.is_some_and(|cores| cores.cores.assignment != Assignment::ByTask || cores.cores.clusters == 1);
         if shares_core && decode > 0 && per_unit > 0 {
             *steps = self.task(side, Task::Command, Work { fixed: decode, per_unit });
         } else {
@@ -229,9 +229,13 @@ impl Compiler {
         })
     }
 
-    fn serve_at(&mut self, selection: Selection, service: u8) -> Action {
+    fn select(&mut self, selection: Selection) -> u8 {
         self.routes.selections.push(selection);
-        Action::ServeAt { selection: index(self.routes.selections.len() - 1), service }
+        index(self.routes.selections.len() - 1)
+    }
+
+    fn serve_at(&mut self, selection: Selection, service: u8) -> Action {
+        Action::ServeAt { selection: self.select(selection), service }
     }
 
     /// Returns the steps of an access of data to the memory.
@@ -301,17 +305,30 @@ impl Compiler {
             rate: Rate(cores.clock.0),
             ..Service::default()
         });
-        let count = cores.count as u16;
+        let clusters = cores.clusters as u16;
+        let of_cluster = (cores.count / cores.clusters) as u16;
         let of_command = matches!(task, Task::Command | Task::LookUp | Task::Allocate);
-        let action = match cores.assignment {
-            Assignment::Shared => Action::ServeFirst { first, count, service },
-            Assignment::ByTask => Action::Serve { server: first + task as u16 % count, service },
-            Assignment::ByQueue if of_command => self.serve_at(Selection { first, by: By::Queue(count) }, service),
-            Assignment::ByChannel if of_command => self.serve_at(Selection { first, by: By::Unit(count) }, service),
-            Assignment::ByChannel | Assignment::ByQueue => self.serve_at(Selection { first, by: By::Channel(count) }, service),
+        let by = match cores.assignment {
+            Assignment::Shared => return vec![core_step(Action::ServeFirst { first, count: cores.count as u16, service })],
+            Assignment::ByTask => {
+                let first = first + task as u16 % clusters * of_cluster;
+                return vec![core_step(Action::ServeFirst { first, count: of_cluster, service })];
+            }
+            Assignment::ByQueue if of_command => By::Queue(clusters),
+            Assignment::ByChannel if of_command => By::Unit(clusters),
+            Assignment::ByChannel | Assignment::ByQueue => By::Channel(clusters),
         };
-        vec![Step { wait: Cause::CoreWait, ..Step::new(action, Cause::Firmware) }]
+        let selection = self.select(Selection { first, by });
+        let action = match of_cluster {
+            1 => Action::ServeAt { selection, service },
+            count => Action::ServeFirstAt { selection, count, service },
+        };
+        vec![core_step(action)]
     }
+}
+
+fn core_step(action: Action) -> Step {
+    Step { wait: Cause::CoreWait, ..Step::new(action, Cause::Firmware) }
 }
 
 /// Returns the accesses to the buffer in host memory that holds the map.
@@ -367,6 +384,9 @@ impl ControllerConfig {
                     Action::ServeFirst { first, count, service } => (first, service, count),
                     // The work is spread over servers, of which the first stands for all.
                     Action::ServeAt { selection, service } => (routes.selections[usize::from(selection)].first, service, 1),
+                    Action::ServeFirstAt { selection, count, service } => {
+                        (routes.selections[usize::from(selection)].first, service, count)
+                    }
                     Action::Wait(time) => {
                         alone += time;
                         continue;

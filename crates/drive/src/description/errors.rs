@@ -50,6 +50,20 @@ pub(crate) struct Correction {
 }
 
 impl Description {
+    /// Adds what cards without ECC cannot have: their data is encoded and decoded by the software of the layer.
+    pub(super) fn card_problems(&self, problems: &mut Problems) {
+        let Some(cards) = self.controller.cards.as_ref().filter(|cards| cards.is_raw()) else { return };
+        let by_software = |cycles: &str| {
+            format!("cards with controller.cards.raw_unit = {} have no ECC: expected none here, and {cycles}", cards.raw_unit)
+        };
+        if self.ecc.source().is_some() && self.ecc.decoder != DecoderConfig::Ideal {
+            problems.add("ecc.decoder", by_software("controller.cards.decode_cycles"));
+        }
+        if self.flash.encoders.iter().any(|encoder| encoder.throughput.is_some()) {
+            problems.add("flash.encoder", by_software("controller.cards.encode_cycles"));
+        }
+    }
+
     /// Returns the attempts of a read; none if stored data has no errors.
     pub(crate) fn attempts(&self) -> Vec<Attempt> {
         self.ecc.source().map_or(Vec::new(), |_| self.ecc.plan.attempts())

@@ -79,10 +79,7 @@ impl Drive {
     fn recovered(&mut self, slot: u32, recovery: Option<u32>) {
         let (slot, lost) = match self.controller.decoded(slot, recovery, self.now, &mut self.out) {
             Verdict::Correct(slot) => (slot, None),
-            Verdict::Again { operation, retry } => {
-                let since = self.flash.queued_at(operation);
-                return self.flash.push_retry(retry, since, self.now, &mut self.out);
-            }
+            Verdict::Again { operation, retry } => return self.push_retry(operation, retry),
             Verdict::Lost { operation, places } => (operation, Some(places)),
         };
         let operation = self.out.operations[slot];

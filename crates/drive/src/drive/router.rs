@@ -246,6 +246,7 @@ impl Drive {
             Then::Completed(command) => self.completed(command),
             Then::AtEncoder(slot) => self.encode_program(slot),
             Then::AtDie(slot) => self.read_at_die(slot),
+            Then::AgainAtDie { operation, retry } => self.read_again_at_die(operation, retry),
             Then::Nothing => {}
             Then::Staged(die) => self.flash.staged(die, self.now, &mut self.out),
             Then::CollectionEncoded(die) => self.ftl.collection_encoded(die, self.now, &mut self.out.ready),
@@ -448,6 +449,7 @@ impl Drive {
             Request::Write(_) if matches!(self.ftl, Translator::Other(_)) => self.announced_write(command),
             Request::Write(units) if self.controller.takes_time(Way::Take) => self.take_all(command, &units),
             Request::Write(units) => self.write_units(command, &units),
+            Request::Trim(units) if self.checks_commands && self.resets(command, units.first) => {}
             Request::Trim(units) => {
                 let (first, count) = units.inner();
                 self.ftl.trim(first, count, self.now, &mut self.out);
@@ -469,7 +471,7 @@ impl Drive {
         match checked {
             Ok(place) => {
                 if let Some(first) = place {
-                    self.host.place(command, Bytes(self.unit.offset(first.0.into())));
+                    self.host.place(command, self.unit.data(first.0));
                 }
                 true
             }
@@ -479,6 +481,15 @@ impl Drive {
                 false
             }
         }
+    }
+
+    /// Lets a trim begin the resets that it stands for. Returns false if there are none.
+    #[inline(never)]
+    fn resets(&mut self, command: CommandId, first: Lpn) -> bool {
+        let Translator::Other(layer) = &mut self.ftl else { return false };
+        let Some(parts) = layer.reset(command, first, self.now, &mut self.out) else { return false };
+        self.host.expect_parts(command, parts);
+        true
     }
 
     /// Announces a write to another translation layer than the page map, before its units come.

@@ -5,7 +5,7 @@ use super::Drive;
 use controller::route::Way;
 use controller::sequencer::Issued;
 use controller::transaction::{Journey, Then};
-use kit::{AccountId, Bytes, Cause, DieId, Owner, UNIT_BYTES};
+use kit::{AccountId, Cause, DieId, Owner};
 
 impl Drive {
     /// Pushes the reads in the tray to their dies, those of commands through the sequencer, if there is one.
@@ -66,16 +66,25 @@ impl Drive {
     }
 
     fn push_read(&mut self, slot: u32) {
-        if !self.controller.takes_time(Way::ToDie) {
-            return self.push_to_die(slot);
+        if self.controller.takes_time(Way::ToDie) { self.send_to_card(slot, Then::AtDie(slot)) } else { self.push_to_die(slot) }
+    }
+
+    /// Repeats a read of data: the read in `retry` repeats that in `operation`.
+    pub(super) fn push_retry(&mut self, operation: u32, retry: u32) {
+        if self.controller.takes_time(Way::ToDie) {
+            self.send_to_card(retry, Then::AgainAtDie { operation, retry });
+        } else {
+            self.flash.push_retry(retry, self.flash.queued_at(operation), self.now, &mut self.out);
         }
-        // The command to the card. The account is opened here, and goes on at the die.
+    }
+
+    /// Sends the command of a read to its card. The account of the read is opened here, and goes on at the die.
+    fn send_to_card(&mut self, slot: u32, then: Then) {
         self.out.operations.account_mut(slot).open(self.now);
         // A read of what was never written has no place.
         let unit = if self.out.operations[slot].reads_data() { self.unit_of(slot) } else { 0 };
         let operation = &self.out.operations[slot];
-        let data = Bytes(u64::from(operation.units) * UNIT_BYTES);
-        let (place, then) = (self.controller.place_of(operation, unit), Then::AtDie(slot));
+        let (data, place) = (self.unit.data(operation.units), self.controller.place_of(operation, unit));
         self.send(Way::ToDie, Journey { data, place, then, account: Some(AccountId::Operation(slot)) });
     }
 
@@ -84,6 +93,13 @@ impl Drive {
         let spent = *self.out.operations.account(slot).ledger();
         self.push_to_die(slot);
         self.out.operations.account_mut(slot).ledger_mut().add(&spent);
+    }
+
+    /// Handles the arrival of the command of a repeated read at its card.
+    pub(super) fn read_again_at_die(&mut self, operation: u32, retry: u32) {
+        let spent = *self.out.operations.account(retry).ledger();
+        self.flash.push_retry(retry, self.flash.queued_at(operation), self.now, &mut self.out);
+        self.out.operations.account_mut(retry).ledger_mut().add(&spent);
     }
 
     fn push_to_die(&mut self, slot: u32) {

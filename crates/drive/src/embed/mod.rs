@@ -6,10 +6,14 @@
 
 mod builder;
 mod error;
+mod physical;
 
 pub use builder::Builder;
 pub use error::{EmbedError, EmbedErrorKind};
+pub use ftl::translation::pass_through::MOST_ADDRESSES;
+pub use ftl::translation::pass_through::chunks::ChunkState;
 pub use ftl::translation::zns::table::ZoneState;
+pub use physical::{ChunkInfo, PhysicalGeometry};
 
 use crate::description::Description;
 use crate::drive::{Drive, Identity};
@@ -160,6 +164,13 @@ impl EmbeddedDrive {
         if !self.is_valid(&command, at) {
             return Err(self.refuse(&command, at));
         }
+        self.accept(command, at);
+        Ok(())
+    }
+
+    /// Submits a command that is valid.
+    #[inline]
+    fn accept(&mut self, command: HostCommand, at: SimTime) {
         let in_flight = self.drive.commands_in_flight();
         if self.origin.open_loop {
             self.backlog.note(at, in_flight);
@@ -167,7 +178,6 @@ impl EmbeddedDrive {
         self.most_in_flight = self.most_in_flight.max(in_flight + 1);
         self.in_flight += 1;
         self.drive.submit(command, at);
-        Ok(())
     }
 
     /// Prefetches the tables that commands will read which the host submits soon, 32 at a time at best. Changes no

@@ -1,6 +1,7 @@
 //! The contract of a translation layer.
 
 use super::record::Recorder;
+use super::pass_through::chunks::Chunks;
 use super::zns::table::Table;
 use crate::ftl::{Ftl, FtlCounters, Pulled};
 use kit::{
@@ -42,8 +43,22 @@ macro_rules! contract {
                 Ok(None)
             }
 
+            /// Returns true if commands are checked before they are served.
+            fn checks_commands(&self) -> bool { self.zones().is_some() }
+
             /// Returns the zones of a drive that has any.
             fn zones(&self) -> Option<&Table> { None }
+
+            /// Returns the chunks of a drive with physical addresses.
+            fn chunks(&self) -> Option<&Chunks> { None }
+
+            /// Keeps the addresses of a vectored command. Returns the first unit of a range of the same length that
+            /// stands for them until the command has been served; `None` if the layer has no such commands.
+            fn vector(&mut self, _addresses: &[u32]) -> Option<Lpn> { None }
+
+            /// Begins the resets for a trim that was checked. Returns the number of parts of the command; `None` if
+            /// trims are complete at once.
+            fn reset(&mut self, _command: CommandId, _first: Lpn, _now: SimTime, _out: &mut Outbox) -> Option<u32> { None }
         }
 
         impl Translator {
@@ -205,6 +220,30 @@ impl Translator {
         match self {
             Translator::PageMap(_) => None,
             Translator::Other(layer) => layer.zones(),
+        }
+    }
+
+    /// Returns the chunks of a drive with physical addresses.
+    pub fn chunks(&self) -> Option<&Chunks> {
+        match self {
+            Translator::PageMap(_) => None,
+            Translator::Other(layer) => layer.chunks(),
+        }
+    }
+
+    /// Returns true if commands are checked before they are served.
+    pub fn checks_commands(&self) -> bool {
+        match self {
+            Translator::PageMap(_) => false,
+            Translator::Other(layer) => layer.checks_commands(),
+        }
+    }
+
+    /// Keeps the addresses of a vectored command ([`Translation::vector`]).
+    pub fn vector(&mut self, addresses: &[u32]) -> Option<Lpn> {
+        match self {
+            Translator::PageMap(_) => None,
+            Translator::Other(layer) => layer.vector(addresses),
         }
     }
 

@@ -4,6 +4,7 @@ mod condition;
 mod contract;
 pub mod in_place;
 pub mod page_map;
+pub mod pass_through;
 mod record;
 pub mod replay;
 mod rows;
@@ -36,6 +37,8 @@ pub struct Setting<'a> {
     pub geometry: &'a Geometry,
     /// Capacity of a write buffer that acknowledges writes, in mapping units; 0 without one.
     pub buffer_units: u64,
+    /// True if the controller buffers writes or keeps data that was read.
+    pub has_buffer: bool,
 }
 
 /// The contract of a member: it makes a layer, and says what the layer cannot do.
@@ -100,6 +103,7 @@ kit::family! {
         Replay = replay,
         Zns = zns,
         InPlace = in_place,
+        PassThrough = pass_through,
     }
 }
 

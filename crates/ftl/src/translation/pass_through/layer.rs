@@ -1,0 +1,520 @@
+//! The layer: physical commands on the dies.
+
+use super::chunks::{ChunkState, Chunks};
+use super::{MOST_ADDRESSES, Params, VECTORS};
+use crate::config::places;
+use crate::ftl::{FtlCounters, Parameters, Pulled};
+use crate::idle::IdleDies;
+use crate::program::{NO_PLACE, ProgramUnit};
+use crate::translation::condition::Condition;
+use crate::translation::{Parts, Report, Translation, rows};
+use crate::writes::{WriteQueue, Writer};
+use kit::{
+    BlockId, CommandId, Demand, DieId, Events, HostCommand, HostUnit, Lpn, ModeId, Op, Operation, OperationKind, Outbox, Owner,
+    Ppn, ReadyDies, Reason, SimTime, Slab, Status, Stored, Timer, UNIT_BYTES,
+};
+use std::collections::VecDeque;
+
+/// End of a chain of waiting units.
+const NONE: u32 = u32::MAX;
+/// Addresses of the place of a list: those of vectored commands begin behind the flash.
+const PLACE: u32 = MOST_ADDRESSES as u32;
+
+/// Addresses of a vectored command.
+#[derive(Clone, Debug)]
+struct List {
+    addresses: [u32; MOST_ADDRESSES],
+    count: u32,
+    /// Addresses whose data has not come.
+    left: u32,
+}
+
+impl Default for List {
+    fn default() -> Self {
+        List { addresses: [0; MOST_ADDRESSES], count: 0, left: 0 }
+    }
+}
+
+/// Units of a program that have come.
+#[derive(Clone, Copy, Debug)]
+struct Gathered {
+    /// The unit that came last; the others follow in the chain of waiting units.
+    chain: u32,
+    units: u32,
+}
+
+impl Default for Gathered {
+    fn default() -> Self {
+        Gathered { chain: NONE, units: 0 }
+    }
+}
+
+/// State of a chunk on the flash.
+#[derive(Clone, Debug, Default)]
+struct Media {
+    /// Programs given to the die.
+    queued: u32,
+    /// Programs done.
+    programmed: u32,
+    /// Reads outstanding.
+    pins: u32,
+    /// The programs from number `queued` on whose data has come in part.
+    gathered: VecDeque<Gathered>,
+}
+
+/// Work of a die.
+#[derive(Clone, Copy, Debug)]
+enum Work {
+    /// Program of a chunk, with its units.
+    Program { chunk: u32, program: u32, chain: u32, since: SimTime },
+    /// Erase of a chunk for a reset, which waits in this slot of the waiting units.
+    Erase { chunk: u32, waiting: u32 },
+}
+
+struct DieQueue {
+    work: VecDeque<Work>,
+    /// The program or erase that the die executes.
+    running: ProgramUnit,
+}
+
+/// The layer.
+pub(super) struct PassThrough {
+    parameters: Parameters,
+    chunks: Chunks,
+    media: Vec<Media>,
+    dies: Vec<DieQueue>,
+    lists: Slab<List>,
+    writes: WriteQueue,
+    idle: IdleDies,
+    mode: ModeId,
+    read_mode: ModeId,
+    counters: FtlCounters,
+    resets: u64,
+    refused: u64,
+    vectored: u64,
+    condition: Option<Condition>,
+}
+
+impl PassThrough {
+    pub fn new(params: &Params, parts: Parts<'_>) -> PassThrough {
+        let Parts { config, parameters, starting, .. } = parts;
+        let geometry = parameters.geometry;
+        let rules = params.rules(&geometry);
+        let full = (params.full * f64::from(geometry.blocks_per_die)).round() as u32;
+        let chunks = Chunks::new(rules, geometry.die_count, full, starting.pe_cycles);
+        let programs = |closed: bool| if closed { geometry.programs_per_block } else { 0 };
+        let media = |chunk: &super::chunks::Chunk| {
+            let programs = programs(chunk.state == ChunkState::Closed);
+            Media { queued: programs, programmed: programs, ..Media::default() }
+        };
+        let mode = parameters.facts.write_mode("normal");
+        PassThrough {
+            media: chunks.all().iter().map(media).collect(),
+            chunks,
+            dies: (0..geometry.die_count)
+                .map(|_| DieQueue { work: VecDeque::new(), running: ProgramUnit::new(geometry.units_per_program) })
+                .collect(),
+            lists: Slab::default(),
+            writes: WriteQueue::new(1),
+            idle: IdleDies::new(&places(config.allocation_order, &geometry)),
+            mode,
+            read_mode: parameters.facts.read_mode_of.get(mode.index()).copied().unwrap_or_default(),
+            counters: FtlCounters::default(),
+            resets: 0,
+            refused: 0,
+            vectored: 0,
+            condition: parameters.has_errors.then(|| Condition::new(&parameters, &starting)),
+            parameters,
+        }
+    }
+
+    /// Returns the first address of the place of the lists.
+    fn lists_from(&self) -> u32 {
+        self.user_units() as u32
+    }
+
+    /// Returns the slot of the list in whose place an address is, and its number there; `None` for an address of the
+    /// flash.
+    fn listed(&self, lpn: Lpn) -> Option<(u32, usize)> {
+        lpn.0.checked_sub(self.lists_from()).map(|at| (at / PLACE, (at % PLACE) as usize))
+    }
+
+    /// Returns the address of the flash for which an address stands.
+    fn resolve(&self, lpn: Lpn) -> u32 {
+        self.listed(lpn).map_or(lpn.0, |(list, at)| self.lists[list].addresses[at])
+    }
+
+    /// Returns the block and the first place of a chunk.
+    fn first_of(&self, chunk: u32) -> Ppn {
+        self.parameters.geometry.first_of(BlockId(chunk))
+    }
+
+    fn die_of(&self, chunk: u32) -> DieId {
+        DieId(chunk / self.chunks.rules().chunks_per_die)
+    }
+
+    fn queue(&mut self, chunk: u32, work: Work, out: &mut Outbox) {
+        let die = self.die_of(chunk);
+        self.dies[die.index()].work.push_back(work);
+        if self.idle.contains(die) {
+            out.ready.mark(die);
+        }
+    }
+
+    /// Returns the first unit of a command and the number of its units, which it covers completely.
+    fn whole_units(command: &HostCommand) -> Result<std::ops::Range<u32>, Status> {
+        let (offset, length) = (command.offset.0, command.length.0);
+        if !(offset | length).is_multiple_of(UNIT_BYTES) {
+            return Err(Status::InvalidField);
+        }
+        Ok((offset / UNIT_BYTES) as u32..((offset + length) / UNIT_BYTES) as u32)
+    }
+
+    /// Returns the addresses of the chunks that a trim resets.
+    fn chunks_of(&self, units: std::ops::Range<u32>) -> Result<Vec<u32>, Status> {
+        if self.listed(Lpn(units.start)).is_some() {
+            return Ok(units.map(|unit| self.resolve(Lpn(unit))).collect());
+        }
+        let size = self.chunks.rules().units;
+        if !units.start.is_multiple_of(size) || !units.end.is_multiple_of(size) {
+            return Err(Status::InvalidField);
+        }
+        Ok(units.step_by(size as usize).collect())
+    }
+
+    /// Returns the chunk of an address, and the place there.
+    fn split(&self, address: u32) -> (u32, u32) {
+        let size = self.chunks.rules().units;
+        (address / size, address % size)
+    }
+
+    /// Checks a command, and lets a write or a reset take effect on the chunks.
+    fn checked(&mut self, command: &HostCommand) -> Result<(), Status> {
+        let units = Self::whole_units(command)?;
+        match command.op {
+            Op::Read => {
+                self.chunks.read(units.clone().map(|unit| self.resolve(Lpn(unit))))?;
+                let is_programmed = |unit: u32| {
+                    let (chunk, place) = self.split(self.resolve(Lpn(unit)));
+                    self.parameters.geometry.program_of(place) < self.media[chunk as usize].programmed
+                };
+                if units.into_iter().all(is_programmed) { Ok(()) } else { Err(Status::Unwritten) }
+            }
+            Op::Write => {
+                let (from, lists) = (self.lists_from(), &self.lists);
+                let resolve = |unit: u32| match unit.checked_sub(from) {
+                    Some(at) => lists[at / PLACE].addresses[(at % PLACE) as usize],
+                    None => unit,
+                };
+                self.chunks.write(units.map(resolve))
+            }
+            Op::Trim => {
+                let (first, media) = (self.chunks_of(units)?, &self.media);
+                let whole = self.parameters.geometry.units_per_program;
+                self.chunks.reset(first.into_iter(), |chunk| media[chunk as usize].programmed * whole)
+            }
+            Op::Flush => Ok(()),
+            Op::Append | Op::Zone => Err(Status::InvalidField),
+        }
+    }
+
+    /// Frees the place of a vectored command's addresses.
+    fn release(&mut self, lpn: Lpn) {
+        if let Some((list, _)) = self.listed(lpn) {
+            self.lists.release(list);
+        }
+    }
+
+    /// Returns the operation that programs units of a chunk, which it binds.
+    fn program(&mut self, (chunk, program, chain): (u32, u32, u32), now: SimTime, out: &mut Outbox) -> Operation {
+        let geometry = self.parameters.geometry;
+        let die = self.die_of(chunk);
+        // The chain begins with the unit that came last: it is turned round.
+        let (mut first, mut rest) = (NONE, chain);
+        while rest != NONE {
+            let next = std::mem::replace(&mut self.writes.units[rest].next, first);
+            (first, rest) = (rest, next);
+        }
+        while first != NONE {
+            let slot = first;
+            first = self.writes.units[slot].next;
+            out.signals.queued_write_pages -= 1;
+            out.signals.queued_write_requests -= u64::from(self.writes.units[slot].last);
+            self.bind(die, slot, now, out);
+        }
+        let units = geometry.units_per_program;
+        self.counters.units_programmed[Reason::Host as usize] += u64::from(units);
+        self.counters.units_by_mode[self.mode.index()] += u64::from(units);
+        self.counters.host_units_by_mode[self.mode.index()] += u64::from(units);
+        let place = program * units;
+        Operation {
+            kind: OperationKind::Program,
+            reason: Reason::Host,
+            die,
+            first: Ppn(self.first_of(chunk).0 + place),
+            units,
+            pages: geometry.shape.planes_per_program * geometry.shape.pages_per_program,
+            page_type: geometry.page_type_of(place),
+            mode: self.mode,
+            encode: if self.parameters.facts.codes[self.mode.index()] == 0 { 0 } else { units },
+            owner: Owner::ProgramUnit,
+        }
+    }
+
+    /// Binds what a command waits for to the operation that its die begins.
+    fn bind(&mut self, die: DieId, slot: u32, now: SimTime, out: &mut Outbox) {
+        self.dies[die.index()].running.bind(NO_PLACE).take(slot, &mut self.writes, now, &out.signals.clock);
+        self.writes.units.release(slot);
+    }
+
+    fn erase(&mut self, chunk: u32, waiting: u32, now: SimTime, out: &mut Outbox) -> Operation {
+        let die = self.die_of(chunk);
+        self.bind(die, waiting, now, out);
+        let shape = &self.parameters.geometry.shape;
+        Operation {
+            kind: OperationKind::Erase,
+            reason: Reason::Host,
+            die,
+            first: self.first_of(chunk),
+            pages: shape.planes_per_program * shape.superblock,
+            owner: Owner::Collector,
+            ..Operation::default()
+        }
+    }
+}
+
+impl Translation for PassThrough {
+    fn check(&mut self, _id: CommandId, command: &HostCommand, _now: SimTime, _out: &mut Outbox) -> Result<Option<Lpn>, Status> {
+        let result = self.checked(command);
+        if result.is_err() {
+            self.refused += 1;
+            self.release(Lpn((command.offset.0 / UNIT_BYTES) as u32));
+        }
+        result.map(|()| None)
+    }
+
+    fn checks_commands(&self) -> bool {
+        true
+    }
+
+    fn chunks(&self) -> Option<&Chunks> {
+        Some(&self.chunks)
+    }
+
+    fn vector(&mut self, addresses: &[u32]) -> Option<Lpn> {
+        let slot = self.lists.take();
+        if u64::from(slot + 1) * u64::from(PLACE) > VECTORS {
+            self.lists.release(slot);
+            return None;
+        }
+        self.vectored += 1;
+        let list = &mut self.lists[slot];
+        (list.count, list.left) = (addresses.len() as u32, addresses.len() as u32);
+        list.addresses[..addresses.len()].copy_from_slice(addresses);
+        Some(Lpn(self.lists_from() + slot * PLACE))
+    }
+
+    fn read(&mut self, command: CommandId, first: Lpn, count: u32, _now: SimTime, out: &mut Outbox) -> u32 {
+        let geometry = self.parameters.geometry;
+        let (mut parts, mut open): (u32, Option<Operation>) = (0, None);
+        for lpn in (first.0..first.0 + count).map(Lpn) {
+            let ppn = Ppn(self.resolve(lpn));
+            let (block, unit) = geometry.split(ppn);
+            self.media[block.index()].pins += 1;
+            if open.as_mut().is_some_and(|read| rows::extend(read, ppn, &geometry)) {
+                continue;
+            }
+            parts += 1;
+            let read = Operation {
+                kind: OperationKind::Read,
+                reason: Reason::Host,
+                die: geometry.die_of(block),
+                first: ppn,
+                units: 1,
+                pages: 1,
+                page_type: geometry.page_type_of(unit),
+                mode: self.read_mode,
+                encode: 0,
+                owner: Owner::Command(command),
+            };
+            open.replace(read).into_iter().for_each(|operation| out.read(operation));
+        }
+        open.into_iter().for_each(|operation| out.read(operation));
+        self.release(first);
+        parts
+    }
+
+    fn write(&mut self, unit: &HostUnit, now: SimTime, out: &mut Outbox) -> bool {
+        let HostUnit { command, lpn, last, .. } = *unit;
+        let (chunk, place) = self.split(self.resolve(lpn));
+        if let Some((list, _)) = self.listed(lpn) {
+            self.lists[list].left -= 1;
+            if self.lists[list].left == 0 {
+                self.lists.release(list);
+            }
+        }
+        self.counters.host_units += 1;
+        let slot = self.writes.accept(lpn, Writer::Command(command), last);
+        self.writes.keep(slot, now, &out.signals.clock);
+        out.signals.queued_write_pages += 1;
+        out.signals.queued_write_requests += u64::from(last);
+        let whole = self.parameters.geometry.units_per_program;
+        let media = &mut self.media[chunk as usize];
+        let at = (place / whole - media.queued) as usize;
+        if media.gathered.len() <= at {
+            media.gathered.resize(at + 1, Gathered::default());
+        }
+        let gathered = &mut media.gathered[at];
+        self.writes.units[slot].next = std::mem::replace(&mut gathered.chain, slot);
+        gathered.units += 1;
+        // The programs of a chunk are in order, also where the data of a later one comes first.
+        while let Some(&Gathered { chain, .. }) =
+            self.media[chunk as usize].gathered.front().filter(|gathered| gathered.units == whole)
+        {
+            let media = &mut self.media[chunk as usize];
+            media.gathered.pop_front();
+            let program = media.queued;
+            media.queued += 1;
+            self.queue(chunk, Work::Program { chunk, program, chain, since: now }, out);
+        }
+        true
+    }
+
+    fn trim(&mut self, _first: Lpn, _count: u32, _now: SimTime, _out: &mut Outbox) {}
+
+    fn reset(&mut self, command: CommandId, first: Lpn, now: SimTime, out: &mut Outbox) -> Option<u32> {
+        let chunks: Vec<u32> = self.chunks.touched().collect();
+        for &chunk in &chunks {
+            self.resets += 1;
+            let media = &mut self.media[chunk as usize];
+            (media.queued, media.programmed) = (0, 0);
+            let waiting = self.writes.accept(first, Writer::Command(command), true);
+            self.writes.keep(waiting, now, &out.signals.clock);
+            self.queue(chunk, Work::Erase { chunk, waiting }, out);
+        }
+        self.release(first);
+        Some(chunks.len() as u32)
+    }
+
+    fn flush(&mut self, _until: u64, _ready: &mut ReadyDies) {}
+
+    fn next(&mut self, die: DieId, now: SimTime, out: &mut Outbox) -> Option<u32> {
+        let operation = match *self.dies[die.index()].work.front()? {
+            Work::Erase { chunk, .. } if self.media[chunk as usize].pins > 0 => return None,
+            Work::Erase { chunk, waiting } => self.erase(chunk, waiting, now, out),
+            Work::Program { chunk, program, chain, .. } => self.program((chunk, program, chain), now, out),
+        };
+        self.dies[die.index()].work.pop_front();
+        self.idle.remove(die);
+        Some(out.operations.add(operation))
+    }
+
+    fn next_without_buffer(&mut self, die: DieId, now: SimTime, out: &mut Outbox) -> Pulled {
+        if matches!(self.dies[die.index()].work.front(), Some(Work::Program { .. })) {
+            return Pulled::NeedsBuffer;
+        }
+        self.next(die, now, out).map_or(Pulled::Nothing, Pulled::Operation)
+    }
+
+    fn operation_done(&mut self, slot: u32, operation: &Operation, now: SimTime, out: &mut Outbox) {
+        let block = self.parameters.geometry.block_of(operation.first);
+        let media = &mut self.media[block.index()];
+        if let Owner::Command(_) = operation.owner {
+            media.pins -= operation.units;
+            if media.pins == 0 && matches!(self.dies[operation.die.index()].work.front(), Some(Work::Erase { .. })) {
+                out.ready.mark(operation.die);
+            }
+            return;
+        }
+        if operation.kind == OperationKind::Erase {
+            self.chunks.erased(block.0);
+            if let Some(condition) = &mut self.condition {
+                condition.erased(block, &self.parameters, now);
+            }
+        } else {
+            media.programmed += 1;
+        }
+        let done = &mut self.dies[operation.die.index()].running;
+        let (units, bound) = (std::mem::take(&mut done.units), std::mem::take(&mut done.bound));
+        units[..bound].iter().for_each(|unit| unit.programmed(slot, &mut self.writes, out));
+        self.dies[operation.die.index()].running.units = units;
+    }
+
+    fn timer(&mut self, timer: Timer, _now: SimTime, _out: &mut Outbox) {
+        unreachable!("the layer arms no timer, {timer:?}")
+    }
+
+    fn report(&self) -> Report<'_> {
+        Report { counters: &self.counters, free_blocks: None, page_map: None }
+    }
+
+    fn figures(&self) -> Vec<(&'static str, f64)> {
+        let count = |state: ChunkState| f64::from(self.chunks.count(state));
+        let rules = self.chunks.rules();
+        vec![
+            ("chunks", self.chunks.all().len() as f64),
+            ("chunk_bytes", f64::from(rules.units) * UNIT_BYTES as f64),
+            ("ws_min", f64::from(rules.ws_min)),
+            ("ws_opt", f64::from(rules.ws_opt)),
+            ("mw_cunits", f64::from(rules.mw_cunits)),
+            ("free_chunks", count(ChunkState::Free)),
+            ("open_chunks", count(ChunkState::Open)),
+            ("closed_chunks", count(ChunkState::Closed)),
+            ("offline_chunks", count(ChunkState::Offline)),
+            ("resets", self.resets as f64),
+            ("vectored_commands", self.vectored as f64),
+            ("refused_commands", self.refused as f64),
+            ("most_erases", self.chunks.all().iter().fold(0.0, |most, chunk| f64::max(most, chunk.erases.into()))),
+        ]
+    }
+
+    fn user_units(&self) -> u64 {
+        self.parameters.geometry.unit_count()
+    }
+
+    fn demand(&self, die: DieId) -> Demand {
+        let oldest_write = match self.dies[die.index()].work.front() {
+            Some(Work::Program { since, .. }) => Some(*since),
+            Some(Work::Erase { .. }) | None => None,
+        };
+        Demand { urgent_move: false, oldest_write }
+    }
+
+    fn die_started(&mut self, die: DieId, _now: SimTime, _ready: &mut ReadyDies) {
+        self.idle.remove(die);
+    }
+
+    fn die_starved(&mut self, die: DieId, _now: SimTime, _ready: &mut ReadyDies) {
+        self.idle.remove(die);
+    }
+
+    fn set_idle(&mut self, die: DieId, _now: SimTime, _events: &mut Events) {
+        self.idle.insert(die);
+    }
+
+    fn hold_writes(&mut self, _holds: bool, _ready: &mut ReadyDies) {}
+
+    fn unit_at(&self, ppn: Ppn) -> u32 {
+        ppn.0
+    }
+
+    fn stored(&mut self, ppn: Ppn, now: SimTime) -> Stored {
+        let block = self.parameters.geometry.block_of(ppn);
+        self.condition.as_mut().expect("reads can fail").read(block, self.mode, now)
+    }
+
+    fn stored_unread(&self, ppn: Ppn, now: SimTime) -> Stored {
+        let condition = self.condition.as_ref().expect("reads can fail");
+        condition.stored(self.parameters.geometry.block_of(ppn), self.mode, now)
+    }
+
+    fn begin_shutdown(&mut self, _until: u64, ready: &mut ReadyDies) {
+        ready.mark_all();
+    }
+
+    fn has_shut_down(&mut self, _now: SimTime, _out: &mut Outbox) -> bool {
+        self.dies.iter().all(|die| die.work.is_empty() && die.running.is_empty())
+    }
+
+    fn end_shutdown(&mut self) {}
+}
