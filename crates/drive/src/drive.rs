@@ -14,6 +14,7 @@ use crate::statistics::Statistics;
 use controller::route::Way;
 use controller::{Controller, ControllerConfig};
 use flash::Flash;
+use ftl::translation::pass_through::{MOST_ADDRESSES, VECTORS};
 use ftl::{Ftl, Translator};
 use host::{Host, QueueConfig};
 use kit::{Bytes, CommandId, Completion, HostCommand, Lpn, Outbox, Part, SimTime, UnitSize};
@@ -37,6 +38,8 @@ pub struct Drive {
     /// Size of a mapping unit.
     unit: UnitSize,
     user_bytes: u64,
+    /// End of the addresses of commands: the user capacity, and behind it those that stand for lists of addresses.
+    addresses_end: u64,
     /// True if the device fetches each command at the instant of its submission.
     fetches_at_once: bool,
     /// True if reads load more than the map: the condition of the data, or the unit at a place.
@@ -113,6 +116,7 @@ impl Drive {
             flash,
             unit: geometry.unit,
             user_bytes: geometry.unit.offset(ftl.user_units()),
+            addresses_end: geometry.unit.offset(ftl.user_units() + if ftl.chunks().is_some() { VECTORS } else { 0 }),
             ftl,
             pulling: true,
             recording: true,
@@ -149,7 +153,7 @@ impl Drive {
     /// stands for them; `None` if the drive has no such commands, or too many are in flight.
     pub fn vector(&mut self, addresses: &[Bytes]) -> Option<Bytes> {
         let unit = self.unit;
-        let mut units = [0; ftl::translation::pass_through::MOST_ADDRESSES];
+        let mut units = [0; MOST_ADDRESSES];
         for (unit_at, address) in units.iter_mut().zip(addresses) {
             *unit_at = unit.whole(address.0) as u32;
         }
@@ -309,7 +313,7 @@ impl Drive {
     #[inline(always)]
     pub fn submit(&mut self, command: HostCommand, at: SimTime) -> CommandId {
         assert!(at >= self.now, "a command cannot arrive in the past");
-        let in_range = command.offset.0 + command.length.0 <= self.user_bytes && command.length.0 > 0;
+        let in_range = command.offset.0 + command.length.0 <= self.addresses_end && command.length.0 > 0;
         assert!(in_range || !command.op.has_range(), "{command:?} is not in a drive of {} bytes", self.user_bytes);
         self.host.submit(command, at, self.recording, self.now, &mut self.out.events)
     }

@@ -526,14 +526,14 @@ fn array_time(timing: &Timing, random: &mut Option<Rng>, operation: &Operation) 
     }
 }
 
-/// Charges the array phase: sensing, programming, or both for a copyback. An erase charges nothing, because it is part
-/// of no command; waits for an erasing die are charged by the die's clock.
+/// Charges the array phase: sensing, programming, or both for a copyback. An erase is part of a command only where the
+/// host resets blocks itself; other commands' waits for an erasing die are charged by the die's clock.
 #[inline]
 fn charge_array(ledger: &mut Ledger, timing: &Timing, operation: &Operation, array: Nanos) {
     match operation.kind {
         OperationKind::Read => ledger.charge(Cause::Sense, array),
         OperationKind::Program => ledger.charge(Cause::Program, array),
-        OperationKind::Erase | OperationKind::LazyErase => {}
+        OperationKind::Erase | OperationKind::LazyErase => ledger.charge(Cause::DieErase, array),
         OperationKind::Copyback => {
             let sense = timing.copyback_sense(operation.page_type);
             ledger.charge(Cause::Sense, sense.min(array));

@@ -64,7 +64,7 @@ causes! {
     DieHostProgram = "die_host_program", "waiting: other host writes";
     /// Waiting for a die that reads or programs for a relocation.
     DieRelocation = "die_relocation", "waiting: relocations";
-    /// Waiting for a die that erases.
+    /// Waiting for a die that erases; of a reset, for its own erase, too.
     DieErase = "die_erase", "waiting: erases";
     /// Waiting for a die that is suspending, suspended or resuming, or held for the next attempt at a read, or while a
     /// policy holds back other work.

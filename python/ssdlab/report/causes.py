@@ -42,6 +42,7 @@ _LOOKS = {
     "interconnect": ("green", "."),
     "dram_wait": ("orange", "x"),
     "dram": ("yellow", "x"),
+    "card": ("grey", "."),
     "map": ("purple", "/"),
     "order": ("purple", "x"),
     "buffer_full": ("black", "/"),

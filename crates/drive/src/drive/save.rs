@@ -115,6 +115,7 @@ impl Drive {
             controller,
             // Determined by the description.
             user_bytes: _,
+            addresses_end: _,
             fetches_at_once: _,
             hints_reads: _,
             posts_completions: _,

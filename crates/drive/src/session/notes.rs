@@ -192,14 +192,16 @@ fn unmapped_note(drive: &Drive) -> Option<String> {
     (unmapped > 0).then(|| format!("{unmapped} units were read that were never written: they cost no flash operation ({remedy})"))
 }
 
-/// Returns a note if a drive with zones refused commands.
+/// Returns a note if a drive refused commands by the states of its zones or chunks.
 fn refused_note(drive: &Drive) -> Option<String> {
-    drive.translator().zones()?;
+    if !drive.translator().checks_commands() {
+        return None;
+    }
     let figures = drive.translator().figures();
     let refused = figures.iter().find(|(name, _)| *name == "refused_commands").map_or(0.0, |(_, count)| *count);
     (refused > 0.0).then(|| {
         format!(
-            "{refused} commands were refused by the zones (column `status` of the log of commands): their latency is in the results, their data is \
+            "{refused} commands were refused by the zones or chunks (column `status` of the log of commands): their latency is in the results, their data is \
              nowhere"
         )
     })

@@ -32,12 +32,18 @@ fn data_to_card(raw: u64) -> u64 {
     link(raw.div_ceil(256) * 24) + 500 + link(raw + raw.div_ceil(256) * 20)
 }
 
+/// Lets the completion of a program leave the link, for which nothing waits.
+fn settle(rig: &mut Rig) {
+    rig.run_until(SimTime(rig.drive.now().0 + 1000));
+}
+
 #[test]
 fn a_physical_command_is_the_sum_of_its_parts() {
     for (card, raw) in [(CARD, 4096), (RAW, 4320)] {
         let mut rig = Rig::new(&with(ONE_DIE, &[card]));
         let write = [(Cause::Card, command() + data_to_card(raw))];
         assert_parts("write", &rig.one(Op::Write, 0, 1), &[&write[..], &PROGRAM[..]].concat());
+        settle(&mut rig);
         let read = [(Cause::Card, command() + data_to_layer(raw))];
         assert_parts("read", &rig.one(Op::Read, 0, 1), &[&read[..], &READ[..]].concat());
     }
@@ -52,6 +58,7 @@ fn ecc_by_software_takes_its_cycles() {
     let mut rig = Rig::new(&with(ONE_DIE, &[&card, cores]));
     let write = [(Cause::Card, command() + data_to_card(4320)), (Cause::Firmware, 3000)];
     assert_parts("write", &rig.one(Op::Write, 0, 1), &[&write[..], &PROGRAM[..]].concat());
+    settle(&mut rig);
     let read = [(Cause::Card, command() + data_to_layer(4320)), (Cause::Decode, 7000)];
     assert_parts("read", &rig.one(Op::Read, 0, 1), &[&read[..], &READ[..]].concat());
 }
@@ -60,15 +67,15 @@ fn ecc_by_software_takes_its_cycles() {
 #[test]
 fn a_repeated_read_pays_the_link_again() {
     let sets = [
-        "ecc.errors={ kind='table', rates=[{ cycles=0, rates=[2e-2] }] }",
+        "ecc.errors={ kind='constant', rates=[2e-2] }",
         "ecc.plan={ kind='read_retry', steps=1, reduction=0.9 }",
         "flash.code={ kind='bch', data='4KiB', t=100 }",
     ];
-    let Ok(_) = read(&with(ONE_DIE, &sets)) else { panic!("{}", read(&with(ONE_DIE, &sets)).expect_err("refused")) };
     let mut rows = Vec::new();
     for card in [&[][..], &[RAW][..]] {
         let mut rig = Rig::new(&[ONE_DIE, &sets, card].concat());
         rig.one(Op::Write, 0, 1);
+        settle(&mut rig);
         rows.push(rig.one(Op::Read, 0, 1));
     }
     let (alone, card) = (&rows[0].causes, &rows[1].causes);
@@ -88,7 +95,7 @@ fn a_card_is_the_bottleneck() {
     for (set, expected, busy) in [
         ("controller.cards={ command_time = \"20us\" }", 50_000.0, "card_processor_0"),
         ("controller.cards={ command_time = \"40us\", count = 4 }", 100_000.0, "card_processor_0"),
-        ("controller.cards={ command_time = \"1ns\", generation = 1, lanes = 1, raw_unit = \"4320B\" }", 1e9 / 20_089.0, "card_out_0"),
+        ("controller.cards={ command_time = \"1ns\", generation = 1, lanes = 1, raw_unit = \"4320B\" }", 1e9 / 19_576.0, "card_out_0"),
     ] {
         let summary = reads(&[set]);
         let found = summary["throughput"]["iops"].as_f64().expect("a rate");
@@ -125,7 +132,8 @@ type Histories = BTreeMap<Option<DieId>, Vec<(OperationKind, Option<u64>, u32)>>
 
 /// Writes and reads one after another on a drive of the given description, until it has collected for some time.
 fn history(sets: &[&str]) -> Histories {
-    let small = ["flash.blocks_per_plane=24", "flash.pages_per_block=8", "ftl.write_allocation=round_robin"];
+    let small =
+        ["flash.blocks_per_plane=24", "flash.pages_per_block=8", "ftl.write_allocation=round_robin", "ftl.overprovisioning=0.6"];
     let mut rig = Rig::new(&with(&small, sets));
     rig.drive.history().enable(true);
     let units = rig.drive.user_bytes() / kit::UNIT_BYTES;
@@ -169,7 +177,7 @@ fn impossible_cards_are_refused() {
     for (sets, complaint) in [
         (&["controller.cards.count=3"][..], "controller.cards.count: 3: expected a divisor of the"),
         (&["controller.cards.lanes=3"], "controller.cards.lanes: 3: expected 1, 2, 4, 8 or 16"),
-        (&["controller.cards.raw_unit=4000B"], "controller.cards.raw_unit: 4000B: expected 4096B to 8192B"),
+        (&["controller.cards.raw_unit=4000B"], "controller.cards.raw_unit: 4kB: expected 4096B to 8192B"),
         (&["controller.cards.decode_cycles=1"], "controller.cards.decode_cycles: 1: the firmware has no cores"),
         (&["controller.firmware={ kind='cores', count=6, clusters=4 }"], "controller.firmware.clusters: 4: expected a divisor of the 6"),
         (

@@ -5,7 +5,8 @@ use drive::session::{CustomPolicy, Files, Outcome, RunRequest};
 use drive::{CommandRow, Description, Drive, Identity, Resumed, RunLoop};
 use ftl::policy::ModePolicy;
 use ftl::{Precondition, Preconditioned, ScaleModels};
-use kit::{Bytes, Cause, CommandFlags, HostCommand, Op, Problems, Record, SimTime, UNIT_BYTES};
+use kit::history::EntryKind;
+use kit::{Bytes, Cause, CommandFlags, Geometry, HostCommand, Op, OperationKind, Problems, Record, SimTime, UNIT_BYTES};
 use serde_json::Value;
 use workload::{Input, Options};
 
@@ -247,6 +248,40 @@ impl Rig {
         let (_, ftl) = self.drive.statistics.since_start(self.drive.flash(), self.drive.translator());
         ftl.units_programmed.iter().sum::<u64>() as f64 / ftl.host_units as f64
     }
+}
+
+/// Checks the flash operations of a run: blocks are programmed in order, erased before they are programmed again, and
+/// only programmed pages are read, none of them while its block is erased. Returns the numbers of programs and erases.
+pub fn check_flash(drive: &mut Drive, geometry: &Geometry) -> (u32, u32) {
+    let (units, program) = (u64::from(geometry.units_per_block), u64::from(geometry.units_per_program));
+    let mut begun = vec![0u64; geometry.block_count as usize];
+    let mut done = vec![0u64; geometry.block_count as usize];
+    let (mut programs, mut erases) = (0, 0);
+    // Of one instant, what ends comes before what begins.
+    let mut entries: Vec<_> = drive.history().take().collect();
+    entries.sort_by_key(|entry| (entry.time, matches!(entry.kind(), EntryKind::Started(_))));
+    for entry in entries {
+        let Some(place) = entry.place().filter(|_| entry.die().is_some()) else { continue };
+        let (block, unit) = ((place / units) as usize, place % units);
+        match entry.kind() {
+            EntryKind::Started(OperationKind::Program) => {
+                assert_eq!(unit, begun[block] * program, "block {block} is programmed in order");
+                begun[block] += 1;
+                programs += 1;
+            }
+            EntryKind::Ended(OperationKind::Program) => done[block] += 1,
+            EntryKind::Started(OperationKind::Erase) => {
+                assert_eq!(begun[block], done[block], "nothing is being programmed");
+                (begun[block], done[block]) = (0, 0);
+                erases += 1;
+            }
+            EntryKind::Started(OperationKind::Read) => {
+                assert!(unit / program < done[block], "unit {unit} of block {block} is programmed");
+            }
+            _ => {}
+        }
+    }
+    (programs, erases)
 }
 
 /// Returns the latency of a command \[ns\].

@@ -33,6 +33,7 @@ mod ofwar;
 mod operational;
 mod oracle;
 mod origins;
+mod physical;
 mod power;
 mod power_cap;
 mod power_model;

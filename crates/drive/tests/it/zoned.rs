@@ -1,9 +1,8 @@
 //! Drives with zones: what reaches the flash, the write buffer, workloads, and descriptions that cannot work.
 
-use crate::common::{READ, assert_parts, description, read, session, summary, with};
+use crate::common::{READ, assert_parts, check_flash, description, read, session, summary, with};
 use drive::{Drive, embed::Builder};
 use ftl::translation::zns::table::ZoneState;
-use kit::history::EntryKind;
 use kit::{Bytes, Cause, CommandFlags, Completion, HostCommand, Op, OperationKind, Reason, Rng, SimTime, Status, ZoneAction};
 use serde_json::Value;
 
@@ -98,41 +97,6 @@ impl Rig {
     }
 }
 
-/// Checks the flash operations of a run: blocks are programmed in order, erased before they are programmed again, and
-/// only programmed pages are read, none of them while its block is erased. Returns the numbers of programs and erases.
-fn check_flash(rig: &mut Rig) -> (u32, u32) {
-    let geometry = description(ZONES).geometry();
-    let units = u64::from(geometry.units_per_block);
-    let mut begun = vec![0u64; geometry.block_count as usize];
-    let mut done = vec![0u64; geometry.block_count as usize];
-    let (mut programs, mut erases) = (0, 0);
-    // Of one instant, what ends comes before what begins.
-    let mut entries: Vec<_> = rig.drive.history().take().collect();
-    entries.sort_by_key(|entry| (entry.time, matches!(entry.kind(), EntryKind::Started(_))));
-    for entry in entries {
-        let Some(place) = entry.place().filter(|_| entry.die().is_some()) else { continue };
-        let (block, unit) = ((place / units) as usize, place % units);
-        match entry.kind() {
-            EntryKind::Started(OperationKind::Program) => {
-                assert_eq!(unit, begun[block] * 4, "block {block} is programmed in order");
-                begun[block] += 1;
-                programs += 1;
-            }
-            EntryKind::Ended(OperationKind::Program) => done[block] += 1,
-            EntryKind::Started(OperationKind::Erase) => {
-                assert_eq!(begun[block], done[block], "nothing is being programmed");
-                (begun[block], done[block]) = (0, 0);
-                erases += 1;
-            }
-            EntryKind::Started(OperationKind::Read) => {
-                assert!(unit / 4 < done[block], "unit {unit} of block {block} is programmed");
-            }
-            _ => {}
-        }
-    }
-    (programs, erases)
-}
-
 /// Random commands, several in flight, against the table of zones applied command by command: statuses, places of
 /// appends, and what is programmed, erased and read.
 #[test]
@@ -193,7 +157,7 @@ fn random_commands_leave_zones_and_flash_consistent() {
         let counters = rig.drive.translator().report().counters.clone();
         let programmed = counters.units_programmed[Reason::Host as usize];
         assert_eq!(programmed + counters.trimmed_units, accepted, "every unit is programmed or discarded once");
-        let (programs, erases) = check_flash(&mut rig);
+        let (programs, erases) = check_flash(&mut rig.drive, &description(ZONES).geometry());
         assert_eq!(u64::from(programs) * 4, programmed + counters.units_programmed[Reason::Padding as usize]);
         erased += erases;
         assert!(!rig.drive.is_full() && rig.drive.commands_in_flight() == 0);
@@ -234,7 +198,7 @@ fn a_reset_discards_what_waits_and_frees_its_space() {
         }
     }
     rig.rest();
-    let (programs, erases) = check_flash(&mut rig);
+    let (programs, erases) = check_flash(&mut rig.drive, &description(ZONES).geometry());
     assert!(programs <= 150 && erases <= programs, "{programs} programs, {erases} erases");
 }
 
@@ -259,7 +223,7 @@ fn a_block_is_erased_once_no_attempt_at_a_read_is_outstanding() {
     assert_eq!((reset.completed, reset.status, read.status), (sensed, Status::Success, Status::Success));
     rig.rest();
     let retries = rig.drive.controller().reads().map(|reads| reads.statistics.retries());
-    assert_eq!((retries, check_flash(&mut rig)), (Some(1), (1, 1)));
+    assert_eq!((retries, check_flash(&mut rig.drive, &description(ZONES).geometry())), (Some(1), (1, 1)));
 }
 
 #[test]

@@ -12,8 +12,8 @@ use serde::{Deserialize, Serialize};
 
 /// Most addresses of a vectored command (Open-Channel SSD specification 2.0, 2.3).
 pub const MOST_ADDRESSES: usize = 64;
-/// Addresses that are left for vectored commands \[mapping units\].
-const VECTORS: u64 = 1 << 20;
+/// Addresses that stand for the lists of vectored commands, behind those of the flash \[mapping units\].
+pub const VECTORS: u64 = 1 << 20;
 
 /// No translation: addresses are places of the flash, by the rules of the Open-Channel SSD specification 2.0. A chunk is
 /// a block of a die (with all its planes, if they are programmed together), a parallel unit is a die, a group is a
