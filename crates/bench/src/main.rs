@@ -70,6 +70,45 @@ const SMALL_DETAILED: &[&str] = &[
     "ecc.decoder={ kind='engines', decoders=2 }",
     "ecc.plan=read_retry",
 ];
+/// The small drive with constant currents of the flash: two changes of the current for each operation.
+const SMALL_POWER: &[&str] = &[
+    "flash.blocks_per_plane=64",
+    "title=ideal, small, power",
+    "power={supply='3.3V',idle='10uA',read={kind='constant',current='25mA'},program={kind='constant',current='25mA'},erase={kind='constant',current='25mA'}}",
+];
+/// The same with programs of 12 pulses, each 50 us: its programs take 600 us.
+const SMALL_PULSES: &[&str] = &[
+    "flash.blocks_per_plane=64",
+    "title=ideal, small, pulses",
+    "power={supply='3.3V',idle='10uA',read={kind='constant',current='25mA'},program={kind='pulses',base='2mA',peak='20mA',width='13us',period='50us'},erase={kind='constant',current='25mA'}}",
+];
+/// The detailed drive with the power of all its parts.
+const SMALL_DETAILED_POWER: &[&str] = &[
+    "flash.blocks_per_plane=64",
+    "title=ideal flash, detailed controller, small, power",
+    "host.interface={ kind='nvme', generation=4, lanes=4 }",
+    "controller.firmware={ kind='cores', count=2, clock='1GHz' }",
+    "controller.interconnect={ kind='axi' }",
+    "controller.dram={ kind='ddr', grade='ddr3-1333', width_bits=64, size='2GiB' }",
+    "flash.cell_model=volt-slc",
+    "state.pe_cycles=1500",
+    "state.age=30d",
+    "ecc.errors=cell",
+    "ecc.decoder={ kind='engines', decoders=2 }",
+    "ecc.plan=read_retry",
+    "power={supply='3.3V',idle='10uA',read={kind='constant',current='25mA'},program={kind='constant',current='25mA'},erase={kind='constant',current='25mA'}}",
+    "power.dram={supply='1.5V',devices=8,idd0='130mA',idd2n='70mA',idd3n='90mA',idd4r='255mA',idd4w='300mA',idd5='305mA'}",
+    "power.ecc={encode='10nJ',decode='40nJ'}",
+    "power.cores={active='60mW',idle='8mW'}",
+    "power.interconnect={byte='1pJ',idle='15mW'}",
+    "power.link={to_device='290mW',to_host='290mW',idle='203mW'}",
+];
+/// `tiny` with programs of 12 pulses, each 50 us: its programs take 600 us.
+const TINY_POWER: &[&str] = &[
+    "state.precondition=steady",
+    "title=tiny, pulses",
+    "power={supply='3.3V',idle='10uA',read={kind='constant',current='12mA'},program={kind='pulses',base='2mA',peak='20mA',width='20us',period='50us'},erase={kind='constant',current='9mA'}}",
+];
 const FOUR_TERABYTES: &[&str] = &["flash.blocks_per_plane=83887", "title=ideal, 4 TiB"];
 
 /// Overrides of `agcr-64g`, a drive with three write modes and three read modes, under a policy that decides for each
@@ -174,6 +213,42 @@ const SCENARIOS: &[Scenario] = &[
         preset: "ideal-512g",
         set: SMALL_DETAILED,
         job: "rw=randwrite\nnorandommap=1\niodepth=32\nio_size=64g\nnumber_ios=1000000",
+    },
+    Scenario {
+        name: "small-power-read-qd32",
+        preset: "ideal-512g",
+        set: SMALL_POWER,
+        job: "rw=randread\nnorandommap=1\niodepth=32\nio_size=64g\nnumber_ios=1000000",
+    },
+    Scenario {
+        name: "small-power-write-qd32",
+        preset: "ideal-512g",
+        set: SMALL_POWER,
+        job: "rw=randwrite\nnorandommap=1\niodepth=32\nio_size=64g\nnumber_ios=1000000",
+    },
+    Scenario {
+        name: "small-pulses-write-qd32",
+        preset: "ideal-512g",
+        set: SMALL_PULSES,
+        job: "rw=randwrite\nnorandommap=1\niodepth=32\nio_size=64g\nnumber_ios=1000000",
+    },
+    Scenario {
+        name: "small-detailed-power-read-qd32",
+        preset: "ideal-512g",
+        set: SMALL_DETAILED_POWER,
+        job: "rw=randread\nnorandommap=1\niodepth=32\nio_size=64g\nnumber_ios=1000000",
+    },
+    Scenario {
+        name: "tiny-power-read",
+        preset: "tiny",
+        set: TINY_POWER,
+        job: "rw=randread\nnorandommap=1\niodepth=8\nio_size=8g",
+    },
+    Scenario {
+        name: "tiny-power-write",
+        preset: "tiny",
+        set: TINY_POWER,
+        job: "rw=randwrite\nnorandommap=1\niodepth=8\nio_size=10g",
     },
     Scenario {
         name: "read-qd32",

@@ -68,11 +68,17 @@ impl Histogram {
     /// Counts one value `times` times.
     #[inline]
     pub fn record_times(&mut self, value: u64, times: u64) {
-        if times > 0 {
-            self.record(value);
-            self.counts[bucket_of(value)] += times - 1;
-            self.total += times - 1;
+        if times == 0 {
+            return;
         }
+        let bucket = bucket_of(value);
+        if bucket >= self.counts.len() {
+            self.grow(bucket);
+        }
+        self.counts[bucket] += times;
+        self.total += times;
+        self.min = self.min.min(value);
+        self.max = self.max.max(value);
     }
 
     /// Adds buckets up to the end of the octave of `bucket`.

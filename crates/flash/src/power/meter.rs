@@ -1,12 +1,14 @@
 //! Meter of the flash: energy by operation, reason and die, and power in windows.
 
-use super::windows::Windows;
+use super::windows::{Edge, Windows};
 use super::{CapReport, PowerConfig, Waveform, WindowReport};
 use kit::reason::REASON_COUNT;
 use kit::{DieId, Nanos, Operation, OperationKind, Owner, Reason, SimTime};
 
 /// Number of currents kept beyond those of the phases in progress.
 const STRETCHED: usize = 64;
+/// Page types whose last currents are remembered.
+const RECENT: usize = 8;
 /// Number of kinds of operations.
 const KINDS: usize = OperationKind::ALL.len();
 
@@ -23,6 +25,7 @@ struct Active {
     currents: u32,
     kind: OperationKind,
     reason: Reason,
+    page_type: u8,
     is_on: bool,
     /// True if a read repeats another one.
     is_retry: bool,
@@ -46,6 +49,40 @@ struct Stretched {
     sense: u64,
     /// Start of each step \[ns\] and its current \[uA\].
     steps: Vec<(u64, u64)>,
+    /// Changes of the current of a die in the whole phase, and its charge \[uA ns\].
+    edges: Vec<Edge>,
+    charge: u64,
+}
+
+/// Sums of a die.
+#[derive(Clone, Copy, Debug, Default)]
+struct DieSum {
+    /// Charge of its array phases \[uA ns\].
+    charge: u128,
+    /// Their time \[ns\].
+    active_ns: u64,
+}
+
+/// Returns the changes of the current of a die that goes through the steps of a phase from one position to another, and
+/// draws `idle` before and after, and its charge \[uA ns\].
+fn edges(steps: &[(u64, u64)], idle: u64, from: u64, to: u64) -> (Vec<Edge>, u64) {
+    let (mut edges, mut charge, mut level) = (Vec::new(), 0, idle);
+    for (index, &(at, current)) in steps.iter().enumerate() {
+        let end = steps.get(index + 1).map_or(u64::MAX, |next| next.0).min(to);
+        let at = at.max(from);
+        if at >= end {
+            continue;
+        }
+        charge += current * (end - at);
+        if current != level {
+            edges.push(Edge { at: at - from, change: current as i64 - level as i64 });
+            level = current;
+        }
+    }
+    if level != idle {
+        edges.push(Edge { at: to - from, change: idle as i64 - level as i64 });
+    }
+    (edges, charge)
 }
 
 /// Meter of the flash.
@@ -56,14 +93,13 @@ pub struct Meter {
     dies: Vec<Active>,
     /// Suspended operation of each die.
     suspended: Vec<Active>,
-    /// Energy of the array phases by kind and reason \[aJ\].
-    energy: [[u128; REASON_COUNT]; KINDS],
-    /// The part of it that repeated reads take, by reason \[aJ\].
+    /// Number of the last currents of each kind and page type.
+    recent: [[u32; RECENT]; KINDS],
+    /// Charge of the array phases by kind and reason \[uA ns\].
+    charge: [[u128; REASON_COUNT]; KINDS],
+    /// The part of it that repeated reads take, by reason \[uA ns\].
     retries: [u128; REASON_COUNT],
-    /// Energy of the array phases of each die \[aJ\].
-    by_die: Vec<u128>,
-    /// Time of the array phases of each die \[ns\].
-    active_ns: Vec<u64>,
+    sums: Vec<DieSum>,
     start: SimTime,
     windows: Windows,
 }
@@ -105,10 +141,10 @@ impl Meter {
             stretched: Vec::new(),
             dies: vec![Active::default(); dies as usize],
             suspended: vec![Active::default(); dies as usize],
-            energy: [[0; REASON_COUNT]; KINDS],
+            recent: [[0; RECENT]; KINDS],
+            charge: [[0; REASON_COUNT]; KINDS],
             retries: [0; REASON_COUNT],
-            by_die: vec![0; dies as usize],
-            active_ns: vec![0; dies as usize],
+            sums: vec![DieSum::default(); dies as usize],
             start: SimTime::ZERO,
             windows: Windows::new(config.window.0, SimTime::ZERO, level),
         }
@@ -120,10 +156,9 @@ impl Meter {
             active.from += now.since(active.begin).0;
             active.begin = now;
         }
-        self.energy = [[0; REASON_COUNT]; KINDS];
+        self.charge = [[0; REASON_COUNT]; KINDS];
         self.retries = [0; REASON_COUNT];
-        self.by_die.fill(0);
-        self.active_ns.fill(0);
+        self.sums.fill(DieSum::default());
         self.start = now;
         self.windows = self.windows.anew(now, self.config.idle.0 * self.dies.len() as u64);
     }
@@ -140,8 +175,8 @@ impl Meter {
     pub(crate) fn begin(&mut self, operation: &Operation, begin: SimTime, total: u64, sense: u64) {
         let currents = self.currents(operation, total, sense);
         let Operation { die, kind, reason, .. } = *operation;
-        let is_retry = matches!(operation.owner, Owner::Retry(_));
-        self.dies[die.index()] = Active { begin, from: 0, total, currents, kind, reason, is_on: true, is_retry };
+        let (is_retry, page_type) = (matches!(operation.owner, Owner::Retry(_)), operation.page_type as u8);
+        self.dies[die.index()] = Active { begin, from: 0, total, currents, kind, reason, page_type, is_on: true, is_retry };
     }
 
     /// Returns by how much the greatest current of an array phase of `total` ns, before `end` ns of it, is above that
@@ -181,76 +216,77 @@ impl Meter {
 
     /// Records that the array of a die comes to rest, at the end of an operation or for a suspension. Returns the part
     /// of the phase that ends.
-    #[inline]
+    // Not inlined into its caller, which is cold, and therefore compiled for size.
+    #[inline(never)]
     pub(crate) fn end(&mut self, die: DieId, now: SimTime) -> Option<ActivePart> {
-        let active = &self.dies[die.index()];
+        let active = &mut self.dies[die.index()];
         if !active.is_on {
             return None;
         }
-        let Active { begin: since, kind, reason, currents, .. } = *active;
-        let part = ActivePart { kind, page_type: self.stretched[currents as usize].page_type, reason, begin: since };
-        let begin = self.windows.place(active.begin);
-        if self.windows.is_due(begin) {
+        let Active { begin, kind, reason, page_type, .. } = *active;
+        if self.windows.is_due(self.windows.place(begin)) {
             self.settle(now);
         }
         self.add(die, now);
         self.dies[die.index()].is_on = false;
-        Some(part)
+        Some(ActivePart { kind, page_type: page_type.into(), reason, begin })
+    }
+
+    /// Returns true if the array of a die is in an operation.
+    #[inline]
+    pub(crate) fn is_on(&self, die: DieId) -> bool {
+        self.dies[die.index()].is_on
     }
 
     /// Counts the windows in which nothing changes any more.
     #[cold]
     fn settle(&mut self, now: SimTime) {
         let first = self.dies.iter().filter(|active| active.is_on).map(|active| active.begin).min().unwrap_or(now);
-        self.windows.settle(self.windows.place(first.min(now)));
+        self.windows.settle(self.windows.place(first.min(now)), self.windows.place(now));
     }
 
     /// Adds the phase of a die up to `now`.
     #[inline]
     fn add(&mut self, die: DieId, now: SimTime) {
-        let active = &self.dies[die.index()];
+        let Meter { dies, sums, stretched, windows, .. } = self;
+        let active = &dies[die.index()];
         if now <= active.begin {
             return;
         }
         let span = now.since(active.begin).0;
-        let (from, to) = (active.from, active.from + span);
-        let start = self.windows.place(active.begin);
-        let idle = self.config.idle.0;
-        let steps = &self.stretched[active.currents as usize].steps;
-        let (mut charge, mut level) = (0u64, idle);
-        for (index, &(at, current)) in steps.iter().enumerate() {
-            let end = steps.get(index + 1).map_or(u64::MAX, |next| next.0).min(to);
-            let at = at.max(from);
-            if at >= end {
-                continue;
-            }
-            charge += current * (end - at);
-            if current != level {
-                self.windows.add(start + (at - from), current as i64 - level as i64);
-                level = current;
-            }
-        }
-        if level != idle {
-            self.windows.add(start + span, idle as i64 - level as i64);
-        }
-        let energy = u128::from(charge) * u128::from(self.config.supply.0);
-        self.energy[active.kind as usize][active.reason as usize] += energy;
-        self.by_die[die.index()] += energy;
+        let start = windows.place(active.begin);
+        let stretched = &stretched[active.currents as usize];
+        let charge = if span == stretched.total {
+            windows.add(start, &stretched.edges);
+            stretched.charge
+        } else {
+            let (from, to) = (active.from, active.from + span);
+            let (edges, charge) = edges(&stretched.steps, self.config.idle.0, from, to);
+            windows.add(start, &edges);
+            charge
+        };
+        self.charge[active.kind as usize][active.reason as usize] += u128::from(charge);
+        let sum = &mut sums[die.index()];
+        sum.charge += u128::from(charge);
+        sum.active_ns += span;
         if active.is_retry {
-            self.retries[active.reason as usize] += energy;
+            self.retries[active.reason as usize] += u128::from(charge);
         }
-        self.active_ns[die.index()] += span;
     }
 
     /// Returns the number of the currents of an operation, which are computed once for each duration.
     #[inline]
     fn currents(&mut self, operation: &Operation, total: u64, sense: u64) -> u32 {
         let Operation { kind, page_type, .. } = *operation;
-        let known = self
-            .stretched
-            .iter()
-            .position(|one| (one.kind, one.page_type, one.total, one.sense) == (kind, page_type, total, sense));
-        known.map_or_else(|| self.stretch(kind, page_type, total, sense), |index| index as u32)
+        let is_it = |one: &Stretched| (one.kind, one.page_type, one.total, one.sense) == (kind, page_type, total, sense);
+        let recent = self.recent[kind as usize][page_type as usize % RECENT];
+        if self.stretched.get(recent as usize).is_some_and(is_it) {
+            return recent;
+        }
+        let known = self.stretched.iter().position(is_it);
+        let found = known.map_or_else(|| self.stretch(kind, page_type, total, sense), |index| index as u32);
+        self.recent[kind as usize][page_type as usize % RECENT] = found;
+        found
     }
 
     #[cold]
@@ -273,7 +309,8 @@ impl Meter {
         if self.stretched.len() >= 2 * self.dies.len() + STRETCHED {
             self.drop_unused();
         }
-        self.stretched.push(Stretched { kind, page_type, total, sense, steps });
+        let (edges, charge) = edges(&steps, self.config.idle.0, 0, total);
+        self.stretched.push(Stretched { kind, page_type, total, sense, steps, edges, charge });
         self.stretched.len() as u32 - 1
     }
 
@@ -295,12 +332,13 @@ impl Meter {
         }
         let span_ns = now.since(end.start).0;
         end.windows.finish(span_ns);
-        let at_rest = u128::from(self.config.idle.0) * u128::from(self.config.supply.0);
-        let idle_by_die: Vec<u128> = end.active_ns.iter().map(|active| u128::from(span_ns - active) * at_rest).collect();
+        let supply = u128::from(self.config.supply.0);
+        let at_rest = u128::from(self.config.idle.0) * supply;
+        let idle_by_die: Vec<u128> = end.sums.iter().map(|sum| u128::from(span_ns - sum.active_ns) * at_rest).collect();
         PowerReport {
-            energy: end.energy,
-            retries: end.retries,
-            by_die: end.by_die,
+            energy: end.charge.map(|kind| kind.map(|charge| charge * supply)),
+            retries: end.retries.map(|charge| charge * supply),
+            by_die: end.sums.iter().map(|sum| sum.charge * supply).collect(),
             idle: idle_by_die.iter().sum(),
             idle_by_die,
             span_ns,
