@@ -123,3 +123,67 @@ def test_a_cap_limits_the_power_of_every_window():
         ssdlab.run(drive(), ssdlab.Workload.from_text(JOB), power_cap="60mW")
     with pytest.raises(ssdlab.InputError, match="power_cap: the drive describes no currents"):
         ssdlab.run("tiny", ssdlab.Workload.from_text(JOB), power_cap="3W")
+
+
+PARTS = {
+    "host": {"interface": {"kind": "nvme", "generation": 4, "lanes": 4}},
+    "controller": {"firmware": {"kind": "cores", "count": 2}, "dram": {"kind": "bandwidth", "rate": "3GB/s"}},
+}
+POWER_OF_PARTS = {
+    "dram": {
+        "supply": "1.5V",
+        "devices": 2,
+        "idd0": "130mA",
+        "idd2n": "70mA",
+        "idd3n": "90mA",
+        "idd4r": "255mA",
+        "idd4w": "300mA",
+        "idd5": "305mA",
+    },
+    "cores": {"active": "100mW", "idle": "10mW"},
+    "link": {"to_device": "300mW", "to_host": "310mW", "idle": "100mW"},
+    "static": {"power": "200mW"},
+}
+
+
+def whole(**changes):
+    return ssdlab.Drive.from_dict({"base": "tiny", **PARTS, "power": {**POWER, **POWER_OF_PARTS, **changes}})
+
+
+def test_parts_follow_from_the_utilisation_of_their_resources():
+    run = ssdlab.run(whole(), ssdlab.Workload.from_text(JOB), precondition="fill")
+    energy, span = run.summary["energy"], run.simulated_ns
+    busy = {name: round(share * span) for name, share in run.summary["utilisation"].items()}
+    cores = busy["core_0"] + busy["core_1"]
+    assert int(energy["core_aj"]) == (cores * 100 + (2 * span - cores) * 10) * 10**6
+    carried = busy["link_to_device"] * 300 + busy["link_to_host"] * 310
+    idle = (2 * span - busy["link_to_device"] - busy["link_to_host"]) * 100
+    assert int(energy["link_aj"]) == (carried + idle) * 10**6
+    assert int(energy["dram_aj"]) == (187_500 * busy["dram"] + 90_000 * span) * 1_500 * 2
+    assert int(energy["static_aj"]) == span * 200 * 10**6
+    assert energy["parts"] == ["flash", "dram", "core", "link", "static"]
+    assert int(energy["total_aj"]) == sum(int(energy[f"{part}_aj"]) for part in energy["parts"])
+    assert energy["ecc_j"] is None
+    assert energy["interconnect_j"] is None
+    assert sum(map(int, energy["by_die_aj"])) == sum(map(int, energy["by_channel_aj"])) == int(energy["flash_aj"])
+    host_bytes = 4096 * run.summary["latency"]["all"]["count"]
+    assert energy["per_host_byte_j"] == pytest.approx(energy["total_j"] / host_bytes)
+    page = run.report()
+    assert 'Plotly.newPlot("figure-components"' in page
+    assert "encoders and decoders" not in page
+
+
+def test_a_drive_of_flash_alone_has_no_figure_of_parts(result):
+    assert "figure-components" not in result.report()
+
+
+def test_powers_of_parts_that_do_not_suit_the_drive_are_refused(tmp_path, cli, examples):
+    with pytest.raises(ssdlab.InputError, match=r"power\.ecc: stored data has no errors"):
+        ssdlab.run(whole(ecc={"encode": "1nJ", "decode": "1nJ"}), ssdlab.Workload.from_text(JOB))
+    text = 'base = "ssdpower-16x8"\n[power.static]\npower = "-1W"\n[power.heater]\npower = "1W"\n'
+    (tmp_path / "d.toml").write_text(text)
+    done = cli("run", tmp_path / "d.toml", examples / "randwrite.fio", "--out", tmp_path / "out")
+    assert done.returncode == 2
+    assert "power: unknown field `heater`" in done.stderr
+    assert 'power.static.power: "-1W": a negative value' in done.stderr
+    assert not (tmp_path / "out").exists()

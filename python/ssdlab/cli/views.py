@@ -191,9 +191,10 @@ def _energy(result: Result) -> Table | None:
     energy = result.summary["energy"]
     if energy["total_j"] is None:
         return None
-    table = new_table("power", "mean", "99.9 %", "peak", "energy", "for each unit written")
+    table = new_table("power", "mean", "99.9 %", "peak", "energy", "per host byte", "per 4 KiB written")
     powers = [physical(energy[key], "W") for key in ("mean_w", "p99_9_w", "peak_w")]
-    table.add_row(", ".join(energy["parts"]), *powers, *(physical(energy[key], "J") for key in ("total_j", "written_unit_j")))
+    energies = [physical(energy[key], "J") for key in ("total_j", "per_host_byte_j", "written_4k_j")]
+    table.add_row(", ".join(energy["parts"]), *powers, *energies)
     return table
 
 

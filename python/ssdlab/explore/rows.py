@@ -77,6 +77,7 @@ def kept_always() -> tuple[str, ...]:
         "read_errors.media_errors",
         *(f"reliability.{name}" for name in ("retries", "uncorrectable", "uber", "deadline_misses")),
         "energy.total_j",
+        "energy.per_host_byte_j",
         "shutdown_ns",
     )
 

@@ -64,8 +64,8 @@ _BY_WEAR = (
 )
 _TIME = "What was completed in each step of simulated time; the pointer on a curve shows what it is. Dotted lines mark events."
 _POWER = (
-    "Power of the parts of the drive whose currents are described: the flash. The currents of all dies are added up; a "
-    "window is the time over which they are averaged."
+    "Energy of the parts of the drive whose power is described, and the power of its flash over time: the currents of all "
+    "dies are added up; a window is the time over which they are averaged."
 )
 _AMPLIFICATION = "What the flash programmed for each unit that the host wrote, split by the reason of the program."
 _MODES = "Which modes were used, and the program/erase cycles of the blocks since the drive was new."
@@ -223,7 +223,9 @@ def _power(runs: Sequence[Result]) -> list[str]:
     if not power.known(runs):
         return []
     meanings = {"peak of a window": terms.column("power.parquet", "peak_w"), "mean": terms.column("power.parquet", "mean_w")}
-    return [_section("Power", _POWER, _figure(power.over_time(runs), "power", meanings), power.table(runs))]
+    figures = [_figure(power.by_component(runs), "components")] if power.has_parts(runs) else []
+    figures.append(_figure(power.over_time(runs), "power", meanings))
+    return [_section("Power", _POWER, *figures, power.table(runs))]
 
 
 def _cells(runs: Sequence[Result]) -> list[str]:

@@ -1,4 +1,4 @@
-"""Power over time, and energy by operation and reason."""
+"""Power over time, and energy by part of the drive, operation and reason."""
 
 from __future__ import annotations
 
@@ -20,13 +20,34 @@ _STEPS = 600
 #: Rows of the table of energy and power: title, key of ``summary["energy"]``, unit.
 _ROWS = (
     ("energy", "total_j", "J"),
+    ("flash", "flash_j", "J"),
+    ("memory", "dram_j", "J"),
+    ("encoders and decoders", "ecc_j", "J"),
+    ("cores", "core_j", "J"),
+    ("interconnect", "interconnect_j", "J"),
+    ("host link", "link_j", "J"),
+    ("rest", "static_j", "J"),
     ("dies at rest", "idle_j", "J"),
     ("mean power", "mean_w", "W"),
-    ("median power of a window", "p50_w", "W"),
-    ("99.9 % of the windows", "p99_9_w", "W"),
-    ("peak power of a window", "peak_w", "W"),
-    ("for each unit written", "written_unit_j", "J"),
+    ("flash: median power of a window", "p50_w", "W"),
+    ("flash: 99.9 % of the windows", "p99_9_w", "W"),
+    ("flash: peak power of a window", "peak_w", "W"),
+    ("for each byte of the host", "per_host_byte_j", "J"),
+    ("flash, for each read command", "read_command_j", "J"),
+    ("flash, for each write command", "write_command_j", "J"),
+    ("flash, for each 4 KiB written", "written_4k_j", "J"),
+    ("flash at rest and not, for each unit written", "written_unit_j", "J"),
 )
+#: Names and colours of the parts of a drive in the figure, by their names in ``energy.parts``.
+_PARTS = {
+    "flash": ("flash", "#0072b2"),
+    "dram": ("memory", "#e69f00"),
+    "ecc": ("encoders and decoders", "#cc79a7"),
+    "core": ("cores", "#009e73"),
+    "interconnect": ("interconnect", "#56b4e9"),
+    "link": ("host link", "#d55e00"),
+    "static": ("rest", "#999999"),
+}
 
 
 def known(runs: Sequence[Result]) -> bool:
@@ -54,6 +75,51 @@ def table(runs: Sequence[Result]) -> str:
     meanings = {title: meaning for column in columns for title, (_, meaning) in column.items()}
     cells = [[title, *(column.get(title, ("–", ""))[0] for column in columns)] for title in titles]
     return content.table(["", *run_names(runs)], cells, meanings=meanings)
+
+
+def has_parts(runs: Sequence[Result]) -> bool:
+    """Returns True if the energy of any run contains more than that of the flash."""
+    return any(len(run.summary["energy"]["parts"]) > 1 for run in runs)
+
+
+def by_component(runs: Sequence[Result]) -> go.Figure:
+    """Returns a bar for each run whose length is its mean power, divided by the parts of the drive."""
+    names = [style.wrapped(name) for name in run_names(runs)]
+    chart = style.figure(150 + 46 * len(runs), barmode="stack", bargap=0.35)
+    watts = [_mean_by_part(run) for run in runs]
+    longest = max(sum(parts.values()) for parts in watts)
+    if not longest:
+        return style.note(chart, "no time has passed")
+    order = range(len(runs) - 1, -1, -1)
+    for part, (title, colour) in _PARTS.items():
+        values = [watts[index].get(part, 0.0) for index in order]
+        if not any(values):
+            continue
+        joules = [physical(runs[index].summary["energy"][f"{part}_j"] or 0.0, "J") for index in order]
+        chart.add_bar(
+            orientation="h",
+            y=[names[index] for index in order],
+            x=values,
+            name=title,
+            marker={"color": colour, "line": {"color": "white", "width": 0.5}},
+            text=[f"{title} {physical(value, 'W')}" if value > 0.12 * longest else "" for value in values],
+            textposition="inside",
+            insidetextanchor="middle",
+            textangle=0,
+            textfont={"size": 11},
+            customdata=joules,
+            hovertemplate="%{y}: " + title + " %{x:.4g} W (%{customdata})<extra></extra>",
+        )
+    chart.update_xaxes(title_text="mean power", ticksuffix=" W", range=[0, 1.05 * longest])
+    chart.update_yaxes(showgrid=False)
+    return chart
+
+
+def _mean_by_part(run: Result) -> dict[str, float]:
+    """Returns the mean power of each part of a drive whose energy is known."""
+    seconds = run.simulated_ns * 1e-9
+    parts = run.summary["energy"]["by_component"]
+    return {name: joules / seconds for name, joules in parts.items()} if seconds > 0 else {}
 
 
 def over_time(runs: Sequence[Result]) -> go.Figure:

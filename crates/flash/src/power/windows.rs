@@ -156,8 +156,8 @@ impl Windows {
         if time < EXACT { quotient(time, self.reciprocal) } else { time / self.width }
     }
 
-    /// Makes the ring long enough for a window that is `ahead` of the first one. A word of bits is never that of windows
-    /// at both ends of the ring.
+    /// Makes the ring long enough for a window that is `ahead` of the first one. A word of bits is never that of
+    /// windows at both ends of the ring.
     #[cold]
     fn grow(&mut self, ahead: u64) {
         let (old, length) = (self.kept.len() as u64, (ahead + 65).next_power_of_two());
