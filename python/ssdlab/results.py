@@ -353,14 +353,14 @@ class Result:
         return self._timeline
 
     def power_table(self) -> pa.Table | None:
-        """Returns the power over simulated time: ``time_ns, mean_w, peak_w``, in at most 4096 rows.
+        """Returns the power over simulated time: ``time_ns, mean_w, peak_w, temperature_c``, in at most 4096 rows.
 
         ``None`` unless the drive describes its currents (section ``[power]``).
 
         Examples:
             >>> result = ssdlab.run("ssdpower-16x8", "examples/trace.csv.gz")
             >>> result.power_table().column_names
-            ['time_ns', 'mean_w', 'peak_w']
+            ['time_ns', 'mean_w', 'peak_w', 'temperature_c']
             >>> max(result.power_table()["peak_w"].to_pylist()) == result.summary["energy"]["peak_w"]
             True
         """

@@ -30,6 +30,8 @@ def _array(column: Column) -> pa.Array[Any]:
     kind, data, *names = column
     if kind == "null":
         return pa.nulls(len(data), pa.uint64())
+    if kind == "null_f64":
+        return pa.nulls(len(data), pa.float64())
     if kind == "bool":
         truths: Any = pa.Array.from_buffers(pa.uint8(), len(data), [None, pa.py_buffer(data)])
         flags: pa.Array[Any] = truths.cast(pa.bool_())

@@ -5,9 +5,10 @@
 
 use crate::dram::Params;
 use crate::memory::Model;
+use crate::power_states::{StateReport, StateSum};
 use crate::usage::{Amount, Usage};
 use kit::power::{CorePower, DramPower, EccPower, InterconnectPower, LinkPower};
-use kit::{Current, Nanos};
+use kit::{Current, IdleParts, Nanos, Power, PowerState};
 
 /// Numbers of parts that draw power, and the times on which their energy depends.
 #[derive(Clone, Debug, PartialEq)]
@@ -84,7 +85,51 @@ pub fn least_idd0(power: &DramPower, memory: &Params) -> Current {
     Current(standby.div_ceil(memory.grade.timing().rc))
 }
 
+/// Energy that parts do not take because they draw the powers of a power state in place of their idle powers \[aJ\];
+/// 0 for a part that draws its idle power in every state.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Saved {
+    /// By the cores.
+    pub cores: u128,
+    /// By the interconnect.
+    pub interconnect: u128,
+    /// By the link.
+    pub link: u128,
+    /// By the decoders.
+    pub ecc: u128,
+    /// By the rest.
+    pub rest: u128,
+}
+
+impl Saved {
+    /// Returns the sum.
+    pub fn total(&self) -> u128 {
+        self.cores + self.interconnect + self.link + self.ecc + self.rest
+    }
+}
+
+/// Returns the energy that a part does not take in a time of `ns` at rest, of all its pieces.
+fn saving(idle: Option<Power>, power: Option<Power>, ns: u128) -> u128 {
+    idle.zip(power).map_or(0, |(idle, power)| u128::from(idle.0 - power.0) * ns)
+}
+
 impl Powered {
+    /// Returns the energy saved in power states. Work of the drive for itself in a state takes what it always takes.
+    pub fn saved(&self, idle: &IdleParts<'_>, states: &[PowerState], report: &StateReport) -> Saved {
+        let mut saved = Saved::default();
+        for (PowerState { parts, .. }, StateSum { time_ns, usage, .. }) in states.iter().zip(&report.states) {
+            let (time, of) = (u128::from(*time_ns), |amount: Amount| u128::from(usage.of(amount)));
+            let cores = u128::from(self.cores) * time - of(Amount::CoresBusy);
+            let link = u128::from(self.directions) * time - of(Amount::ToDeviceBusy) - of(Amount::ToHostBusy);
+            saved.cores += saving(idle.cores.map(|part| part.idle), parts.cores, cores);
+            saved.interconnect += saving(idle.interconnect.map(|part| part.idle), parts.interconnect, time);
+            saved.link += saving(idle.link.map(|part| part.idle), parts.link, link);
+            saved.ecc += saving(idle.ecc.and_then(|part| part.idle), parts.ecc, u128::from(self.decoders) * time);
+            saved.rest += saving(idle.rest.map(|part| part.power), parts.rest, time);
+        }
+        saved
+    }
+
     /// Returns the energy of the memories for their work in `span`.
     pub fn dram(&self, power: &DramPower, usage: &Usage, span: Nanos) -> DramEnergy {
         let of = |amount: Amount| u128::from(usage.of(amount));

@@ -16,6 +16,7 @@ pub mod firmware;
 pub mod interconnect;
 pub mod memory;
 pub mod page_buffers;
+pub mod power_states;
 pub mod reads;
 pub mod resource;
 pub mod route;

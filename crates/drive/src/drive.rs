@@ -7,17 +7,19 @@ mod rest;
 mod router;
 mod save;
 mod sequence;
+mod states;
 
 use crate::description::Description;
 use crate::energy::{EnergyReport, encoded_units};
 use crate::statistics::Statistics;
+use controller::power_states::PowerStates;
 use controller::route::Way;
 use controller::{Controller, ControllerConfig};
 use flash::Flash;
 use ftl::translation::pass_through::{MOST_ADDRESSES, VECTORS};
 use ftl::{Ftl, Translator};
 use host::{Host, QueueConfig};
-use kit::{Bytes, CommandId, Completion, HostCommand, Lpn, Outbox, Part, SimTime, UnitSize};
+use kit::{Bytes, CommandId, Completion, HostCommand, Lpn, Outbox, Part, PowerState, SimTime, UnitSize};
 
 pub use power::PowerFailure;
 pub use save::{Identity, Resumed};
@@ -52,6 +54,8 @@ pub struct Drive {
     looks_up_pages: bool,
     /// True if the data of a read crosses the link as one, once all of it has arrived.
     reassembles: bool,
+    /// Power states; `None` if the drive enters none by itself.
+    power_states: Option<Box<PowerStates>>,
     /// False while the drive is brought to rest: free dies pull nothing from the FTL.
     pulling: bool,
     recording: bool,
@@ -81,7 +85,10 @@ impl Drive {
         let protocol = controller.protocol.clone();
         let controller = Controller::new(controller);
         let looks_up_pages = description.ftl.map_cache.is_some();
-        let needs_queues = controller.takes_time_for_commands() || controller.has_targets() || looks_up_pages;
+        let states: &[PowerState] = description.power.as_ref().map_or(&[], |power| &power.state);
+        let power_states = PowerStates::of(states).map(Box::new);
+        let needs_queues =
+            controller.takes_time_for_commands() || controller.has_targets() || looks_up_pages || power_states.is_some();
         let queues = description.host.queues().or_else(|| needs_queues.then(QueueConfig::default));
         let (unit, logical_block) = (geometry.unit, description.host.logical_block);
         let mut host = Host::new(queues.as_ref(), protocol, &description.buffer, unit, logical_block);
@@ -106,7 +113,10 @@ impl Drive {
             now: SimTime::ZERO,
             out,
             hints_reads: controller.corrects_reads() || controller.chooses_by_unit(),
-            fetches_at_once: host.fetches_at_once() && !controller.takes_time(Way::Submit) && !controller.has_targets(),
+            fetches_at_once: host.fetches_at_once()
+                && !controller.takes_time(Way::Submit)
+                && !controller.has_targets()
+                && power_states.is_none(),
             host,
             posts_completions: controller.takes_time_for_completions(),
             checks_commands: ftl.checks_commands(),
@@ -118,6 +128,7 @@ impl Drive {
             user_bytes: geometry.unit.offset(ftl.user_units()),
             addresses_end: geometry.unit.offset(ftl.user_units() + if ftl.chunks().is_some() { VECTORS } else { 0 }),
             ftl,
+            power_states,
             pulling: true,
             recording: true,
             spare_parts: Vec::with_capacity(64),
@@ -233,6 +244,7 @@ impl Drive {
     /// Lets the policy learn the state of the drive, once the drive has its starting state, and starts the measurement.
     pub fn adopt(&mut self) {
         self.ftl.adopt(self.now, &mut self.out);
+        self.begin_power_states();
         self.restart_measurement();
     }
 
@@ -253,6 +265,7 @@ impl Drive {
     /// Discards all measurements so far, except the log of commands, and begins a new measurement.
     pub fn restart_measurement(&mut self) {
         self.flash.restart_power(self.now);
+        self.restart_power_states();
         self.statistics.restart(self.now, &self.controller, &self.flash, &self.ftl);
     }
 
@@ -265,6 +278,7 @@ impl Drive {
             flash,
             usage: self.statistics.usage(self.now, &self.controller),
             encoded_units: encoded_units(&counters, &ftl),
+            states: self.power_state_report(),
         })
     }
 

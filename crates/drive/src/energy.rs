@@ -1,7 +1,8 @@
 //! Energy of a drive and its parts, from the powers of the description and the work of a measurement.
 
 use crate::description::Description;
-use controller::energy::{DramEnergy, EccEnergy};
+use controller::energy::{DramEnergy, EccEnergy, Saved};
+use controller::power_states::StateReport;
 use controller::usage::Usage;
 use flash::Counters;
 use flash::power::PowerReport;
@@ -17,6 +18,8 @@ pub struct EnergyReport {
     pub usage: Usage,
     /// Mapping units that were encoded.
     pub encoded_units: u64,
+    /// Time in the power states; `None` if the drive enters none by itself.
+    pub states: Option<StateReport>,
 }
 
 /// Returns the mapping units that were encoded: those that were programmed, without padding and copybacks, which move
@@ -42,22 +45,47 @@ pub(crate) struct Parts {
     pub rest: Option<u128>,
     /// Codewords encoded, if their energy is known.
     pub encoded: Option<u64>,
+    /// What the energies are less than they would be without power states.
+    pub saved: Saved,
 }
 
+/// Power over time: start of a row \[ns since the start of the measurement\], mean power, greatest power of a window
+/// \[W\], and the temperature at its end \[degrees Celsius\], if it is computed.
+pub type PowerRow = (u64, f64, f64, Option<f64>);
+
 impl EnergyReport {
+    /// Returns the power of the flash over time.
+    pub(crate) fn rows(&self) -> Vec<PowerRow> {
+        let rows = &self.flash.windows.rows;
+        let end = |index: usize| rows.get(index + 1).map_or(self.flash.span_ns, |next| next.0);
+        let temperature = |index: usize| self.flash.thermal.as_ref().map(|thermal| thermal.at(end(index)));
+        let row = |(index, &(begin, mean, peak)): (usize, &(u64, f64, f64))| (begin, mean, peak, temperature(index));
+        rows.iter().enumerate().map(row).collect()
+    }
+
     /// Returns the energy of the parts of a drive with this description.
     pub(crate) fn parts(&self, description: &Description) -> Parts {
         let Some(power) = &description.power else { return Parts::default() };
         let (powered, span) = (description.powered(), Nanos(self.flash.span_ns));
         let encoded = self.encoded_units * u64::from(description.codewords_per_unit());
+        let saved = self.states.as_ref().map(|states| powered.saved(&power.idle_parts(), &power.state, states));
+        let saved = saved.unwrap_or_default();
+        let ecc = |ecc| {
+            let energy = powered.ecc(ecc, &self.usage, encoded, span);
+            EccEnergy { idle: energy.idle - saved.ecc, ..energy }
+        };
         Parts {
             dram: power.dram.as_ref().map(|dram| powered.dram(dram, &self.usage, span)),
-            ecc: power.ecc.as_ref().map(|ecc| powered.ecc(ecc, &self.usage, encoded, span)),
-            cores: power.cores.as_ref().map(|cores| powered.cores(cores, &self.usage, span)),
-            interconnect: power.interconnect.as_ref().map(|one| powered.interconnect(one, &self.usage, span)),
-            link: power.link.as_ref().map(|link| powered.link(link, &self.usage, span)),
-            rest: power.rest.as_ref().map(|rest| u128::from(rest.power.0) * u128::from(span.0)),
+            ecc: power.ecc.as_ref().map(ecc),
+            cores: power.cores.as_ref().map(|cores| powered.cores(cores, &self.usage, span) - saved.cores),
+            interconnect: power
+                .interconnect
+                .as_ref()
+                .map(|one| powered.interconnect(one, &self.usage, span) - saved.interconnect),
+            link: power.link.as_ref().map(|link| powered.link(link, &self.usage, span) - saved.link),
+            rest: power.rest.as_ref().map(|rest| u128::from(rest.power.0) * u128::from(span.0) - saved.rest),
             encoded: power.ecc.as_ref().map(|_| encoded),
+            saved,
         }
     }
 }

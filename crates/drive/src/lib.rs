@@ -36,7 +36,7 @@ pub use build::BUILD;
 pub use description::Description;
 pub use diagram::{Diagram, Edge, Node, Stage, diagram};
 pub use drive::{Drive, Identity, PowerFailure, Resumed};
-pub use energy::EnergyReport;
+pub use energy::{EnergyReport, PowerRow};
 pub use facts::facts;
 pub use run_loop::{End, Part, Reached, RunLoop};
 pub use shrink::shrink;

@@ -35,6 +35,8 @@ causes! {
     HostQueue = "host_queue", "waiting: a place in a submission queue";
     /// Waiting in a submission queue while a die has more reads than the threshold of its queue.
     QueueBlocked = "queue_blocked", "waiting: a die with a full queue";
+    /// Waiting until the drive has left a power state that serves no commands (`power.state`).
+    Wake = "wake", "waiting: leaving a power state";
     /// Command, data and completion on the host link, including the wait for the link and for host memory.
     Link = "link", "transfer on the host link";
     /// Waiting for a core of the controller.

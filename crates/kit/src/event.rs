@@ -79,6 +79,8 @@ pub enum Timer {
     /// The write buffer may have been without a write for the flush delay. If so, all that it holds is programmed. The
     /// only timer of the host stage.
     Flush,
+    /// A change of the drive's power state may be due.
+    PowerState,
 }
 
 /// Delays after which an idle die is offered background work.

@@ -24,6 +24,11 @@ impl<'py> Columns<'py> {
         self.0.set_item(name, ("null", PyBytes::new(self.0.py(), &vec![0; rows])))
     }
 
+    /// Adds a column of doubles of which none is known: one byte for each.
+    pub fn unknown_f64(&self, name: &str, rows: usize) -> PyResult<()> {
+        self.0.set_item(name, ("null_f64", PyBytes::new(self.0.py(), &vec![0; rows])))
+    }
+
     /// Adds a column of doubles.
     pub fn f64(&self, name: &str, values: impl Iterator<Item = f64>) -> PyResult<()> {
         let bytes: Vec<u8> = values.flat_map(f64::to_le_bytes).collect();

@@ -12,7 +12,7 @@ use drive::export::CompressedWriter;
 use drive::lifetime::LifetimeRequest;
 use drive::session::{self, CustomPolicy, Ended, Files, Progress, RunRequest};
 use drive::streams::{Outputs, WriteFailure};
-use drive::{CommandRow, LatencyRow, TimelineRow};
+use drive::{CommandRow, LatencyRow, PowerRow, TimelineRow};
 use kit::{Cause, Op, Problems, Status};
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
@@ -423,11 +423,16 @@ fn timeline(py: Python<'_>, rows: &[(u64, TimelineRow)], width_ns: u64) -> PyRes
     Ok(columns.0.unbind())
 }
 
-fn power(py: Python<'_>, rows: &[(u64, f64, f64)]) -> PyResult<Py<PyDict>> {
+fn power(py: Python<'_>, rows: &[PowerRow]) -> PyResult<Py<PyDict>> {
     let columns = Columns::new(py);
     columns.u64("time_ns", rows.iter().map(|row| row.0))?;
     columns.f64("mean_w", rows.iter().map(|row| row.1))?;
     columns.f64("peak_w", rows.iter().map(|row| row.2))?;
+    if rows.iter().any(|row| row.3.is_none()) || rows.is_empty() {
+        columns.unknown_f64("temperature_c", rows.len())?;
+    } else {
+        columns.f64("temperature_c", rows.iter().filter_map(|row| row.3))?;
+    }
     Ok(columns.0.unbind())
 }
 

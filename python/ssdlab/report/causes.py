@@ -35,6 +35,7 @@ _LOOKS = {
     "host": ("grey", ""),
     "host_queue": ("grey", "/"),
     "queue_blocked": ("red", "x"),
+    "wake": ("black", "x"),
     "link": ("grey", "x"),
     "core_wait": ("sky", "."),
     "firmware": ("blue", "."),

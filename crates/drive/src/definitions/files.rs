@@ -61,6 +61,7 @@ pub const FILES: &[File] = &[
             column("time_ns", "u64", "ns", "Start of the row, from the start of the measurement."),
             column("mean_w", "f64", "W", "Mean power in the row."),
             column("peak_w", "f64", "W", "Greatest power averaged over a window (`power.window`) of the row."),
+            column("temperature_c", "f64", "degrees Celsius", "Temperature of the flash at the end of the row, from at most 4,096 steps of the thermal model; `null` without `[power.thermal]`."),
         ],
     },
     File {

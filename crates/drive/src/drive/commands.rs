@@ -77,6 +77,9 @@ impl Drive {
 
     /// Handles the announcement of a command to the device.
     pub(super) fn submitted(&mut self, command: CommandId) {
+        if self.power_states.is_some() && self.waits_for_wake(command) {
+            return;
+        }
         let blocked = self.time_blocked();
         self.host.announce(command, blocked, &mut self.out);
         self.fetch();

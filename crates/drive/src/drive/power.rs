@@ -37,10 +37,17 @@ impl Drive {
         let failed = self.now;
         let backup = self.ftl.page_map_mut().expect(NO_MAP).power_fails(failed, &self.out.signals);
         let worked = self.controller.usage(failed);
+        if let Some(states) = &mut self.power_states {
+            states.power_fails(failed, worked);
+        }
+        self.flash.settle_temperature(failed);
         self.sleep_until(failed + down);
         self.statistics.exclude_usage(&self.controller.usage(self.now).since(&worked));
         self.statistics.exclude(down);
         self.flash.exclude_from_power(down);
+        if let Some(states) = &mut self.power_states {
+            states.power_is_back(self.now, self.controller.usage(self.now), &mut self.out.events);
+        }
         self.ftl.page_map_mut().expect(NO_MAP).power_is_back(self.now, &mut self.out.ready);
         PowerFailure { failed, back: self.now, buffered_units, backup }
     }

@@ -68,7 +68,9 @@ impl Drive {
     // Out of line: timers are rare.
     #[inline(never)]
     fn timer(&mut self, timer: Timer) {
-        if timer != Timer::Flush {
+        if timer == Timer::PowerState {
+            self.power_state_due();
+        } else if timer != Timer::Flush {
             self.ftl.timer(timer, self.now, &mut self.out);
         } else if let Some(until) = self.host.flush_timer_fired(self.now, &mut self.out) {
             self.ftl.flush(until, &mut self.out.ready);
@@ -591,6 +593,9 @@ impl Drive {
         }
         if self.host.may_fetch() {
             self.fetch();
+        }
+        if self.power_states.is_some() {
+            self.may_be_idle();
         }
     }
 }

@@ -3,8 +3,10 @@
 use super::{Drive, NO_MAP};
 use crate::build::BUILD;
 use crate::description::{Description, PreconditionMethod, StateConfig};
+use controller::power_states::PowerImage;
 use controller::resource::Server;
 use crc32fast::Hasher;
+use flash::power::ThermalImage;
 use host::{ArbitrationImage, BufferImage};
 use kit::archive::{read_value, write_value};
 use kit::queue::Class;
@@ -13,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use std::io::{Read, Write};
 
 /// First bytes of the file: the name and the version of the format.
-const MAGIC: &[u8; 8] = b"ssdlab10";
+const MAGIC: &[u8; 8] = b"ssdlab11";
 /// The name alone, by which files of other versions are recognised.
 const NAME: &[u8] = b"ssdlab";
 
@@ -85,6 +87,10 @@ struct Image {
     /// The instant at which each server of the controller is free: messages for which nobody waits may occupy it.
     servers_free_at: Vec<SimTime>,
     arbitration: Option<ArbitrationImage>,
+    /// Power state, where the drive has states.
+    power_state: Option<PowerImage>,
+    /// Temperature, where it is computed.
+    thermal: Option<ThermalImage>,
 }
 
 impl Drive {
@@ -123,6 +129,7 @@ impl Drive {
             looks_up_pages: _,
             unit: _,
             reassembles: _,
+            power_states,
             // Empty at rest.
             spare_parts: _,
             // Belong to the run, not to the drive.
@@ -152,6 +159,8 @@ impl Drive {
             read_levels: controller.reads().map_or(Vec::new(), |reads| reads.calibrated().to_vec()),
             servers_free_at: controller.servers().iter().map(Server::free_at).collect(),
             arbitration: host.arbitration_image(),
+            power_state: power_states.as_ref().map(|states| states.image()),
+            thermal: flash.thermal_image(*now),
         }
     }
 
@@ -214,14 +223,18 @@ impl Drive {
 
     /// Restores the state of a saved drive of the same description; `same_seed`: its random streams as well.
     fn restore(&mut self, image: Image, same_seed: bool) -> Result<(), String> {
+        let fits = self.restore_power_state(image.power_state.as_ref(), image.now)
+            && self.flash.restore_thermal(image.thermal.as_ref(), image.now);
         let signals = &mut self.out.signals;
-        let fits = image.last_turn_was_read.len() == self.flash.turns().count()
+        let fits = fits
+            && image.last_turn_was_read.len() == self.flash.turns().count()
             && image.channel_idle_since.len() == signals.channel_idle_since.len()
             && image.servers_free_at.len() == self.controller.servers().len()
             && self.host.restore_buffer(&image.buffer)
             && self.host.restore_arbitration(image.arbitration.as_ref());
         if !fits {
-            return Err("its dies, its controller, its queues or its write buffer are not those of this drive".to_owned());
+            let what = "its dies, its controller, its queues, its write buffer or its power are not those of this drive";
+            return Err(what.to_owned());
         }
         if image.now > SimTime::LAST {
             return Err(format!("its clock stands at {} years: expected at most {}", image.now.years(), SimTime::LAST.years()));

@@ -2,6 +2,7 @@
 
 use crate::description::File;
 use crate::drive::{Drive, Identity};
+use crate::energy::PowerRow;
 use crate::statistics::TimelineRow;
 use crate::streams::{Outputs, WriteFailure};
 use crate::totals::LatencyRow;
@@ -38,9 +39,8 @@ pub struct Outcome {
     pub stream_latency: Vec<(String, Vec<LatencyRow>)>,
     /// Timeline rows with the start of each \[ns\], from the start of the measurement.
     pub timeline: Vec<(u64, TimelineRow)>,
-    /// Power over time: start of each row \[ns\], mean power, greatest power of a window \[W\]; `None` if power is not
-    /// computed.
-    pub power: Option<Vec<(u64, f64, f64)>>,
+    /// Power over time; `None` if power is not computed.
+    pub power: Option<Vec<PowerRow>>,
     /// Width of a timeline row \[ns\].
     pub timeline_width_ns: u64,
     /// Digest of the physical history, if requested.

@@ -15,6 +15,7 @@ mod states;
 use crate::batches::Batches;
 use crate::description::{Description, no_file};
 use crate::drive::{Drive, Identity};
+use crate::energy::EnergyReport;
 use crate::streams::Streams;
 use crate::{summary, totals};
 use custom::failure;
@@ -118,7 +119,7 @@ impl Session {
             latency: drive.statistics.totals.latency_rows().collect(),
             stream_latency: drive.statistics.stream_latency_rows(),
             timeline: drive.statistics.timeline.rows().map(|(at, row)| (at, *row)).collect(),
-            power: measured.energy.as_ref().map(|energy| energy.flash.windows.rows.clone()),
+            power: measured.energy.as_ref().map(EnergyReport::rows),
             timeline_width_ns: drive.statistics.timeline.width_ns(),
             history: None,
             unwritten: Vec::new(),

@@ -1,6 +1,6 @@
 //! Energy and power.
 
-use super::cap;
+use super::{cap, states, thermal};
 use crate::description::Description;
 use crate::energy::{EnergyReport, Parts};
 use crate::totals::Totals;
@@ -60,6 +60,8 @@ pub(super) fn section(description: &Description, report: Option<&EnergyReport>, 
     set("by_reason", by_reason(flash));
     set("by_cause", joules_of(by_cause(flash).into_iter()));
     set("cap", cap::section(flash.cap.as_ref()));
+    set("thermal", thermal::section(flash.thermal.as_ref()));
+    set("states", states::section(description, report.and_then(|report| report.states.as_ref()), &parts));
     for (key, energies) in [("die", by_die(flash)), ("channel", by_channel(flash, &description.geometry()))] {
         set(&format!("by_{key}"), energies.iter().map(|energy| joules(*energy)).collect());
         set(&format!("by_{key}_aj"), energies.iter().map(u128::to_string).collect());
@@ -79,7 +81,7 @@ fn without_model() -> Value {
     for key in ["mean_w", "peak_w", "window_ns", "p50_w", "p90_w", "p99_w", "p99_9_w", "idle_j"] {
         section.insert(key.to_owned(), Value::Null);
     }
-    for key in HOST_KEYS.into_iter().chain(["cap"]) {
+    for key in HOST_KEYS.into_iter().chain(["cap", "thermal", "states"]) {
         section.insert(key.to_owned(), Value::Null);
     }
     for key in ["by_component", "by_work", "amounts", "by_operation", "by_reason", "by_cause"] {

@@ -2,7 +2,8 @@
 
 use super::origin::Origin::{self, Run};
 use super::origin::{
-    ACCOUNTING, BUFFER, BUSY, FLASH, MAPPING, PAGE_BUFFERS, POLICY, POWER, POWER_OF_PARTS, READS, RETENTION, TRANSLATION, WEAR,
+    ACCOUNTING, BUFFER, BUSY, FLASH, MAPPING, PAGE_BUFFERS, POLICY, POWER, POWER_OF_PARTS, READS, RETENTION, STATES, TRANSLATION,
+    WEAR,
 };
 use crate::definitions::covers;
 use kit::Term;
@@ -157,6 +158,22 @@ pub const KEYS: &[Key] = &[
     key("energy.cap.waits", POWER, "count", "Array phases that waited for power, resumptions included."),
     key("energy.cap.wait_ns", POWER, "ns", "Sum of these waits over all operations, which wait at the same time."),
     key("energy.cap.least_w", POWER, "W", "The least cap under which every operation of the drive can begin."),
+    key("energy.thermal", POWER, "", "Temperature of the flash (`power.thermal`); `null` without a thermal model."),
+    key("energy.thermal.mean_c", POWER, "degrees Celsius", "Mean temperature over the steps of the model; `null` before the first."),
+    key("energy.thermal.peak_c", POWER, "degrees Celsius", "Greatest temperature at a step, or at the start."),
+    key("energy.thermal.last_c", POWER, "degrees Celsius", "Temperature at the last step."),
+    key("energy.thermal.throttles", POWER, "count", "Times that the flash became hot."),
+    key("energy.thermal.throttled_ns", POWER, "ns", "Time for which it was hot, and the cap `power.thermal.cap` in force."),
+    key("energy.states", STATES, "", "Power states (`power.state`); `null` for a drive that enters none by itself."),
+    key("energy.states.wakes", STATES, "count", "Times that a command woke the drive."),
+    key("energy.states.transition_ns", STATES, "ns", "Time of entering and leaving states."),
+    key("energy.states.saved_j", STATES, "J", "Energy that the parts with a power of their own in a state did not take there; `total_j` is less by it."),
+    key("energy.states.saved_aj", STATES, "", "`saved_j` exactly, in attojoules."),
+    key("energy.states.by_state", STATES, "", "Each power state, in the order of the description."),
+    key("energy.states.by_state.*.state", STATES, "", "Number of the state."),
+    key("energy.states.by_state.*.entries", STATES, "count", "Times that the drive entered the state by itself."),
+    key("energy.states.by_state.*.time_ns", STATES, "ns", "Time in the state, without that of entering and leaving it."),
+    key("energy.states.by_state.*.stated_j", STATES, "J", "Energy of the whole drive in a non-operational state by its own statement, `idle_power` (IDLP); no part of `total_j`, and `null` where nothing is stated."),
     key("energy.by_cause", POWER, "", "`flash_j` by what it was for; causes without any are left out."),
     key("energy.by_cause.NAME", POWER, "J", "Energy of the flash for the cause: reads and writes of the host, repeated reads (`retry`), any other reason of an operation, and dies at rest (`idle`)."),
     key("energy.by_die", POWER, "", "Energy of each die; their sum is `flash_j`."),

@@ -6,6 +6,8 @@ mod intervals;
 pub mod keys;
 pub mod origin;
 mod read_errors;
+mod states;
+mod thermal;
 mod totals;
 mod utilisation;
 

@@ -27,6 +27,7 @@ pub(super) const RETENTION: Origin = Model("retention limits (ftl/retention)");
 pub(super) const POLICY: Origin = Model("mode policy (ftl/policy)");
 pub(super) const POWER: Origin = Model("currents of the dies (flash/power)");
 pub(super) const POWER_OF_PARTS: Origin = Model("powers and energies of parts beside the flash (kit/power, controller/energy)");
+pub(super) const STATES: Origin = Model("power states of the drive (controller/power_states)");
 pub(super) const TRANSLATION: Origin = Model("translation layer (ftl/translation)");
 
 /// Calls `visit` with path and value of every leaf of a document: scalars, and empty objects and arrays.

@@ -38,6 +38,8 @@ mod power;
 mod power_cap;
 mod power_model;
 mod power_parts;
+mod power_states;
+mod power_thermal;
 mod presets;
 mod progress;
 mod reference;

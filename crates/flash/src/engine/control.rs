@@ -5,6 +5,9 @@
 //! of the cap is free again as soon as it is suspended, or in a window. A suspended operation asks again after its
 //! resume command, an operation in a window when that ends.
 //!
+//! A thermal model lowers the cap while the flash is hot. The temperature is brought up to date whenever an array phase
+//! asks for power or ends: in between nothing depends on it.
+//!
 //! Only an array phase in progress has power, and it ends by itself: it waits neither for power nor for the channel. A
 //! window ends by itself, too. Those who wait therefore have their turn. This is why nothing is reserved for an
 //! operation before its resume command: the channel may be held for the next attempt at a read that waits for power.
@@ -15,11 +18,19 @@ use crate::die::{NONE, Phase};
 use crate::power::{CapReport, Limiter, PowerConfig, SuspendWindows};
 use kit::{Cause, DieId, Nanos, OperationKind, Outbox, Power, SimTime, Work};
 
+/// Current that no flash draws \[uA\]: the room of a flash without a cap.
+const UNLIMITED: u64 = u64::MAX / 4;
+
 /// Cap on the power and suspension windows, with the state of each die under them.
 #[derive(Clone, Debug)]
 pub(super) struct Control {
     limiter: Option<Limiter>,
-    cap: Power,
+    cap: Option<Power>,
+    /// Currents that the caps leave above that of all dies at rest \[uA\], while the flash is cool and hot; and whether it
+    /// is hot.
+    room: u64,
+    hot_room: u64,
+    is_hot: bool,
     least: Power,
     dies: Vec<State>,
     windows: Vec<SuspendWindows>,
@@ -55,16 +66,22 @@ impl Control {
     /// Returns what a description requests; `None`: nothing.
     pub fn of(config: &PowerConfig, dies: usize) -> Option<Control> {
         let windows: Vec<SuspendWindows> = config.suspend.iter().filter(|windows| !windows.at.is_empty()).cloned().collect();
-        if config.cap.is_none() && windows.is_empty() {
+        if config.cap.is_none() && windows.is_empty() && config.thermal.is_none() {
             return None;
         }
         let count = dies as u32;
-        let limiter = config.cap.map(|cap| Limiter::new(config.room(cap, count), dies, config.cap_order, config.cap_overtakes));
+        let room = config.cap.map_or(UNLIMITED, |cap| config.room(cap, count));
+        let hot_room = config.thermal.as_ref().map_or(room, |thermal| config.room(thermal.cap, count).min(room));
+        let is_limited = config.cap.is_some() || config.thermal.is_some();
+        let limiter = is_limited.then(|| Limiter::new(room, dies, config.cap_order, config.cap_overtakes));
         let page_types = windows.iter().flat_map(|windows| &windows.page_types).max().map_or(0, |last| *last as usize + 1);
         let of = |page_type: usize| windows.iter().position(|windows| windows.page_types.contains(&(page_type as u32)));
         Some(Control {
             limiter,
-            cap: config.cap.unwrap_or_default(),
+            cap: config.cap,
+            room,
+            hot_room,
+            is_hot: false,
             least: config.least_cap(count),
             dies: vec![State::default(); dies],
             of_page_type: (0..page_types).map(of).collect(),
@@ -83,8 +100,21 @@ impl Control {
 
     /// Returns the report on the cap, if there is one.
     pub fn report(&self, now: SimTime) -> Option<CapReport> {
-        let (waits, wait_ns) = self.limiter.as_ref()?.waits(now);
-        Some(CapReport { cap: self.cap, least: self.least, waits, wait_ns })
+        let (cap, (waits, wait_ns)) = (self.cap?, self.limiter.as_ref()?.waits(now));
+        Some(CapReport { cap, least: self.least, waits, wait_ns })
+    }
+
+    /// Returns the number of waits for power and their time \[ns\], under any cap.
+    pub fn waits(&self, now: SimTime) -> Option<(u64, u64)> {
+        self.limiter.as_ref().map(|limiter| limiter.waits(now))
+    }
+
+    /// Sets whether the flash is hot. Returns true if others that wait for power may begin.
+    pub fn set_hot(&mut self, is_hot: bool) -> bool {
+        let Some(limiter) = self.limiter.as_mut().filter(|_| is_hot != self.is_hot) else { return false };
+        self.is_hot = is_hot;
+        limiter.set_room(if is_hot { self.hot_room } else { self.room });
+        !is_hot
     }
 
     /// Returns the time of the array phase that follows the next window of the program on a die.
@@ -119,6 +149,7 @@ impl Flash {
     /// Begins the array phase of an operation whose command is on its die, or lets it wait for power.
     #[inline(never)]
     pub(super) fn ask_for_array(&mut self, die_id: DieId, now: SimTime, out: &mut Outbox) {
+        self.follow_temperature(now, out);
         let die = &self.dies[die_id.index()];
         let operation = &out.operations[die.running];
         let total = die.array_end.since(now);
@@ -186,6 +217,16 @@ impl Flash {
     pub(super) fn give_power_back(&mut self, die_id: DieId, now: SimTime, out: &mut Outbox) {
         if let Some(limiter) = self.control.as_mut().and_then(|control| control.limiter.as_mut()) {
             limiter.give_back(die_id);
+            self.follow_temperature(now, out);
+            self.grant_power(now, out);
+        }
+    }
+
+    /// Lets the cap follow the temperature.
+    pub(super) fn follow_temperature(&mut self, now: SimTime, out: &mut Outbox) {
+        if let (Some(meter), Some(control)) = (&mut self.meter, &mut self.control)
+            && control.set_hot(meter.heat(now))
+        {
             self.grant_power(now, out);
         }
     }
@@ -207,6 +248,7 @@ impl Flash {
     /// if the operation waits.
     #[inline(never)]
     pub(super) fn may_go_on(&mut self, die_id: DieId, now: SimTime, out: &mut Outbox) -> bool {
+        self.follow_temperature(now, out);
         let limiter = self.control.as_mut().and_then(|control| control.limiter.as_mut());
         let suspended = &self.dies[die_id.index()].suspended;
         if let (Some(limiter), Some(meter), Some(suspended)) = (limiter, &self.meter, suspended)
@@ -261,6 +303,7 @@ impl Flash {
         if is_last {
             self.release_held_back(now, out);
         }
+        self.follow_temperature(now, out);
         let limiter = self.control.as_mut().and_then(|control| control.limiter.as_mut());
         if let (Some(limiter), Some(meter)) = (limiter, &self.meter)
             && !limiter.ask(die_id, meter.peak_of_rest(die_id, part.0), false, now)

@@ -2,7 +2,7 @@
 
 use super::Flash;
 use super::control::Control;
-use crate::power::{ActivePart, Meter, PowerConfig, PowerReport};
+use crate::power::{ActivePart, Meter, PowerConfig, PowerReport, ThermalImage};
 use crate::timing::Timing;
 use kit::{DieId, Journal, Nanos, Operation, OperationKind, Outbox, Record, SimTime};
 
@@ -34,6 +34,33 @@ impl Flash {
     pub fn power(&self, now: SimTime) -> Option<PowerReport> {
         let cap = self.control.as_ref().and_then(|control| control.report(now));
         self.meter.as_ref().map(|meter| PowerReport { cap, ..meter.report(now) })
+    }
+
+    /// Returns the number of waits for power under any cap, and their time \[ns\]; `None` if there is no cap.
+    pub fn power_waits(&self, now: SimTime) -> Option<(u64, u64)> {
+        self.control.as_ref().and_then(|control| control.waits(now))
+    }
+
+    /// Brings the temperature of a flash at rest up to date.
+    pub fn settle_temperature(&mut self, now: SimTime) {
+        if let Some(meter) = &mut self.meter {
+            meter.heat(now);
+        }
+    }
+
+    /// Returns the state of the temperature of a flash at rest, if it is computed.
+    pub fn thermal_image(&self, now: SimTime) -> Option<ThermalImage> {
+        self.meter.as_ref().and_then(|meter| meter.thermal_image(now))
+    }
+
+    /// Restores the temperature of a saved flash. Returns false if only one of both has a temperature.
+    pub fn restore_thermal(&mut self, image: Option<&ThermalImage>, now: SimTime) -> bool {
+        let Some(meter) = &mut self.meter else { return image.is_none() };
+        let fits = meter.restore_thermal(image, now);
+        if let Some(control) = &mut self.control {
+            control.set_hot(meter.heat(now));
+        }
+        fits
     }
 
     /// Records that the array of a die comes to rest.

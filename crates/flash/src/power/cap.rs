@@ -25,10 +25,10 @@ impl PowerConfig {
         Power((self.idle.0 * u64::from(dies - 1) + greatest.0) * self.supply.0)
     }
 
-    /// Adds what is wrong with the cap; `place` is the field or option that gives it.
-    pub(super) fn cap_problems(&self, place: &str, dies: u32, problems: &mut Problems) {
+    /// Adds what is wrong with a cap; `place` is the field or option that gives it.
+    pub(super) fn cap_problems(&self, place: &str, cap: Option<Power>, dies: u32, problems: &mut Problems) {
         let waits_for_files = self.read.names_file() || self.program.names_file() || matches!(self.erase, Waveform::File(_));
-        let Some(cap) = self.cap.filter(|_| !waits_for_files) else { return };
+        let Some(cap) = cap.filter(|_| !waits_for_files) else { return };
         let least = self.least_cap(dies);
         if cap < least {
             let (least, idle) = (watts(least), watts(Power(self.idle.0 * u64::from(dies) * self.supply.0)));

@@ -66,6 +66,12 @@ impl Limiter {
         }
     }
 
+    /// Sets the current above that of dies at rest \[uA\]. Array phases in progress keep what they have taken; if it has
+    /// grown, others that wait may begin ([`Limiter::next`]).
+    pub fn set_room(&mut self, room: u64) {
+        self.room = room;
+    }
+
     /// Begins a new measurement of the waits.
     pub fn restart(&mut self, now: SimTime) {
         (self.waits, self.waited, self.start) = (self.waiting.len() as u64, 0, now);

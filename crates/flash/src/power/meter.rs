@@ -1,5 +1,6 @@
 //! Meter of the flash: energy by operation, reason and die, and power in windows.
 
+use super::thermal::{Thermal, ThermalImage, ThermalReport};
 use super::windows::{Edge, Windows};
 use super::{CapReport, PowerConfig, Waveform, WindowReport};
 use kit::reason::REASON_COUNT;
@@ -63,10 +64,11 @@ struct DieSum {
     active_ns: u64,
 }
 
-/// Returns the changes of the current of a die that goes through the steps of a phase from one position to another, and
-/// draws `idle` before and after, and its charge \[uA ns\].
-fn edges(steps: &[(u64, u64)], idle: u64, from: u64, to: u64) -> (Vec<Edge>, u64) {
-    let (mut edges, mut charge, mut level) = (Vec::new(), 0, idle);
+/// Finds the changes of the current of a die that goes through the steps of a phase from one position to another, and
+/// draws `idle` before and after. Returns its charge \[uA ns\].
+fn find_edges(steps: &[(u64, u64)], idle: u64, (from, to): (u64, u64), edges: &mut Vec<Edge>) -> u64 {
+    edges.clear();
+    let (mut charge, mut level) = (0, idle);
     for (index, &(at, current)) in steps.iter().enumerate() {
         let end = steps.get(index + 1).map_or(u64::MAX, |next| next.0).min(to);
         let at = at.max(from);
@@ -82,7 +84,14 @@ fn edges(steps: &[(u64, u64)], idle: u64, from: u64, to: u64) -> (Vec<Edge>, u64
     if level != idle {
         edges.push(Edge { at: to - from, change: idle as i64 - level as i64 });
     }
-    (edges, charge)
+    charge
+}
+
+/// Returns the charge of a die that goes through the steps of a phase from one position to another \[uA ns\].
+fn charge_within(steps: &[(u64, u64)], from: u64, to: u64) -> u64 {
+    let ends = steps.iter().skip(1).map(|step| step.0).chain([u64::MAX]);
+    let within = steps.iter().zip(ends).map(|(&(at, current), end)| current * end.min(to).saturating_sub(at.max(from)));
+    within.sum()
 }
 
 /// Meter of the flash.
@@ -102,6 +111,10 @@ pub struct Meter {
     sums: Vec<DieSum>,
     start: SimTime,
     windows: Windows,
+    /// Changes of the current in a part of a phase, for its memory.
+    edges: Vec<Edge>,
+    /// Temperature; `None` if it is not computed.
+    thermal: Option<Box<Thermal>>,
 }
 
 /// Energy and power of the flash since the start of a measurement.
@@ -123,6 +136,8 @@ pub struct PowerReport {
     pub windows: WindowReport,
     /// The cap; `None` if there is none.
     pub cap: Option<CapReport>,
+    /// Temperature; `None` if it is not computed.
+    pub thermal: Option<ThermalReport>,
 }
 
 impl PowerReport {
@@ -147,11 +162,18 @@ impl Meter {
             sums: vec![DieSum::default(); dies as usize],
             start: SimTime::ZERO,
             windows: Windows::new(config.window.0, SimTime::ZERO, level),
+            edges: Vec::new(),
+            thermal: config.thermal.as_ref().map(|thermal| Box::new(Thermal::new(thermal, config.supply.0))),
         }
     }
 
     /// Begins a measurement at `now`: phases in progress count from now on.
     pub fn restart(&mut self, now: SimTime) {
+        self.heat(now);
+        let charge = self.charge_at(now);
+        if let Some(thermal) = &mut self.thermal {
+            thermal.restart(now, charge);
+        }
         for active in self.dies.iter_mut().filter(|active| active.is_on && active.begin < now) {
             active.from += now.since(active.begin).0;
             active.begin = now;
@@ -167,12 +189,79 @@ impl Meter {
     pub(crate) fn exclude(&mut self, off: Nanos) {
         self.start = self.start + off;
         self.windows.exclude(off);
+        if let Some(thermal) = &mut self.thermal {
+            thermal.exclude(off);
+        }
+    }
+
+    /// Brings the temperature up to date. Returns true if the flash is hot.
+    #[inline]
+    pub(crate) fn heat(&mut self, now: SimTime) -> bool {
+        match &self.thermal {
+            None => false,
+            Some(thermal) if thermal.next() > now => thermal.is_hot(),
+            Some(_) => self.make_steps(now),
+        }
+    }
+
+    /// Makes the steps of the temperature up to `now`. No phase has begun or ended since the last one.
+    #[inline(never)]
+    fn make_steps(&mut self, now: SimTime) -> bool {
+        let Some(mut thermal) = self.thermal.take() else { return false };
+        let is_at_rest = !self.dies.iter().any(|active| active.is_on && active.begin < now);
+        while thermal.next() <= now {
+            thermal.step(self.charge_at(thermal.next()));
+            if is_at_rest && thermal.next() <= now {
+                thermal.steps(now.since(thermal.next()).0 / thermal.step_ns() + 1, self.config.idle.0 * self.dies.len() as u64);
+            }
+        }
+        let is_hot = thermal.is_hot();
+        self.thermal = Some(thermal);
+        is_hot
+    }
+
+    /// Returns the charge of the measurement up to an instant after the last begin or end of a phase \[uA ns\].
+    fn charge_at(&self, at: SimTime) -> u128 {
+        let (mut charge, mut active_ns) = (0, 0);
+        for (active, sum) in self.dies.iter().zip(&self.sums) {
+            (charge, active_ns) = (charge + sum.charge, active_ns + u128::from(sum.active_ns));
+            if active.is_on && active.begin < at {
+                let span = at.since(active.begin).0;
+                let steps = &self.stretched[active.currents as usize].steps;
+                charge += u128::from(charge_within(steps, active.from, active.from + span));
+                active_ns += u128::from(span);
+            }
+        }
+        let all_ns = self.dies.len() as u128 * u128::from(at.since(self.start).0);
+        charge + (all_ns - active_ns) * u128::from(self.config.idle.0)
+    }
+
+    /// Returns the state of the temperature of a flash at rest, if it is computed.
+    pub(crate) fn thermal_image(&self, now: SimTime) -> Option<ThermalImage> {
+        let mut end = self.clone();
+        end.heat(now);
+        let charge = end.charge_at(now);
+        end.thermal.map(|thermal| thermal.image(charge))
+    }
+
+    /// Restores the temperature of a saved flash, whose measurement begins at `now`. Returns false if only one of both
+    /// has a temperature.
+    pub(crate) fn restore_thermal(&mut self, image: Option<&ThermalImage>, now: SimTime) -> bool {
+        self.start = now;
+        match (&mut self.thermal, image) {
+            (Some(thermal), Some(image)) => thermal.restore(image),
+            (thermal, image) => return thermal.is_none() && image.is_none(),
+        }
+        true
     }
 
     /// Records that the array phase of an operation begins at `begin` and takes `total` ns; `sense` ns of a copyback
     /// are for sensing.
     #[inline]
     pub(crate) fn begin(&mut self, operation: &Operation, begin: SimTime, total: u64, sense: u64) {
+        if self.thermal.is_some() {
+            self.heat(begin);
+        }
         let currents = self.currents(operation, total, sense);
         let Operation { die, kind, reason, .. } = *operation;
         let (is_retry, page_type) = (matches!(operation.owner, Owner::Retry(_)), operation.page_type as u8);
@@ -210,6 +299,7 @@ impl Meter {
 
     /// Records that the array phase of the suspended operation of a die goes on at `begin`.
     pub(crate) fn resume(&mut self, die: DieId, begin: SimTime) {
+        self.heat(begin);
         let rest = self.suspended[die.index()].clone();
         self.dies[die.index()] = Active { begin, is_on: true, ..rest };
     }
@@ -219,6 +309,9 @@ impl Meter {
     // Not inlined into its caller, which is cold, and therefore compiled for size.
     #[inline(never)]
     pub(crate) fn end(&mut self, die: DieId, now: SimTime) -> Option<ActivePart> {
+        if self.thermal.is_some() {
+            self.heat(now);
+        }
         let active = &mut self.dies[die.index()];
         if !active.is_on {
             return None;
@@ -248,7 +341,7 @@ impl Meter {
     /// Adds the phase of a die up to `now`.
     #[inline]
     fn add(&mut self, die: DieId, now: SimTime) {
-        let Meter { dies, sums, stretched, windows, .. } = self;
+        let Meter { dies, sums, stretched, windows, edges, .. } = self;
         let active = &dies[die.index()];
         if now <= active.begin {
             return;
@@ -261,8 +354,8 @@ impl Meter {
             stretched.charge
         } else {
             let (from, to) = (active.from, active.from + span);
-            let (edges, charge) = edges(&stretched.steps, self.config.idle.0, from, to);
-            windows.add(start, &edges);
+            let charge = find_edges(&stretched.steps, self.config.idle.0, (from, to), edges);
+            windows.add(start, edges);
             charge
         };
         self.charge[active.kind as usize][active.reason as usize] += u128::from(charge);
@@ -309,7 +402,8 @@ impl Meter {
         if self.stretched.len() >= 2 * self.dies.len() + STRETCHED {
             self.drop_unused();
         }
-        let (edges, charge) = edges(&steps, self.config.idle.0, 0, total);
+        let mut edges = Vec::new();
+        let charge = find_edges(&steps, self.config.idle.0, (0, total), &mut edges);
         self.stretched.push(Stretched { kind, page_type, total, sense, steps, edges, charge });
         self.stretched.len() as u32 - 1
     }
@@ -327,6 +421,7 @@ impl Meter {
     /// Returns the energy and power up to `now`.
     pub fn report(&self, now: SimTime) -> PowerReport {
         let mut end = self.clone();
+        end.heat(now);
         for die in (0..end.dies.len() as u32).map(DieId).filter(|die| self.dies[die.index()].is_on) {
             end.add(die, now);
         }
@@ -344,6 +439,7 @@ impl Meter {
             span_ns,
             windows: end.windows.report(self.config.supply.0),
             cap: None,
+            thermal: end.thermal.as_ref().map(|thermal| thermal.report()),
         }
     }
 }

@@ -7,6 +7,7 @@ mod cap;
 mod limiter;
 mod meter;
 mod suspend;
+mod thermal;
 mod waveform;
 mod windows;
 
@@ -16,11 +17,12 @@ pub(crate) use limiter::Limiter;
 pub(crate) use meter::ActivePart;
 pub use meter::{Meter, PowerReport};
 pub use suspend::SuspendWindows;
+pub use thermal::{ThermalConfig, ThermalImage, ThermalReport};
 pub use waveform::{Constant, Pulses, Step, Steps, Waveform, WaveformFile, Waveforms};
 pub use windows::WindowReport;
 
 use kit::power::{CorePower, DramPower, EccPower, InterconnectPower, LinkPower, StaticPower};
-use kit::{Current, Nanos, Power, Problems, Voltage};
+use kit::{Current, IdleParts, Nanos, Power, PowerState, Problems, Voltage};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -56,6 +58,12 @@ pub struct PowerConfig {
     /// Suspension windows of programs, by page type.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub suspend: Vec<SuspendWindows>,
+    /// Thermal model of the flash, with a lower cap while it is hot.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thermal: Option<ThermalConfig>,
+    /// Power states of the drive, in the order of NVMe's Identify Controller; the first serves commands.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub state: Vec<PowerState>,
     /// The memory of the controller, `controller.dram`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dram: Option<DramPower>,
@@ -104,6 +112,8 @@ impl PowerConfig {
             cap_order: CapOrder::Fifo,
             cap_overtakes: overtakes(),
             suspend: Vec::new(),
+            thermal: None,
+            state: Vec::new(),
             dram: None,
             ecc: None,
             cores: None,
@@ -123,6 +133,17 @@ impl PowerConfig {
         erase.read("power.erase", file)?;
         self.erase = erase.of(0).clone();
         Ok(())
+    }
+
+    /// Returns the powers of the parts of an idle drive.
+    pub fn idle_parts(&self) -> IdleParts<'_> {
+        IdleParts {
+            cores: self.cores.as_ref(),
+            interconnect: self.interconnect.as_ref(),
+            link: self.link.as_ref(),
+            ecc: self.ecc.as_ref(),
+            rest: self.rest.as_ref(),
+        }
     }
 
     /// Adds what is wrong with the section; `page_types` is the number of page types of the cell, `dies` that of the
@@ -148,8 +169,11 @@ impl PowerConfig {
         self.link.iter().for_each(|link| link.problems(problems));
         self.rest.iter().for_each(|rest| rest.problems(problems));
         SuspendWindows::problems(&self.suspend, page_types, problems);
+        self.thermal.iter().for_each(|thermal| thermal.problems(problems));
+        PowerState::problems(&self.state, &self.idle_parts(), problems);
         if problems.0.len() == before {
-            self.cap_problems("power.cap", dies, problems);
+            self.cap_problems("power.cap", self.cap, dies, problems);
+            self.cap_problems("power.thermal.cap", self.thermal.as_ref().map(|thermal| thermal.cap), dies, problems);
         }
     }
 }

@@ -174,7 +174,7 @@ impl Ftl {
                 self.policy_armed = None;
                 out.ready.mark_all();
             }
-            Timer::Flush => unreachable!("the write buffer has a timer of its own"),
+            Timer::Flush | Timer::PowerState => unreachable!("the write buffer and the power states have timers of their own"),
             Timer::Replay(_) => unreachable!("it belongs to the replay of a firmware trace"),
         }
     }

@@ -1,4 +1,4 @@
-//! Random currents, caps and suspension windows, as overrides of a random description.
+//! Random currents, caps, suspension windows, thermal models and power states, as overrides of a random description.
 
 use super::{chance, pick};
 use drive::Description;
@@ -30,6 +30,13 @@ pub fn power(rng: &mut Rng, whole: &Description) -> Vec<String> {
         sets.push(format!("power.cap_order={}", pick(rng, &["fifo", "reads_first"])));
         sets.push(format!("power.cap_overtakes={}", pick(rng, &[0, 1, 16])));
     }
+    if !has_limit && chance(rng, 0.4) {
+        let cap = (idle * dies + greatest + rng.below((dies - 1) * greatest + 1)) * SUPPLY;
+        sets.push(thermal(rng, dies * greatest, cap));
+    }
+    if chance(rng, 0.4) {
+        sets.push(states(rng));
+    }
     if !has_limit && chance(rng, 0.5) {
         let types: Vec<u64> = (0..bits).filter(|_| chance(rng, 0.6)).collect();
         let types = if types.is_empty() { vec![bits - 1] } else { types };
@@ -41,4 +48,29 @@ pub fn power(rng: &mut Rng, whole: &Description) -> Vec<String> {
         ));
     }
     sets
+}
+
+/// Returns a thermal model with which the flash becomes hot within milliseconds if most dies are active: the current
+/// `most` \[uA\] leads to 40 K above the surroundings.
+fn thermal(rng: &mut Rng, most: u64, cap: u64) -> String {
+    let resistance = 40.0 / ((most * SUPPLY) as f64 * 1e-9);
+    let (seconds, release) = (pick(rng, &[0.000_2, 0.003, 0.05]), pick(rng, &["25.5", "30.0", "34.0"]));
+    let (capacity, step) = (seconds / resistance, (seconds * 1e9) as u64 / 20);
+    let initial = pick(rng, &["25.0", "60.0"]);
+    format!(
+        "power.thermal={{ambient=25.0,r_th={resistance:?},c_th={capacity:?},throttle_at=35.0,release_at={release},\
+         cap=\"{cap}nW\",step=\"{step}ns\",initial={initial}}}"
+    )
+}
+
+/// Returns two states that serve no commands, of which the drive enters one or both.
+fn states(rng: &mut Rng) -> String {
+    let (first, second) = (pick(rng, &["1ns", "10us", "1ms"]), pick(rng, &["1ns", "100us"]));
+    let (entry, exit) = (pick(rng, &["0ns", "5us"]), pick(rng, &["0ns", "1ns", "70us"]));
+    let state = pick(rng, &[1, 2]);
+    format!(
+        "power.state=[{{max_power=\"8W\",idle_time=\"{first}\",idle_state={state}}},\
+         {{max_power=\"1W\",non_operational=true,entry_latency=\"{entry}\",exit_latency=\"{exit}\",idle_time=\"{second}\",idle_state=2}},\
+         {{max_power=\"1mW\",non_operational=true,entry_latency=\"{exit}\",exit_latency=\"1ms\"}}]"
+    )
 }
