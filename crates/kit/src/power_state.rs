@@ -12,6 +12,8 @@ const STATES_MAX: usize = 32;
 const POWER_MAX: Power = Power(655_350_000_000);
 /// Longest latency: ENLAT and EXLAT hold 32 bits of a microsecond.
 const LATENCY_MAX: Nanos = Nanos(u32::MAX as u64 * 1_000);
+/// Shortest idle time. A millisecond is the unit of ITPT; a drive that works for itself is asked again after each.
+const IDLE_TIME_MIN: Nanos = Nanos(10_000);
 /// Longest idle time: ITPT holds 24 bits of a millisecond.
 const IDLE_TIME_MAX: Nanos = Nanos(((1 << 24) - 1) * 1_000_000);
 
@@ -159,8 +161,8 @@ impl PowerState {
             (None, Some(_)) => problems.add(place("idle_state"), "the time is missing: expected idle_time, too"),
             (None, None) => {}
             (Some(time), Some(next)) => {
-                if time == Nanos::ZERO || time > IDLE_TIME_MAX {
-                    problems.add(place("idle_time"), format!("{time}: expected more than 0 and at most {IDLE_TIME_MAX}"));
+                if !(IDLE_TIME_MIN..=IDLE_TIME_MAX).contains(&time) {
+                    problems.add(place("idle_time"), format!("{time}: expected {IDLE_TIME_MIN} to {IDLE_TIME_MAX}"));
                 }
                 let is_later = next as usize > index && states.get(next as usize).is_some_and(|state| state.non_operational);
                 if !is_later {
@@ -203,8 +205,8 @@ mod tests {
         assert!(found(&[state(100, false), state(101, true)]).contains("state[1].max_power"));
         let idle_power = Some(Power(51_000_000));
         assert!(found(&[state(100, false), PowerState { idle_power, ..state(50, true) }]).contains("state[1].idle_power"));
-        let cases = [(Some(1), Some(1), ""), (Some(0), Some(1), "idle_time"), (Some(1), None, "idle_time")];
-        let more = [(None, Some(1), "idle_state"), (Some(1), Some(0), "idle_state"), (Some(1), Some(7), "idle_state")];
+        let cases = [(Some(10_000), Some(1), ""), (Some(9_999), Some(1), "idle_time"), (Some(10_000), None, "idle_time")];
+        let more = [(None, Some(1), "idle_state"), (Some(10_000), Some(0), "idle_state"), (Some(10_000), Some(7), "idle_state")];
         for (time, idle_state, field) in cases.into_iter().chain(more).chain([(Some(u64::MAX), Some(1), "idle_time")]) {
             let first = PowerState { idle_time: time.map(Nanos), idle_state, ..state(100, false) };
             let found = found(&[first, state(50, true)]);

@@ -78,7 +78,7 @@ fn special() -> Vec<(String, Value)> {
     let cut = |set: &str| run(set, &request.clone().set(set).run(power.clone()), Files::default());
     let capped = run("cap", &request.clone().sets(crate::power_model::POWER).set("power.cap=100mW"), Files::default());
     let thermal = "power.thermal={ambient=25.0,r_th=9.0,c_th=1.0,throttle_at=70.0,release_at=60.0,cap=\"1W\",step=\"1ms\"}";
-    let states = "power.state=[{max_power=\"1W\",idle_time=\"1us\",idle_state=1},\
+    let states = "power.state=[{max_power=\"1W\",idle_time=\"10us\",idle_state=1},\
         {max_power=\"1mW\",non_operational=true,exit_latency=\"1us\",idle_power=\"1mW\"}]";
     let asleep = run("states", &request.clone().sets(crate::power_model::POWER).set(states).set(thermal), Files::default());
     let rounds = RunOptions { steady_state: true, steady_round: Some("20ms".into()), ..RunOptions::default() };

@@ -104,11 +104,6 @@ impl Control {
         Some(CapReport { cap, least: self.least, waits, wait_ns })
     }
 
-    /// Returns the number of waits for power and their time \[ns\], under any cap.
-    pub fn waits(&self, now: SimTime) -> Option<(u64, u64)> {
-        self.limiter.as_ref().map(|limiter| limiter.waits(now))
-    }
-
     /// Sets whether the flash is hot. Returns true if others that wait for power may begin.
     pub fn set_hot(&mut self, is_hot: bool) -> bool {
         let Some(limiter) = self.limiter.as_mut().filter(|_| is_hot != self.is_hot) else { return false };

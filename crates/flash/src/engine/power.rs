@@ -36,11 +36,6 @@ impl Flash {
         self.meter.as_ref().map(|meter| PowerReport { cap, ..meter.report(now) })
     }
 
-    /// Returns the number of waits for power under any cap, and their time \[ns\]; `None` if there is no cap.
-    pub fn power_waits(&self, now: SimTime) -> Option<(u64, u64)> {
-        self.control.as_ref().and_then(|control| control.waits(now))
-    }
-
     /// Brings the temperature of a flash at rest up to date.
     pub fn settle_temperature(&mut self, now: SimTime) {
         if let Some(meter) = &mut self.meter {

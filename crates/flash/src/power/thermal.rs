@@ -241,7 +241,7 @@ impl Thermal {
         let limit = self.limit(current as f64);
         self.counted += i128::from(current) * i128::from(self.step) * i128::from(count);
         for done in 0..count {
-            if (self.temperature - limit).abs() < REACHED && self.is_hot == self.is_hot_at(limit) {
+            if self.temperature == limit && self.is_hot == self.is_hot_at(limit) {
                 return self.stay(limit, count - done);
             }
             self.go_on(limit);
@@ -257,6 +257,10 @@ impl Thermal {
     fn go_on(&mut self, limit: f64) {
         self.throttled_ns += if self.is_hot { self.step } else { 0 };
         self.temperature = limit + (self.temperature - limit) * self.decay;
+        // So that many steps at once are as one by one.
+        if (self.temperature - limit).abs() < REACHED {
+            self.temperature = limit;
+        }
         let was_hot = self.is_hot;
         self.is_hot = self.is_hot_at(self.temperature);
         self.throttles += u64::from(self.is_hot && !was_hot);
@@ -270,7 +274,6 @@ impl Thermal {
     /// Makes steps at a temperature that does not change any more.
     fn stay(&mut self, limit: f64, count: u64) {
         self.throttled_ns += if self.is_hot { self.step * count } else { 0 };
-        self.temperature = limit;
         self.sum += limit * count as f64;
         self.steps += count;
         self.next = self.next + Nanos(self.step * count);

@@ -65,7 +65,7 @@ fn thermal(rng: &mut Rng, most: u64, cap: u64) -> String {
 
 /// Returns two states that serve no commands, of which the drive enters one or both.
 fn states(rng: &mut Rng) -> String {
-    let (first, second) = (pick(rng, &["1ns", "10us", "1ms"]), pick(rng, &["1ns", "100us"]));
+    let (first, second) = (pick(rng, &["10us", "50us", "1ms"]), pick(rng, &["10us", "300us"]));
     let (entry, exit) = (pick(rng, &["0ns", "5us"]), pick(rng, &["0ns", "1ns", "70us"]));
     let state = pick(rng, &[1, 2]);
     format!(
