@@ -10,7 +10,7 @@ use kit::queue::Class;
 use kit::{CommandId, Event, Events, Nanos, PowerState, SimTime, Timer};
 use serde::{Deserialize, Serialize};
 
-/// What the drive does with its state.
+/// Relation of the drive to its state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 enum Mode {
     /// It serves commands, in the first state.
@@ -57,7 +57,7 @@ pub struct StateReport {
     pub wakes: u64,
 }
 
-/// What follows a timer.
+/// Consequence of a timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
     /// Nothing.
@@ -147,7 +147,7 @@ impl PowerStates {
         }
     }
 
-    /// Handles a timer; `is_idle` says whether a command is outstanding, and `works` whether the drive works for itself.
+    /// Handles a timer. `is_idle`: no command is outstanding. `works`: the drive works for itself.
     pub fn timer(&mut self, now: SimTime, is_idle: bool, works: bool, usage: Usage, events: &mut Events) -> Change {
         if self.now.armed == Some(now) {
             self.now.armed = None;
@@ -221,8 +221,8 @@ impl PowerStates {
         self.set_due(state.idle_time.map(|time| now + time), events);
     }
 
-    /// Sets the instant of the next change. A timer that is pending for an earlier one is used again, so that many short
-    /// idle times have one.
+    /// Sets the instant of the next change. A timer that is pending for an earlier one is used again, so that many
+    /// short idle times have one.
     fn set_due(&mut self, due: Option<SimTime>, events: &mut Events) {
         self.now.due = due;
         if let Some(due) = due
@@ -311,8 +311,8 @@ mod tests {
         }
     }
 
-    /// The idle time is 100 ns: at 99 the drive serves, at 100 it enters the state, which it has left at 100 + 10 + 50 at
-    /// the earliest.
+    /// The idle time is 100 ns: at 99 the drive serves, at 100 it enters the state, which it has left at 100 + 10 + 50
+    /// at the earliest.
     #[test]
     fn a_state_is_entered_exactly_after_the_idle_time() {
         let mut rig = Rig::new();

@@ -45,7 +45,7 @@ pub(crate) struct Parts {
     pub rest: Option<u128>,
     /// Codewords encoded, if their energy is known.
     pub encoded: Option<u64>,
-    /// What the energies are less than they would be without power states.
+    /// Energy that the parts have not taken because of power states.
     pub saved: Saved,
 }
 

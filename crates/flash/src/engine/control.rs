@@ -26,8 +26,8 @@ const UNLIMITED: u64 = u64::MAX / 4;
 pub(super) struct Control {
     limiter: Option<Limiter>,
     cap: Option<Power>,
-    /// Currents that the caps leave above that of all dies at rest \[uA\], while the flash is cool and hot; and whether it
-    /// is hot.
+    /// Currents that the caps leave above that of all dies at rest \[uA\], while the flash is cool and hot; and whether
+    /// it is hot.
     room: u64,
     hot_room: u64,
     is_hot: bool,

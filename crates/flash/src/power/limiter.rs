@@ -66,8 +66,8 @@ impl Limiter {
         }
     }
 
-    /// Sets the current above that of dies at rest \[uA\]. Array phases in progress keep what they have taken; if it has
-    /// grown, others that wait may begin ([`Limiter::next`]).
+    /// Sets the current above that of dies at rest \[uA\]. Array phases in progress keep what they have taken; if it
+    /// has grown, others that wait may begin ([`Limiter::next`]).
     pub fn set_room(&mut self, room: u64) {
         self.room = room;
     }
