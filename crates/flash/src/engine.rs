@@ -463,7 +463,8 @@ impl Flash {
     /// Completes the operation on a die; returns its slot.
     #[inline(always)]
     fn finish(&mut self, die_id: DieId, now: SimTime, out: &mut Outbox) -> u32 {
-        if self.meter.is_some() {
+        // That of a read has come to rest before its data was transferred.
+        if self.meter.is_some() && out.operations[self.dies[die_id.index()].running].kind != OperationKind::Read {
             self.array_rests(die_id, now, out);
         }
         let die = &mut self.dies[die_id.index()];

@@ -63,10 +63,7 @@ impl Flash {
     #[inline(never)]
     pub(super) fn array_rests(&mut self, die: DieId, now: SimTime, out: &mut Outbox) {
         let Some(meter) = &mut self.meter else { return };
-        // That of a read has come to rest before its data is transferred.
-        if meter.is_on(die) {
-            note_array(meter.end(die, now), die, now, &mut out.journal);
-        }
+        note_array(meter.end(die, now), die, now, &mut out.journal);
         if self.control.is_some() {
             self.give_power_back(die, now, out);
         }

@@ -325,12 +325,6 @@ impl Meter {
         Some(ActivePart { kind, page_type: page_type.into(), reason, begin })
     }
 
-    /// Returns true if the array of a die is in an operation.
-    #[inline]
-    pub(crate) fn is_on(&self, die: DieId) -> bool {
-        self.dies[die.index()].is_on
-    }
-
     /// Counts the windows in which nothing changes any more.
     #[cold]
     fn settle(&mut self, now: SimTime) {
