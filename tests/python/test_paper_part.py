@@ -26,6 +26,7 @@ SHARED = {
     "ssdlab.experiments": {"Experiments"},
     "ssdlab.cell.pool": {"ProgressHook", "share_out"},
     "ssdlab.errors": {"unknown_name"},
+    "ssdlab.explore.front": {"not_beaten"},
     "ssdlab.explore.statistics": {"Estimate", "estimate"},
     "ssdlab.explore.tasks": {"engine_hash"},
     "ssdlab.files": {"write_folder"},

@@ -1,4 +1,4 @@
-"""SSDExplorer (Zuolo, doctoral thesis, 2012/2015): architectures, queue depth, read retry, soft decision.
+"""SSDExplorer (Zuolo, doctoral thesis, 2012/2015): architectures, queue depth, read retry, soft decision, power.
 
 Each experiment is a sweep whose specification lies in ``specs``; a claim is scored against a range around itself
 (:mod:`ssdlab_papers.claim`). What was calibrated is listed as an input.
@@ -10,13 +10,13 @@ from collections.abc import Iterator
 
 from ssdlab_papers.entry import Entry, Picture, Table
 from ssdlab_papers.setting import Setting
-from ssdlab_papers.ssdexplorer import architectures, beyond, depth, retry, soft, speed, translation
+from ssdlab_papers.ssdexplorer import architectures, beyond, depth, power, retry, soft, speed, translation
 
 __all__ = ["experiment"]
 
 
 def experiment(setting: Setting) -> Iterator[Entry | Picture | Table]:
-    """SSDExplorer, chapters 1 and 2: translation, architectures, queue depth, read retry, LDPC with soft decision."""
+    """SSDExplorer, chapters 1, 2 and 4: translation, architectures, queue depth, read retry, LDPC, power."""
     yield from translation.entries(setting)
     yield from speed.entries(setting)
     ten = architectures.ten(setting)
@@ -25,3 +25,4 @@ def experiment(setting: Setting) -> Iterator[Entry | Picture | Table]:
     yield from retry.entries(setting)
     yield from soft.entries(setting)
     yield from beyond.entries(setting, ten)
+    yield from power.entries(setting)

@@ -78,13 +78,16 @@ def curve(name: str, x: Sequence[float], found: Sequence[Estimate], scale: float
     return Series(name, [*x], [scale * each.mean for each in found], low=low, high=high, **style)
 
 
-def swept(setting: Setting, name: str, *, keep_length: bool = False) -> Points:
+def swept(
+    setting: Setting, name: str, *, keep_length: bool = False, fewer: Mapping[str, Sequence[object]] | None = None
+) -> Points:
     """Does the runs of a specification, and returns its points.
 
     Args:
         setting: The setting; a quick one has fewer seeds and shorter runs.
         name: Name of the specification.
         keep_length: True if a quick run is as long as a full one.
+        fewer: Values to which a quick sweep restricts fields of ``[vary]``.
 
     Raises:
         RuntimeError: a run failed.
@@ -96,6 +99,8 @@ def swept(setting: Setting, name: str, *, keep_length: bool = False) -> Points:
         if not keep_length:
             options = document["options"]
             document["options"] = {**options, "stop_after": options["stop_after"] // _QUICK_SHARE}
+        if fewer:
+            document["vary"] = {**document["vary"], **fewer}
     spec = replace(ssdlab.Spec.open(document), name=name, folder=SPECS)
 
     def tell(progress: ssdlab.SweepProgress) -> None:
