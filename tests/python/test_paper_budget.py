@@ -7,9 +7,10 @@ import dataclasses
 import pytest
 
 import ssdlab
-from ssdlab_papers.budget import results, runs, tables
+from ssdlab_papers.budget import front, results, runs, tables
 from ssdlab_papers.budget.results import Board, Found
 from ssdlab_papers.budget.runs import BASELINE, CONTENDERS, Busy, Run
+from ssdlab_papers.entry import Entry, Table
 from ssdlab_papers.setting import Setting
 from ssdlab_papers.traces import Traces
 
@@ -32,6 +33,7 @@ def a_run(**fields: float) -> Run:
         "programs": 2.0,
         "erased": 1.0,
         "utilisation": 0.5,
+        "joule_per_gb": 20.0,
     }
     return Run(**(plain | fields))
 
@@ -99,9 +101,11 @@ def test_a_run_without_an_erase_wears_less_than_one_would():
         "modes": {"erase": {"nominal": 0, "gentle": 0}},
         "flash": {"programs": {"host": 100}},
         "utilisation": {"dies_writing": 0.1},
+        "energy": {"per_host_byte_j": 2e-8},
     }
     quiet = Run.of(summary, {"nominal": 1.0, "gentle": 0.5})
     assert (quiet.wear, quiet.wear_per_erase, quiet.tail_ns, quiet.erased) == (0.0025, 1.0, 7.0, 0.0)
+    assert quiet.joule_per_gb == pytest.approx(20.0)
     summary["modes"]["erase"]["gentle"] = 4
     worn = Run.of(summary, {"nominal": 1.0, "gentle": 0.5})
     assert (worn.wear, worn.erased) == (0.02, 2.56)
@@ -161,3 +165,30 @@ def test_where_an_idea_starts_to_pay(load):
 
 def test_what_it_teaches_could_be_otherwise(load):
     assert [entry.verdict for entry in results._what_it_teaches(board(load))].count("missed") >= 2
+
+
+def test_a_drive_with_power_does_the_same(load, tmp_path):
+    drive, histories = runs.resolved("speed", 0.0), [tmp_path / "with.csv", tmp_path / "without.csv"]
+    found = [
+        ssdlab.run(drive, load.workload(4_000, 200.0, address="wrap"), "ofwar", set=given, precondition="fill", history=path)
+        for given, path in zip(({}, {"power": ""}), histories, strict=True)
+    ]
+    assert histories[0].read_bytes() == histories[1].read_bytes()
+    assert len(histories[0].read_bytes()) > 100_000
+    assert found[0].summary["energy"]["per_host_byte_j"] > 0.0
+    assert found[1].summary["energy"]["per_host_byte_j"] is None
+
+
+def test_the_front_of_the_one_budget(load):
+    assert front.front(board(load), 0.0) == ["baseline"]
+    saves = board(load, ofwar={"joule_per_gb": 10.0}, **{"agcr@1": {"mean_ns": 5e4, "joule_per_gb": 30.0}})
+    assert saves.energy("ofwar", 0.0) == pytest.approx(0.5)
+    assert front.front(saves, 0.0) == ["ofwar"]
+    assert front.front(saves, 1.0) == ["ofwar", "agcr"]
+    assert front.front(saves, 1.0, ("mean latency", "lifetime")) == ["agcr"]
+    told = {each.what.split(", ")[4]: each for each in front.entries(saves) if isinstance(each, Entry)}
+    assert told["100% worn"].shown == "2: ofwar, agcr; by energy alone: ofwar"
+    # Clairvoyance competes with nobody.
+    assert front.front(board(load, clairvoyant={"mean_ns": 1e4}), 0.0) == ["baseline"]
+    (table,) = [each for each in front.entries(saves) if isinstance(each, Table)]
+    assert len(table.rows) == 2 * len(CONTENDERS)

@@ -8,6 +8,7 @@ from statistics import fmean, geometric_mean
 
 from ssdlab.charts import Axis, Chart, Mark, Series
 from ssdlab.units import percent
+from ssdlab_papers.budget import front
 from ssdlab_papers.budget.runs import (
     BASELINE,
     BY_WEAR,
@@ -60,6 +61,11 @@ class Found:
         return self.on.base.wear / self.run.wear
 
     @property
+    def energy(self) -> float:
+        """Energy of the flash for each byte of the host over the baseline's."""
+        return self.run.joule_per_gb / self.on.base.joule_per_gb
+
+    @property
     def extra(self) -> float:
         """Pages programmed beyond the baseline's, per page that the host wrote."""
         return self.run.programs - self.on.base.programs
@@ -94,6 +100,10 @@ class Board:
     def life(self, name: str, wear: float) -> float:
         """Returns the lifetime over the baseline's."""
         return self.over_loads(name, wear, lambda one: one.life)
+
+    def energy(self, name: str, wear: float) -> float:
+        """Returns the energy for each byte of the host over the baseline's."""
+        return self.over_loads(name, wear, lambda one: one.energy)
 
     def extra(self, name: str, wear: float) -> float:
         """Returns the mean extra writes per page that the host wrote."""
@@ -138,6 +148,7 @@ def entries(setting: Setting) -> Iterator[Entry | Picture | Table]:
             yield _summary(board, contender, wear)
     yield from _where_they_pay(board)
     yield from _what_it_teaches(board)
+    yield from front.entries(board)
     yield every_run(board)
     yield from _pictures(board)
 
@@ -193,11 +204,11 @@ def _summary(board: Board, contender: Contender, wear: float) -> Entry:
     return Entry(
         work="one budget",
         where=contender.work,
-        what=f"{name}, {wear:.0%} worn: 99.99 % latency, lifetime, extra writes; shares of clairvoyant's gains in each",
+        what=f"{name}, {wear:.0%} worn: 99.99 % latency, lifetime, extra writes, energy; shares of clairvoyant's gains in each",
         published="– (no work could show it)",
         standing="",
         ours=tail,
-        shown=f"{tail - 1:+.0%}; {life:.2f}x; {percent(board.extra(name, wear))}; {shares}",
+        shown=f"{tail - 1:+.0%}; {life:.2f}x; {percent(board.extra(name, wear))}; {board.energy(name, wear) - 1:+.0%}; {shares}",
     )
 
 
@@ -307,7 +318,13 @@ def every_run(board: Board) -> Table:
     return Table(
         name="one-budget",
         title="Every policy on one drive, at the speed at which the baseline's dies write half the time",
-        columns=(*columns, "extra writes", *(f"share of clairvoyant's {what} gain" for what in ("tail", "lifetime", "writes"))),
+        columns=(
+            *columns,
+            "extra writes",
+            *(f"share of clairvoyant's {what} gain" for what in ("tail", "lifetime", "writes")),
+            "J/GB",
+            "J/GB / baseline",
+        ),
         rows=[
             (
                 one.on.load.title,
@@ -321,6 +338,8 @@ def every_run(board: Board) -> Table:
                 one.life,
                 one.extra,
                 *(_share_of(board, one, gain) for gain in GAINS),
+                one.run.joule_per_gb,
+                one.energy,
             )
             for one in board.found
         ],
@@ -345,6 +364,7 @@ def _pictures(board: Board) -> Iterator[Picture]:
         ("tail", "99.99 % latency", lambda one: one.tail),
         ("mean", "mean latency", lambda one: one.mean),
         ("life", "lifetime", lambda one: one.life),
+        ("energy", "energy for each byte of the host", lambda one: one.energy),
     ):
         chart = Chart(
             title=f"One budget: {title} over the baseline's, mean of the loads",

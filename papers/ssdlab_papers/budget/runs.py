@@ -111,6 +111,8 @@ class Run:
     erased: float
     #: Share of the run's time that the dies spent writing.
     utilisation: float
+    #: Energy of the flash for each GB of reads and writes of the host.
+    joule_per_gb: float
 
     @classmethod
     def of(cls, summary: Mapping[str, Any], wears: Mapping[str, float]) -> Run:
@@ -129,6 +131,7 @@ class Run:
             programs=programs / host,
             erased=PAGES * sum(erases.values()) / max(1, programs),
             utilisation=float(summary["utilisation"]["dies_writing"]),
+            joule_per_gb=1e9 * float(summary["energy"]["per_host_byte_j"]),
         )
 
 

@@ -53,6 +53,12 @@ _SUSPENSION = {
     "most": 64,
 }
 
+#: Current of a read, a program and an erase: that of the preset `pcie4-power-2tb`, 25 mA from data sheets [F] (FACTS
+#: 5.9), which state the most that a die draws. Energies are upper bounds, and follow the times of the operations.
+_CURRENT: Final = {"kind": "constant", "current": "25mA"}
+#: Power of the flash, and of nothing else. A drive does not behave differently with it.
+POWER: Final = {"supply": "3.3V", "idle": "10uA", "read": _CURRENT, "program": _CURRENT, "erase": _CURRENT}
+
 Table = dict[str, Any]
 
 
@@ -164,4 +170,4 @@ def drive(what: str, wear: float) -> Table:
     }
     buffer = {"policy": "write_back", "capacity": "1MiB", "flush_after": "100us"}
     state = {"precondition": "steady", "pe_cycles": round(wear * RATED)}
-    return {"base": "ofwar-64g", "flash": flash, "buffer": buffer, "state": state}
+    return {"base": "ofwar-64g", "flash": flash, "buffer": buffer, "state": state, "power": dict(POWER)}

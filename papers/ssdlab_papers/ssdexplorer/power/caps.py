@@ -18,16 +18,12 @@ from ssdlab_papers.setting import Setting
 from ssdlab_papers.ssdexplorer.power.windows import WORK
 from ssdlab_papers.ssdexplorer.runs import SPECS
 
-__all__ = ["CAPS", "POWER", "Capped", "contenders", "entries", "resolved"]
+__all__ = ["CAPS", "Capped", "contenders", "entries", "resolved"]
 
 #: Caps, and none.
 CAPS: Final = ("none", "8W", "5W", "3W")
-#: Currents of the preset `pcie4-power-2tb`: 25 mA for each operation, from data sheets [F], which state the most that a
-#: die draws, and 10 uA at rest.
-_CURRENT: Final = {"kind": "constant", "current": "25mA"}
-POWER: Final[Mapping[str, object]] = {"supply": "3.3V", "idle": "10uA", "read": _CURRENT, "program": _CURRENT, "erase": _CURRENT}
-#: The drive of the one budget with 128 dies in place of 16, and an eighth of the blocks of each: 128 operations at 82.5
-#: mW draw 10.6 W, so that 8 W are 96 operations at once, 5 W 60, and 3 W 36.
+#: The drive of the one budget, with its 25 mA for each operation, with 128 dies in place of 16 and an eighth of the
+#: blocks of each: 128 operations at 82.5 mW draw 10.6 W, so that 8 W are 96 operations at once, 5 W 60, and 3 W 36.
 _SHAPE = {"channels": 16, "chips_per_channel": 8, "blocks_per_plane": 128}
 _WEAR = 0.5
 #: Commands of a run; a quarter of them in a quick one, of whose reads and writes ten lie beyond the 99.9th percentile.
@@ -45,7 +41,7 @@ class Capped:
     cap: str
     kiops: float
     #: 99th and 99.9th percentile of reads, and of writes.
-    tails: tuple[float | None, float | None, float | None, float | None]
+    tails: tuple[float | None, ...]
     waits: int
     #: Mean wait for power of a read and of a write [us].
     wait_read: float
@@ -58,15 +54,15 @@ class Capped:
     def of(cls, contender: Contender, cap: str, summary: Mapping[str, Any]) -> Capped:
         """Takes the results from ``summary.json``."""
         energy, latency = summary["energy"], summary["latency"]
-        tails = [latency[op][name] for op in ("read", "write") for name in ("p99_ns", "p99_9_ns")]
-        reads, writes, reads_tail, writes_tail = (
-            None if tail is None else tail / 1e3 for tail in (tails[0], tails[2], tails[1], tails[3])
-        )
         return cls(
             contender=contender,
             cap=cap,
             kiops=summary["throughput"]["iops"] / 1e3,
-            tails=(reads, reads_tail, writes, writes_tail),
+            tails=tuple(
+                None if (tail := latency[op][name]) is None else tail / 1e3
+                for op in ("read", "write")
+                for name in ("p99_ns", "p99_9_ns")
+            ),
             waits=energy["cap"]["waits"] if energy["cap"] is not None else 0,
             wait_read=summary["causes"]["read"].get("power_wait", 0.0) / 1e3,
             wait_write=summary["causes"]["write"].get("power_wait", 0.0) / 1e3,
@@ -80,7 +76,7 @@ class Capped:
 def resolved(table: str) -> Drive:
     """Returns the drive with the modes of a table derived."""
     given = drive(table, _WEAR)
-    described = {**given, "flash": {**given["flash"], **_SHAPE}, "power": dict(POWER)}
+    described = {**given, "flash": {**given["flash"], **_SHAPE}}
     text = run(Drive.from_dict(described), _workload(), "baseline", stop_after=1, precondition="none").drive_toml
     return Drive.from_text(text, f"budget drive of 128 dies, {table}")
 

@@ -1,4 +1,4 @@
-"""What the peaks of the power consist of, from the records of the timeline and not from the sums of the power model."""
+"""Composition of the peaks of the power, from the records of the timeline and not from the sums of the power model."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ def entries(setting: Setting, found: Found) -> Iterator[Claim | Picture]:
         tables.append(table)
     yield _repeats(tables[0])
     yield _over_time("ssdexplorer-figure-4-7", "Figure 4.7: power of the flash in T1", names[:1], tables[:1])
-    yield _over_time("ssdexplorer-figure-4-9", "Figures 4.9, 4.11: power of the flash in T2 and T3", names, tables)
+    yield _over_time("ssdexplorer-figure-4-9", "Figures 4.9, 4.11: mean power of the flash in T2 and T3", names, tables)
     yield _waveforms(names[1:], chosen[1:])
 
 

@@ -35,7 +35,7 @@ _BOUND_MS = (_COMMANDS / 4 * 2333.3 + _COMMANDS * 3 / 4 * 86.7) / _DIES / 1e3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stated:
-    """What the thesis states of a test with windows, in percent of the test without [%]."""
+    """Statements of the thesis on a test with windows, in percent of the test without."""
 
     test: str
     #: Number of windows.
