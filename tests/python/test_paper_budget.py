@@ -186,7 +186,7 @@ def test_the_front_of_the_one_budget(load):
     assert front.front(saves, 0.0) == ["ofwar"]
     assert front.front(saves, 1.0) == ["ofwar", "agcr"]
     assert front.front(saves, 1.0, ("mean latency", "lifetime")) == ["agcr"]
-    told = {each.what.split(", ")[4]: each for each in front.entries(saves) if isinstance(each, Entry)}
+    told = {each.what.split(", ")[3]: each for each in front.entries(saves) if isinstance(each, Entry)}
     assert told["100% worn"].shown == "2: ofwar, agcr; by energy alone: ofwar"
     # Clairvoyance competes with nobody.
     assert front.front(board(load, clairvoyant={"mean_ns": 1e4}), 0.0) == ["baseline"]

@@ -181,6 +181,11 @@ def test_the_numbers_of_a_capped_run():
     claim = caps._answer("baseline", [free, one, one, one])
     assert (claim.verdict, claim.ours) == ("shown", 1.0)
     assert claim.shown.startswith("reads 2.00 → 2.00 → 2.00 → 2.00 ms; writes – → –")
+    slow = dataclasses.replace(one, kiops=100.0)
+    by = {("a", cap): free for cap in caps.CAPS} | {("b", cap): slow for cap in caps.CAPS} | {("b", "none"): free}
+    told = [*caps._together(by, ["a", "b"])]
+    assert [each.what[:2] for each in told] == ["8W", "5W", "3W"]
+    assert told[0].shown == "1 never wait: a; 0.40 (b) to 1.00 (a)"
 
 
 @pytest.mark.slow

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["AXES", "entries", "front"]
 
-#: What a policy is judged by, each over the baseline's, and smaller for better.
+#: Criteria of the front, each over the baseline's, and smaller for better.
 AXES: dict[str, Callable[[Board, str, float], float]] = {
     "mean latency": lambda board, name, wear: board.mean(name, wear),
     "99.99 % latency": lambda board, name, wear: board.tail(name, wear),

@@ -114,6 +114,7 @@ def entries(setting: Setting) -> Iterator[Claim | Picture | Table]:
     by = {(each.contender.name, each.cap): each for each in found}
     names = [*dict.fromkeys(each.contender.name for each in found)]
     yield from (_answer(name, [by[name, cap] for cap in CAPS]) for name in names)
+    yield from _together(by, names)
     yield _table(found)
     yield from _pictures(by, [name for name in names if name in _DRAWN])
 
@@ -140,6 +141,25 @@ def _answer(name: str, row: Sequence[Capped]) -> Claim:
         seeds=1,
         **common,
     )
+
+
+def _together(by: Mapping[tuple[str, str], Capped], names: Sequence[str]) -> Iterator[Claim]:
+    """Yields for each cap how many policies it never binds, and which one it costs least and most."""
+    common: dict[str, Any] = {"work": WORK, "where": "beyond: caps", "published": "not asked", "standing": "assumed"}
+    for cap in CAPS[1:]:
+        never = [name for name in names if by[name, cap].waits == 0]
+        kept = sorted((by[name, cap].kiops / by[name, "none"].kiops, name) for name in names)
+        (low, most), (high, least) = kept[0], kept[-1]
+        yield statement(
+            low,
+            f"{len(never)} never wait{': ' + ', '.join(never) if never else ''}; {low:.2f} ({most}) to {high:.2f} ({least})",
+            what=f"{cap}: policies of {len(names)} that it never binds, and throughput over that without a cap",
+            note="the shorter a policy's operations, the less power its rate takes, and the less a cap costs it",
+            load=_LOAD,
+            unscored="shown",
+            seeds=1,
+            **common,
+        )
 
 
 def _table(found: Sequence[Capped]) -> Table:
