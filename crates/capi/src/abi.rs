@@ -569,7 +569,8 @@ pub unsafe extern "C" fn ssdlab_physical_geometry(drive: *mut Handle, geometry: 
 }
 
 fn no_chunks(function: &str) -> Failure {
-    let text = format!("{function}: the drive has no physical addresses: expected a drive with ftl.translation = \"pass_through\"");
+    let text =
+        format!("{function}: the drive has no physical addresses: expected a drive with ftl.translation = \"pass_through\"");
     Failure::new(Status::Unsupported, text)
 }
 

@@ -232,7 +232,8 @@ fn vectored_commands_reach_the_chunks() {
     assert_eq!(vector(READ, 6, &[1]), Status::Range);
     assert_eq!(vector(READ, 6, &[u64::MAX - 4095]), Status::Range);
     // SAFETY: null is allowed where addresses are promised.
-    let null = unsafe { ssdlab_submit_vector(drive.0, &raw const *Box::new(block(READ, 7, 0)), std::ptr::null(), 1, drive.now()) };
+    let null =
+        unsafe { ssdlab_submit_vector(drive.0, &raw const *Box::new(block(READ, 7, 0)), std::ptr::null(), 1, drive.now()) };
     assert_eq!(null, Status::Null);
     let other = self::drive(&tiny());
     assert_eq!((chunks(&other), geometry(&other)), (Err(Status::Unsupported), Err(Status::Unsupported)));

@@ -139,7 +139,8 @@ impl Compiler {
         self.routes.starts.done = self.add_unless_empty(cards.completion.clone());
         let to_card = [cards.encode.clone(), cards.command.clone(), cards.data_to_card.clone()].concat();
         let update = self.map_access(host, side, config, AccessKind::Write);
-        let out = [issue.clone(), update, self.data(side, AccessKind::Read), side.leg(Leg::MemoryToChannel), to_card.clone()].concat();
+        let out =
+            [issue.clone(), update, self.data(side, AccessKind::Read), side.leg(Leg::MemoryToChannel), to_card.clone()].concat();
         self.routes.starts.out = self.add(out);
         let pages = self.map_pages(host, side, config, AccessKind::Read);
         self.routes.starts.map_out = self.add([issue, pages, side.leg(Leg::MemoryToChannel), to_card].concat());
@@ -160,7 +161,8 @@ impl Compiler {
 
     /// Adds the links and processors of cards. Returns the steps over them.
     fn cards(&mut self, side: &DeviceSide, cards: &Cards, channels: u32) -> CardSteps {
-        let mut group = |name: &str| self.servers.add_group((0..cards.count).map(|card| format!("card_{name}_{card}")), PartOfDrive::Card);
+        let mut group =
+            |name: &str| self.servers.add_group((0..cards.count).map(|card| format!("card_{name}_{card}")), PartOfDrive::Card);
         let firsts = [group("in"), group("out"), group("processor")];
         let by = By::ChannelGroup((channels / cards.count) as u16);
         let mut steps = |hops: Vec<CardHop>| -> Vec<Step> {
@@ -196,7 +198,8 @@ impl Compiler {
 
     /// Appends the look-up to the decoding of a command. Where both take the same core, they are one piece of work.
     fn follow(&mut self, steps: &mut Vec<Step>, look_up: Vec<Step>, side: &DeviceSide, (decode, per_unit): (u32, u32)) {
-        let shares_core = side.cores.is_some_and(|cores| cores.cores.assignment != Assignment::ByTask || cores.cores.clusters == 1);
+        let shares_core =
+            side.cores.is_some_and(|cores| cores.cores.assignment != Assignment::ByTask || cores.cores.clusters == 1);
         if shares_core && decode > 0 && per_unit > 0 {
             *steps = self.task(side, Task::Command, Work { fixed: decode, per_unit });
         } else {

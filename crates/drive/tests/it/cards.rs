@@ -95,7 +95,11 @@ fn a_card_is_the_bottleneck() {
     for (set, expected, busy) in [
         ("controller.cards={ command_time = \"20us\" }", 50_000.0, "card_processor_0"),
         ("controller.cards={ command_time = \"40us\", count = 4 }", 100_000.0, "card_processor_0"),
-        ("controller.cards={ command_time = \"1ns\", generation = 1, lanes = 1, raw_unit = \"4320B\" }", 1e9 / 19_576.0, "card_out_0"),
+        (
+            "controller.cards={ command_time = \"1ns\", generation = 1, lanes = 1, raw_unit = \"4320B\" }",
+            1e9 / 19_576.0,
+            "card_out_0",
+        ),
     ] {
         let summary = reads(&[set]);
         let found = summary["throughput"]["iops"].as_f64().expect("a rate");
@@ -117,7 +121,8 @@ fn a_cluster_of_cores_serves_its_channels() {
              \"by_channel\", cycles = {{ decode = 0, look_up = 0, allocate = 1, issue = 1, complete = 0, collect = 1 }} }}"
         )
     };
-    let card = "controller.cards={ command_time = \"1ns\", generation = 5, lanes = 16, raw_unit = \"4320B\", decode_cycles = 4000 }";
+    let card =
+        "controller.cards={ command_time = \"1ns\", generation = 5, lanes = 16, raw_unit = \"4320B\", decode_cycles = 4000 }";
     // 4,000 cycles are 400 us. Eight channels on four clusters: all sixteen cores; on sixteen clusters of one core each:
     // eight of them.
     for (clusters, busy) in [(4, 16.0), (16, 8.0)] {
@@ -159,7 +164,8 @@ fn history(sets: &[&str]) -> Histories {
 /// flash does the same, collections included.
 #[test]
 fn the_flash_does_the_same_wherever_the_layer_runs() {
-    let cores = "controller.firmware={ kind = \"cores\", count = 4, clusters = 2, clock = \"400MHz\", assignment = \"by_channel\" }";
+    let cores =
+        "controller.firmware={ kind = \"cores\", count = 4, clusters = 2, clock = \"400MHz\", assignment = \"by_channel\" }";
     let card = "controller.cards={ count = 2, raw_unit = \"4320B\", decode_cycles = 5000, encode_cycles = 2000 }";
     let nvme = "host.interface={ kind = \"nvme\" }";
     let dram = "controller.dram={ kind = \"bandwidth\", rate = \"3200MB/s\", latency = \"50ns\" }";
@@ -179,9 +185,17 @@ fn impossible_cards_are_refused() {
         (&["controller.cards.lanes=3"], "controller.cards.lanes: 3: expected 1, 2, 4, 8 or 16"),
         (&["controller.cards.raw_unit=4000B"], "controller.cards.raw_unit: 4kB: expected 4096B to 8192B"),
         (&["controller.cards.decode_cycles=1"], "controller.cards.decode_cycles: 1: the firmware has no cores"),
-        (&["controller.firmware={ kind='cores', count=6, clusters=4 }"], "controller.firmware.clusters: 4: expected a divisor of the 6"),
         (
-            &[RAW, "ecc.errors={ kind='constant', rates=[1e-4] }", "flash.code={ kind='bch', data='4KiB', t=40 }", "ecc.decoder={ kind='fixed', time='1us' }"],
+            &["controller.firmware={ kind='cores', count=6, clusters=4 }"],
+            "controller.firmware.clusters: 4: expected a divisor of the 6",
+        ),
+        (
+            &[
+                RAW,
+                "ecc.errors={ kind='constant', rates=[1e-4] }",
+                "flash.code={ kind='bch', data='4KiB', t=40 }",
+                "ecc.decoder={ kind='fixed', time='1us' }",
+            ],
             "ecc.decoder: cards with controller.cards.raw_unit = 4320B have no ECC",
         ),
     ] {

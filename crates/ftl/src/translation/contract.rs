@@ -1,7 +1,7 @@
 //! The contract of a translation layer.
 
-use super::record::Recorder;
 use super::pass_through::chunks::Chunks;
+use super::record::Recorder;
 use super::zns::table::Table;
 use crate::ftl::{Ftl, FtlCounters, Pulled};
 use kit::{
