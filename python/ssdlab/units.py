@@ -43,7 +43,7 @@ def scaled(number: float | None, unit: str, digits: int = 4) -> str:
 def physical(number: float | None, unit: str) -> str:
     """Formats a quantity with a decimal prefix, small ones too: ``35.9 mW``."""
     if number and abs(number) < 1:
-        for size, prefix in [(1e-3, "m"), (1e-6, "u"), (1e-9, "n")]:
+        for size, prefix in [(1e-3, "m"), (1e-6, "u"), (1e-9, "n"), (1e-12, "p")]:
             if abs(number) >= size:
                 return f"{significant(number / size)} {prefix}{unit}"
     return scaled(number, unit)

@@ -1,20 +1,20 @@
-//! Cards of flash without a translation layer: the link and the processor of a card between the translation layer, which
-//! runs elsewhere, and the dies.
+//! Cards of flash without a translation layer: the link and the processor of a card between the translation layer,
+//! which runs elsewhere, and the dies.
 
 use kit::pcie::{COMPLETION, PACKET, Pcie};
 use kit::{Bytes, Nanos, Problems, Rate, Service, UNIT_BYTES, words};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Cards of flash without memory, translation layer and, if `raw_unit` says so, without ECC (SSDExplorer thesis, section
-/// 4.2: "open channel"). The translation layer, the map and the write buffer are those of the rest of the description,
-/// and run outside: on the host, if `host.interface` takes no time, or on an accelerator, to which commands come through
-/// the host interface. `controller.firmware` and `controller.dram` are its cores and its memory. Each flash operation
-/// becomes a physical command, which crosses the link of its card.
+/// Cards of flash without memory, translation layer and, if `raw_unit` says so, without ECC (SSDExplorer thesis,
+/// section 4.2: "open channel"). The translation layer, the map and the write buffer are those of the rest of the
+/// description, and run outside: on the host, if `host.interface` takes no time, or on an accelerator, to which
+/// commands come through the host interface. `controller.firmware` and `controller.dram` are its cores and its memory.
+/// Each flash operation becomes a physical command, which crosses the link of its card.
 ///
-/// A physical command costs a doorbell write, a read of its submission queue entry (64 B, and 8 B for each address), the
-/// work of the card's processor, its data, a completion queue entry (16 B) and an interrupt message (4 B). The end of a
-/// program or an erase is known at once: its completion occupies the link, and nothing waits for it.
+/// A physical command costs a doorbell write, a read of its submission queue entry (64 B, and 8 B for each address),
+/// the work of the card's processor, its data, a completion queue entry (16 B) and an interrupt message (4 B). The end
+/// of a program or an erase is known at once: its completion occupies the link, and nothing waits for it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Cards {
@@ -39,8 +39,8 @@ pub struct Cards {
     pub raw_unit: Bytes,
     /// Work of the card's processor for a physical command; one command at a time.
     pub command_time: Nanos,
-    /// Cycles of a core for decoding 4 KiB of data, where that is done by software. Each further attempt at a read costs
-    /// them again.
+    /// Cycles of a core for decoding 4 KiB of data, where that is done by software. Each further attempt at a read
+    /// costs them again.
     pub decode_cycles: u32,
     /// Cycles of a core for encoding 4 KiB of data.
     pub encode_cycles: u32,

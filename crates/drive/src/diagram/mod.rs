@@ -44,6 +44,8 @@ pub enum Stage {
     Codecs,
     /// The queues before the channels, and the channel controllers.
     ChannelControllers,
+    /// The cards of flash.
+    Cards,
     /// The flash channels.
     Channels,
     /// The dies.
@@ -119,9 +121,9 @@ const FLOWS: &[(&str, &[&str])] = &[
     ("data", &[nodes::MEMORY, nodes::READ_CACHE]),
     ("map", &[nodes::MEMORY, nodes::MAPPING_CACHE]),
     ("data", &[nodes::MEMORY, nodes::INTERCONNECT]),
-    ("data written", &[nodes::INTERCONNECT, nodes::ENCODERS, nodes::CARDS, nodes::PAGE_BUFFERS]),
-    ("data read", &[nodes::INTERCONNECT, nodes::DECODERS, nodes::CARDS, nodes::PAGE_BUFFERS]),
-    ("data", &[nodes::PAGE_BUFFERS, nodes::CHANNELS]),
+    ("data written", &[nodes::INTERCONNECT, nodes::ENCODERS, nodes::PAGE_BUFFERS]),
+    ("data read", &[nodes::INTERCONNECT, nodes::DECODERS, nodes::PAGE_BUFFERS]),
+    ("data", &[nodes::PAGE_BUFFERS, nodes::CARDS, nodes::CHANNELS]),
     ("flash operations, data", &[nodes::CHANNELS, nodes::DIES]),
 ];
 

@@ -41,12 +41,12 @@ pub(super) fn all(description: &Description) -> Vec<Node> {
         read_cache(description),
         mapping_cache(description),
         interconnect(description),
-        cards(description),
         encoders(description),
         decoders(description),
         sequencer(description),
         target_queues(description),
         page_buffers(description),
+        cards(description),
         channels(description),
         dies(description),
     ]
@@ -101,7 +101,7 @@ fn link(description: &Description) -> Node {
 }
 
 fn cards(description: &Description) -> Node {
-    let node = Node::ideal(CARDS, Stage::ChannelControllers, "cards").absent();
+    let node = Node::ideal(CARDS, Stage::Cards, "cards").absent();
     let Some(cards) = &description.controller.cards else { return node };
     let busy = ["card_in", "card_out", "card_processor"].into_iter().flat_map(|name| numbered(name, cards.count));
     node.of("cards", cards.count, cards.in_words()).busy(busy)

@@ -1,4 +1,5 @@
-//! Physical commands: scattered addresses in one command, chunks, and the geometry (Open-Channel SSD specification 2.0).
+//! Physical commands: scattered addresses in one command, chunks, and the geometry (Open-Channel SSD specification
+//! 2.0).
 
 use super::{EmbedError, EmbedErrorKind, EmbeddedDrive};
 use ftl::translation::pass_through::MOST_ADDRESSES;
@@ -18,8 +19,8 @@ pub struct ChunkInfo {
     pub state: ChunkState,
 }
 
-/// Sizes of a drive with physical addresses. The address of a mapping unit is
-/// `((group * dies_per_group + die) * chunks_per_die + chunk) * chunk + place`, all in mapping units but the first three.
+/// Sizes of a drive with physical addresses. The number of a mapping unit is
+/// `((group * dies_per_group + die) * chunks_per_die + chunk) * units + place`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PhysicalGeometry {
     /// Groups: channels.
@@ -53,9 +54,9 @@ impl EmbeddedDrive {
         Some(PhysicalGeometry { groups, dies_per_group: geometry.die_count / groups, rules })
     }
 
-    /// Submits a vectored command that arrives at instant `at`: a read or a write of one mapping unit at each address, or
-    /// a trim, which resets the chunk that begins at each. The offset and the length of `command` have no meaning; those
-    /// of its completion lie beyond the user capacity.
+    /// Submits a vectored command that arrives at instant `at`: a read or a write of one mapping unit at each address,
+    /// or a trim, which resets the chunk that begins at each. The offset and the length of `command` have no meaning;
+    /// those of its completion lie beyond the user capacity.
     pub fn submit_vector(&mut self, command: HostCommand, addresses: &[Bytes], at: SimTime) -> Result<(), EmbedError> {
         let name = command.op.name();
         let refused = |kind: EmbedErrorKind, text: String| Err(EmbedError::new(kind, format!("vectored {name}: {text}")));

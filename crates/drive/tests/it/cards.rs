@@ -123,8 +123,8 @@ fn a_cluster_of_cores_serves_its_channels() {
     };
     let card =
         "controller.cards={ command_time = \"1ns\", generation = 5, lanes = 16, raw_unit = \"4320B\", decode_cycles = 4000 }";
-    // 4,000 cycles are 400 us. Eight channels on four clusters: all sixteen cores; on sixteen clusters of one core each:
-    // eight of them.
+    // 4,000 cycles are 400 us. Eight channels use all sixteen cores in four clusters, and eight of them in sixteen
+    // clusters of one core each.
     for (clusters, busy) in [(4, 16.0), (16, 8.0)] {
         let found = reads(&[card, &cores(clusters)])["throughput"]["iops"].as_f64().expect("a rate");
         let expected = busy / 400e-6;
@@ -132,7 +132,7 @@ fn a_cluster_of_cores_serves_its_channels() {
     }
 }
 
-/// What each die did, in order.
+/// Operations of each die, in order.
 type Histories = BTreeMap<Option<DieId>, Vec<(OperationKind, Option<u64>, u32)>>;
 
 /// Writes and reads one after another on a drive of the given description, until it has collected for some time.

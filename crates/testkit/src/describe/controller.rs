@@ -13,7 +13,24 @@ pub fn controller(rng: &mut Rng) -> Vec<String> {
         sets.push(format!("host.cpu={}", cpu(rng)));
     }
     device(rng, &mut sets);
+    if chance(rng, 0.25) {
+        let has_cores = sets.iter().any(|set| set.starts_with("controller.firmware"));
+        sets.push(card(rng, has_cores));
+    }
     sets
+}
+
+/// Returns a card of flash, with ECC by software on some drives with cores.
+fn card(rng: &mut Rng, has_cores: bool) -> String {
+    let cycles = if has_cores { pick(rng, &[0, 500, 20_000]) } else { 0 };
+    format!(
+        "controller.cards={{generation={},lanes={},command_time=\"{}ns\",memory_time=\"{}ns\",decode_cycles={cycles},encode_cycles={}}}",
+        1 + rng.below(5),
+        pick(rng, &[1, 4, 16]),
+        pick(rng, &[1, 1000, 30_000]),
+        pick(rng, &[0, 500]),
+        cycles / 2
+    )
 }
 
 /// Returns overrides that give a drive a mapping cache, and leave space for map pages.

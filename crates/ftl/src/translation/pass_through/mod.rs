@@ -15,8 +15,8 @@ pub const MOST_ADDRESSES: usize = 64;
 /// Addresses that stand for the lists of vectored commands, behind those of the flash \[mapping units\].
 pub const VECTORS: u64 = 1 << 20;
 
-/// No translation: addresses are places of the flash, by the rules of the Open-Channel SSD specification 2.0. A chunk is
-/// a block of a die (with all its planes, if they are programmed together), a parallel unit is a die, a group is a
+/// No translation: addresses are places of the flash, by the rules of the Open-Channel SSD specification 2.0. A chunk
+/// is a block of a die (with all its planes, if they are programmed together), a parallel unit is a die, a group is a
 /// channel; the logical block is the mapping unit. Addresses are dense: number of the chunk times its blocks, with the
 /// chunks of a die one after another, and the dies of a channel.
 ///
@@ -27,13 +27,13 @@ pub const VECTORS: u64 = 1 << 20;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
-    /// Size of writes at which the drive is fastest (`ws_opt`) \[mapping units\], a multiple of a program; for the host's
-    /// information. Absent: a program.
+    /// Size of writes at which the drive is fastest (`ws_opt`) \[mapping units\], a multiple of a program; for the
+    /// host's information. Absent: a program.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub ws_opt: Option<u32>,
-    /// Mapping units before the write pointer of an open chunk that cannot be read yet (`mw_cunits`): cells whose data is
-    /// complete only once later pages are programmed.
+    /// Mapping units before the write pointer of an open chunk that cannot be read yet (`mw_cunits`): cells whose data
+    /// is complete only once later pages are programmed.
     pub mw_cunits: u32,
     /// Most open chunks (`maxoc`); 0 for no limit.
     pub max_open: u32,

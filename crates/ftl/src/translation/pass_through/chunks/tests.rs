@@ -29,7 +29,7 @@ fn one_of_each(rules: Rules) -> Chunks {
     chunks
 }
 
-/// What a command does to a chunk in each state: free, open, closed, offline.
+/// Effects of each command on a chunk in each state: free, open, closed, offline.
 #[test]
 fn every_command_in_every_state() {
     use ChunkState::{Closed, Free, Open};
@@ -112,77 +112,85 @@ struct Plain {
     erases: u32,
 }
 
+/// Returns the result of a read.
+fn plain_read(plain: &[Plain], addresses: &[u32]) -> Result<(), Status> {
+    addresses.iter().try_for_each(|address| match &plain[(address / 8) as usize] {
+        Plain { is_offline: true, .. } => Err(Status::ChunkOffline),
+        chunk if address % 8 >= chunk.written => Err(Status::Unwritten),
+        _ => Ok(()),
+    })
+}
+
+/// Returns the result of a write, which takes effect if it is valid.
+fn plain_write(plain: &mut Vec<Plain>, addresses: &[u32]) -> Result<(), Status> {
+    let mut model = plain.clone();
+    for address in addresses {
+        match &mut model[(address / 8) as usize] {
+            Plain { is_offline: true, .. } => return Err(Status::ChunkOffline),
+            Plain { written, .. } if *written != address % 8 => return Err(Status::OutOfOrderWrite),
+            chunk => chunk.written += 1,
+        }
+    }
+    let is_even = |(before, after): (&Plain, &Plain)| (after.written - before.written).is_multiple_of(2);
+    if !plain.iter().zip(&model).all(is_even) {
+        return Err(Status::InvalidField);
+    }
+    *plain = model;
+    Ok(())
+}
+
+/// Returns the result of a reset, which takes effect if it is valid.
+fn plain_reset(chunk: &mut Plain) -> Result<(), Status> {
+    match chunk {
+        Plain { is_offline: true, .. } => Err(Status::ChunkOffline),
+        Plain { written: 0, .. } => Err(Status::InvalidReset),
+        _ => {
+            (chunk.written, chunk.is_offline) = (0, chunk.erases >= 400);
+            chunk.erases += 1;
+            Ok(())
+        }
+    }
+}
+
+/// Returns addresses of a write to chunks: mostly in order and in pairs, sometimes not.
+fn addresses(plain: &[Plain], targets: &[u32], rng: &mut Rng) -> Vec<u32> {
+    let mut pointers: Vec<u32> = plain.iter().map(|chunk| chunk.written).collect();
+    let mut found = Vec::new();
+    for &chunk in targets {
+        let (units, skipped) = (if rng.below(20) == 0 { 1 } else { 2 }, u32::from(rng.below(20) == 0));
+        let from = pointers[chunk as usize] + skipped;
+        found.extend((from..(from + units).min(8)).map(|place| chunk * 8 + place));
+        pointers[chunk as usize] = (from + units).min(8);
+    }
+    found
+}
+
 /// 200,000 random commands on a few chunks, vectored ones among them.
 #[test]
 fn random_commands_agree_with_a_plain_model() {
-    let rules = Rules { early_reset: true, offline_after: 400, ..RULES };
-    let mut chunks = Chunks::new(rules, 2, 0, 0);
+    let mut chunks = Chunks::new(Rules { early_reset: true, offline_after: 400, ..RULES }, 2, 0, 0);
     let mut plain = vec![Plain::default(); 8];
     let mut rng = Rng::stream(3, "chunks");
     let mut refusals = std::collections::BTreeMap::new();
     for _ in 0..200_000 {
-        let count = 1 + rng.below(4) as usize;
-        let targets: Vec<u32> = (0..count).map(|_| rng.below(8) as u32).collect();
+        let targets: Vec<u32> = (0..1 + rng.below(4)).map(|_| rng.below(8) as u32).collect();
         let (result, expected) = match rng.below(5) {
             0 => {
                 let first = targets[0];
-                let is_free = plain[first as usize].written == 0;
-                let expected = match &plain[first as usize] {
-                    Plain { is_offline: true, .. } => Err(Status::ChunkOffline),
-                    _ if is_free => Err(Status::InvalidReset),
-                    _ => Ok(()),
-                };
                 let written: Vec<u32> = chunks.all().iter().map(|chunk| chunk.written).collect();
                 let result = chunks.reset(std::iter::once(first * 8), |chunk| written[chunk as usize]);
                 if result.is_ok() {
-                    let chunk = &mut plain[first as usize];
-                    (chunk.written, chunk.is_offline) = (0, chunk.erases >= 400);
-                    chunk.erases += 1;
                     chunks.erased(first);
                 }
-                (result, expected)
+                (result, plain_reset(&mut plain[first as usize]))
             }
             1 => {
-                let addresses: Vec<u32> = targets.iter().map(|chunk| chunk * 8 + rng.below(8) as u32).collect();
-                let check = |address: &u32| match &plain[(address / 8) as usize] {
-                    Plain { is_offline: true, .. } => Err(Status::ChunkOffline),
-                    chunk if address % 8 >= chunk.written => Err(Status::Unwritten),
-                    _ => Ok(()),
-                };
-                (chunks.read(addresses.iter().copied()), addresses.iter().try_for_each(check))
+                let read: Vec<u32> = targets.iter().map(|chunk| chunk * 8 + rng.below(8) as u32).collect();
+                (chunks.read(read.iter().copied()), plain_read(&plain, &read))
             }
             _ => {
-                // Mostly in order, in pairs; sometimes not.
-                let mut model = plain.clone();
-                let mut addresses = Vec::new();
-                for &chunk in &targets {
-                    let units = if rng.below(20) == 0 { 1 } else { 2 };
-                    let skip = u32::from(rng.below(20) == 0);
-                    let from = model[chunk as usize].written + skip;
-                    addresses.extend((from..(from + units).min(8)).map(|place| chunk * 8 + place));
-                    model[chunk as usize].written = (from + units).min(8);
-                }
-                let mut model = plain.clone();
-                let check = |address: &u32| {
-                    let chunk = &mut model[(address / 8) as usize];
-                    match chunk {
-                        Plain { is_offline: true, .. } => Err(Status::ChunkOffline),
-                        Plain { written, .. } if *written != address % 8 => Err(Status::OutOfOrderWrite),
-                        _ => {
-                            chunk.written += 1;
-                            Ok(())
-                        }
-                    }
-                };
-                let mut expected = addresses.iter().try_for_each(check);
-                let is_even = |(before, after): (&Plain, &Plain)| (after.written - before.written) % 2 == 0;
-                if expected.is_ok() && !plain.iter().zip(&model).all(is_even) {
-                    expected = Err(Status::InvalidField);
-                }
-                if expected.is_ok() {
-                    plain = model;
-                }
-                (chunks.write(addresses.into_iter()), expected)
+                let write = addresses(&plain, &targets, &mut rng);
+                (chunks.write(write.iter().copied()), plain_write(&mut plain, &write))
             }
         };
         assert_eq!(result, expected);
