@@ -1,8 +1,8 @@
 //! The program that a die is executing.
 
-use crate::writes::{WriteQueue, Writer};
+use crate::writes::{NONE, WriteQueue, Writer};
 use kit::clock::{Reading, charge_wait};
-use kit::{Cause, CommandId, DriveClock, ModeId, Nanos, Outbox, Part, Ppn, Reason, SimTime};
+use kit::{Cause, CommandId, DriveClock, ModeId, Nanos, Outbox, Part, Ppn, Reason, Signals, SimTime};
 
 /// A place that supersedes none.
 pub(crate) const NO_PLACE: u32 = u32::MAX;
@@ -71,6 +71,26 @@ impl ProgramUnit {
         self.bound += 1;
         unit.superseded = superseded;
         unit
+    }
+
+    /// Binds a chain of waiting units of host data, which begins with the unit that came last, in the order in which
+    /// they came. Returns their number.
+    pub fn bind_chain(&mut self, chain: u32, writes: &mut WriteQueue, now: SimTime, signals: &mut Signals) -> u32 {
+        let (mut first, mut rest, mut bound) = (NONE, chain, 0);
+        while rest != NONE {
+            let next = std::mem::replace(&mut writes.units[rest].next, first);
+            (first, rest) = (rest, next);
+            bound += 1;
+        }
+        while first != NONE {
+            let slot = first;
+            first = writes.units[slot].next;
+            signals.queued_write_pages -= 1;
+            signals.queued_write_requests -= u64::from(writes.units[slot].last);
+            self.bind(NO_PLACE).take(slot, writes, now, &signals.clock);
+            writes.units.release(slot);
+        }
+        bound
     }
 }
 

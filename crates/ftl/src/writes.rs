@@ -6,7 +6,8 @@ use kit::clock::{Reading, charge_wait};
 use kit::{Cause, CommandId, DriveClock, Ledger, Lpn, Nanos, Part, Ppn, SimTime, Slab, Tray};
 use serde::{Deserialize, Serialize};
 
-const NONE: u32 = u32::MAX;
+/// End of a list or of a chain of waiting units.
+pub(crate) const NONE: u32 = u32::MAX;
 
 /// Recipient of the report that a unit has been programmed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -15,7 +15,7 @@ use crate::config::FtlConfig;
 use crate::ftl::Parameters;
 use crate::policy::ModePolicy;
 use crate::precondition::Preconditioned;
-use kit::{Geometry, Problems};
+use kit::{Geometry, HostCommand, Problems, Status, UNIT_BYTES};
 
 pub use contract::{Report, Translation, Translator};
 
@@ -39,6 +39,15 @@ pub struct Setting<'a> {
     pub buffer_units: u64,
     /// True if the controller buffers writes or keeps data that was read.
     pub has_buffer: bool,
+}
+
+/// Returns the first unit of a command and the number of its units, on a drive whose logical block is the mapping unit.
+fn whole_units(command: &HostCommand) -> Result<(u32, u32), Status> {
+    let (offset, length) = (command.offset.0, command.length.0);
+    if !(offset | length).is_multiple_of(UNIT_BYTES) {
+        return Err(Status::InvalidField);
+    }
+    Ok(((offset / UNIT_BYTES) as u32, (length / UNIT_BYTES) as u32))
 }
 
 /// The contract of a member: it makes a layer, and says what the layer cannot do.

@@ -3,7 +3,8 @@
 mod model;
 
 use super::condition::Condition;
-use super::{Kind, Parts, Report, Setting, Translation, TranslationConfig, Translator, rows};
+use super::rows::Joined;
+use super::{Kind, Parts, Report, Setting, Translation, TranslationConfig, Translator};
 use crate::config::{FtlConfig, PartialWrite, WriteAllocation, places};
 use crate::ftl::{FtlCounters, Parameters, Pulled};
 use crate::idle::IdleDies;
@@ -435,19 +436,12 @@ impl Waf {
 impl Translation for Waf {
     fn read(&mut self, command: CommandId, first: Lpn, count: u32, _now: SimTime, out: &mut Outbox) -> u32 {
         let geometry = self.parameters.geometry;
-        let (mut parts, mut open): (u32, Option<Operation>) = (0, None);
+        let mut reads = Joined::default();
         for lpn in (first.0..first.0 + count).map(Lpn) {
             let ppn = self.place_of(lpn);
-            if open.as_mut().is_some_and(|read| rows::extend(read, ppn, &geometry)) {
-                continue;
-            }
-            parts += 1;
-            if let Some(operation) = open.replace(self.read_at(ppn, Reason::Host, Owner::Command(command))) {
-                out.read(operation);
-            }
+            reads.add(self.read_at(ppn, Reason::Host, Owner::Command(command)), &geometry, out);
         }
-        open.into_iter().for_each(|operation| out.read(operation));
-        parts
+        reads.end(out)
     }
 
     fn write(&mut self, unit: &HostUnit, now: SimTime, out: &mut Outbox) -> bool {

@@ -7,13 +7,15 @@ use crate::ftl::{FtlCounters, Parameters, Pulled};
 use crate::idle::IdleDies;
 use crate::program::{NO_PLACE, ProgramUnit};
 use crate::translation::condition::Condition;
-use crate::translation::{Parts, Report, Translation, rows};
+use crate::translation::rows::{self, Joined};
+use crate::translation::{Parts, Report, Translation, whole_units};
 use crate::writes::{WriteQueue, Writer};
 use kit::{
     BlockId, CommandId, Demand, DieId, Events, HostCommand, HostUnit, Lpn, ModeId, Op, Operation, OperationKind, Outbox, Owner,
     Ppn, ReadyDies, Reason, SimTime, Slab, Status, Stored, Timer, UNIT_BYTES,
 };
 use std::collections::VecDeque;
+use std::ops::Range;
 
 /// End of a chain of waiting units.
 const NONE: u32 = u32::MAX;
@@ -24,14 +26,13 @@ const PLACE: u32 = MOST_ADDRESSES as u32;
 #[derive(Clone, Debug)]
 struct List {
     addresses: [u32; MOST_ADDRESSES],
-    count: u32,
     /// Addresses whose data has not come.
     left: u32,
 }
 
 impl Default for List {
     fn default() -> Self {
-        List { addresses: [0; MOST_ADDRESSES], count: 0, left: 0 }
+        List { addresses: [0; MOST_ADDRESSES], left: 0 }
     }
 }
 
@@ -161,17 +162,8 @@ impl PassThrough {
         }
     }
 
-    /// Returns the first unit of a command and the number of its units, which it covers completely.
-    fn whole_units(command: &HostCommand) -> Result<std::ops::Range<u32>, Status> {
-        let (offset, length) = (command.offset.0, command.length.0);
-        if !(offset | length).is_multiple_of(UNIT_BYTES) {
-            return Err(Status::InvalidField);
-        }
-        Ok((offset / UNIT_BYTES) as u32..((offset + length) / UNIT_BYTES) as u32)
-    }
-
     /// Returns the addresses of the chunks that a trim resets.
-    fn chunks_of(&self, units: std::ops::Range<u32>) -> Result<Vec<u32>, Status> {
+    fn chunks_of(&self, units: Range<u32>) -> Result<Vec<u32>, Status> {
         if self.listed(Lpn(units.start)).is_some() {
             return Ok(units.map(|unit| self.resolve(Lpn(unit))).collect());
         }
@@ -190,7 +182,8 @@ impl PassThrough {
 
     /// Checks a command, and lets a write or a reset take effect on the chunks.
     fn checked(&mut self, command: &HostCommand) -> Result<(), Status> {
-        let units = Self::whole_units(command)?;
+        let (first, count) = whole_units(command)?;
+        let units = first..first + count;
         match command.op {
             Op::Read => {
                 self.chunks.read(units.clone().map(|unit| self.resolve(Lpn(unit))))?;
@@ -229,19 +222,8 @@ impl PassThrough {
     fn program(&mut self, (chunk, program, chain): (u32, u32, u32), now: SimTime, out: &mut Outbox) -> Operation {
         let geometry = self.parameters.geometry;
         let die = self.die_of(chunk);
-        // The chain begins with the unit that came last: it is turned round.
-        let (mut first, mut rest) = (NONE, chain);
-        while rest != NONE {
-            let next = std::mem::replace(&mut self.writes.units[rest].next, first);
-            (first, rest) = (rest, next);
-        }
-        while first != NONE {
-            let slot = first;
-            first = self.writes.units[slot].next;
-            out.signals.queued_write_pages -= 1;
-            out.signals.queued_write_requests -= u64::from(self.writes.units[slot].last);
-            self.bind(die, slot, now, out);
-        }
+        let running = &mut self.dies[die.index()].running;
+        running.bind_chain(chain, &mut self.writes, now, &mut out.signals);
         let units = geometry.units_per_program;
         self.counters.units_programmed[Reason::Host as usize] += u64::from(units);
         self.counters.units_by_mode[self.mode.index()] += u64::from(units);
@@ -261,15 +243,10 @@ impl PassThrough {
         }
     }
 
-    /// Binds what a command waits for to the operation that its die begins.
-    fn bind(&mut self, die: DieId, slot: u32, now: SimTime, out: &mut Outbox) {
-        self.dies[die.index()].running.bind(NO_PLACE).take(slot, &mut self.writes, now, &out.signals.clock);
-        self.writes.units.release(slot);
-    }
-
     fn erase(&mut self, chunk: u32, waiting: u32, now: SimTime, out: &mut Outbox) -> Operation {
         let die = self.die_of(chunk);
-        self.bind(die, waiting, now, out);
+        self.dies[die.index()].running.bind(NO_PLACE).take(waiting, &mut self.writes, now, &out.signals.clock);
+        self.writes.units.release(waiting);
         let shape = &self.parameters.geometry.shape;
         Operation {
             kind: OperationKind::Erase,
@@ -309,39 +286,21 @@ impl Translation for PassThrough {
         }
         self.vectored += 1;
         let list = &mut self.lists[slot];
-        (list.count, list.left) = (addresses.len() as u32, addresses.len() as u32);
+        list.left = addresses.len() as u32;
         list.addresses[..addresses.len()].copy_from_slice(addresses);
         Some(Lpn(self.lists_from() + slot * PLACE))
     }
 
     fn read(&mut self, command: CommandId, first: Lpn, count: u32, _now: SimTime, out: &mut Outbox) -> u32 {
         let geometry = self.parameters.geometry;
-        let (mut parts, mut open): (u32, Option<Operation>) = (0, None);
+        let mut reads = Joined::default();
         for lpn in (first.0..first.0 + count).map(Lpn) {
             let ppn = Ppn(self.resolve(lpn));
-            let (block, unit) = geometry.split(ppn);
-            self.media[block.index()].pins += 1;
-            if open.as_mut().is_some_and(|read| rows::extend(read, ppn, &geometry)) {
-                continue;
-            }
-            parts += 1;
-            let read = Operation {
-                kind: OperationKind::Read,
-                reason: Reason::Host,
-                die: geometry.die_of(block),
-                first: ppn,
-                units: 1,
-                pages: 1,
-                page_type: geometry.page_type_of(unit),
-                mode: self.read_mode,
-                encode: 0,
-                owner: Owner::Command(command),
-            };
-            open.replace(read).into_iter().for_each(|operation| out.read(operation));
+            self.media[geometry.block_of(ppn).index()].pins += 1;
+            reads.add(rows::host_read(ppn, self.read_mode, command, &geometry), &geometry, out);
         }
-        open.into_iter().for_each(|operation| out.read(operation));
         self.release(first);
-        parts
+        reads.end(out)
     }
 
     fn write(&mut self, unit: &HostUnit, now: SimTime, out: &mut Outbox) -> bool {

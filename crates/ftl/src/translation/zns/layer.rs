@@ -7,7 +7,8 @@ use crate::ftl::{FtlCounters, Parameters, Pulled};
 use crate::idle::IdleDies;
 use crate::program::{NO_PLACE, ProgramUnit};
 use crate::translation::condition::Condition;
-use crate::translation::{Parts, Report, Translation, rows};
+use crate::translation::rows::{self, Joined};
+use crate::translation::{Parts, Report, Translation, whole_units};
 use crate::writes::{WriteQueue, Writer};
 use kit::{
     BlockId, CommandFlags, CommandId, Demand, DieId, Events, HostCommand, HostUnit, Ledger, Lpn, ModeId, Op, Operation,
@@ -174,7 +175,7 @@ impl Zns {
         if command.flags.contains(CommandFlags::ALL_ZONES) {
             self.table.manage_all(action, |zone, change| changes.push((zone, change)))?;
         } else {
-            let first = self.whole_units(command)?.0;
+            let first = whole_units(command)?.0;
             if !first.is_multiple_of(self.size) {
                 return Err(Status::InvalidField);
             }
@@ -193,15 +194,6 @@ impl Zns {
             }
         }
         Ok(())
-    }
-
-    /// Returns the first unit of a command and the number of its units, which it covers completely.
-    fn whole_units(&self, command: &HostCommand) -> Result<(u32, u32), Status> {
-        let (offset, length) = (command.offset.0, command.length.0);
-        if (offset | length).is_multiple_of(UNIT_BYTES) {
-            return Ok(((offset / UNIT_BYTES) as u32, (length / UNIT_BYTES) as u32));
-        }
-        Err(Status::InvalidField)
     }
 
     /// Discards the data of a zone: what waits, what is on its way, and what is on the medium.
@@ -309,22 +301,9 @@ impl Zns {
     fn program(&mut self, die: DieId, work: (BlockId, u32, u32), now: SimTime, out: &mut Outbox) -> Operation {
         let (block, program, chain) = work;
         let geometry = self.parameters.geometry;
-        // The chain begins with the unit that came last: it is turned round.
-        let (mut first, mut rest, mut bound) = (NONE, chain, 0);
-        while rest != NONE {
-            let next = std::mem::replace(&mut self.writes.units[rest].next, first);
-            (first, rest) = (rest, next);
-            bound += 1;
-        }
         self.blocks[block.index()].is_dirty = true;
-        while first != NONE {
-            let slot = first;
-            first = self.writes.units[slot].next;
-            out.signals.queued_write_pages -= 1;
-            out.signals.queued_write_requests -= u64::from(self.writes.units[slot].last);
-            self.dies[die.index()].program.bind(NO_PLACE).take(slot, &mut self.writes, now, &out.signals.clock);
-            self.writes.units.release(slot);
-        }
+        let running = &mut self.dies[die.index()].program;
+        let bound = running.bind_chain(chain, &mut self.writes, now, &mut out.signals);
         self.counters.units_programmed[Reason::Host as usize] += u64::from(bound);
         self.counters.units_programmed[Reason::Padding as usize] += u64::from(geometry.units_per_program - bound);
         self.counters.units_by_mode[self.mode.index()] += u64::from(bound);
@@ -368,10 +347,10 @@ impl Translation for Zns {
         let result = match command.op {
             Op::Flush | Op::Trim => Ok(None),
             Op::Zone => self.manage(command, now, out).map(|()| None),
-            Op::Read => self.whole_units(command).and_then(|(first, count)| self.table.read(first, count)).map(|()| None),
-            Op::Write => self.whole_units(command).and_then(|(first, count)| self.table.write(first, count)).map(|()| None),
+            Op::Read => whole_units(command).and_then(|(first, count)| self.table.read(first, count)).map(|()| None),
+            Op::Write => whole_units(command).and_then(|(first, count)| self.table.write(first, count)).map(|()| None),
             Op::Append => {
-                self.whole_units(command).and_then(|(first, count)| self.table.append(first, count)).map(|first| Some(Lpn(first)))
+                whole_units(command).and_then(|(first, count)| self.table.append(first, count)).map(|first| Some(Lpn(first)))
             }
         };
         if result.is_err() {
@@ -391,7 +370,7 @@ impl Translation for Zns {
 
     fn read(&mut self, command: CommandId, first: Lpn, count: u32, _now: SimTime, out: &mut Outbox) -> u32 {
         let geometry = self.parameters.geometry;
-        let (mut parts, mut at_once, mut open): (u32, u32, Option<Operation>) = (0, 0, None);
+        let (mut reads, mut at_once) = (Joined::default(), 0);
         for lpn in (first.0..first.0 + count).map(Lpn) {
             if lpn.0 % self.size >= self.table.zones()[(lpn.0 / self.size) as usize].written {
                 self.counters.unmapped_reads += 1;
@@ -407,25 +386,9 @@ impl Translation for Zns {
                 continue;
             }
             state.pins += 1;
-            if open.as_mut().is_some_and(|read| rows::extend(read, ppn, &geometry)) {
-                continue;
-            }
-            parts += 1;
-            let read = Operation {
-                kind: OperationKind::Read,
-                reason: Reason::Host,
-                die: geometry.die_of(block),
-                first: ppn,
-                units: 1,
-                pages: 1,
-                page_type: geometry.page_type_of(unit),
-                mode: self.read_mode,
-                encode: 0,
-                owner: Owner::Command(command),
-            };
-            open.replace(read).into_iter().for_each(|operation| out.read(operation));
+            reads.add(rows::host_read(ppn, self.read_mode, command, &geometry), &geometry, out);
         }
-        open.into_iter().for_each(|operation| out.read(operation));
+        let mut parts = reads.end(out);
         if at_once > 0 {
             parts += 1;
             out.tray.parts.push(Part { command, ledger: Ledger::default(), units: at_once, is_lost: false });
