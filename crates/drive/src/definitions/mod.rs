@@ -35,6 +35,7 @@ pub const UNITS: &[(&str, &str)] = &[
     ("ratio", "quotient of two numbers of one unit"),
     ("J", "joules"),
     ("W", "watts"),
+    ("degrees Celsius", "degrees Celsius"),
 ];
 
 /// Keys that a comparison adds to the summaries of its runs (`compare.json`, `ssdlab compare --json`).

@@ -110,8 +110,10 @@ pub struct Edge {
     pub carries: &'static str,
 }
 
-/// Flows through a drive: their content, and the parts that they pass. Parts at the end of a flow that the drive does
-/// not have are left out.
+/// Content of the flows of flash operations and their data.
+const BOTH: &str = "flash operations, data";
+
+/// Flows through a drive: their content, and the parts that they pass. Parts that the drive does not have are left out.
 const FLOWS: &[(&str, &[&str])] = &[
     ("commands", &[nodes::HOST_PROCESSOR, nodes::SUBMISSION_QUEUES, nodes::LINK, nodes::FIRMWARE]),
     ("data", &[nodes::LINK, nodes::INTERCONNECT]),
@@ -124,7 +126,7 @@ const FLOWS: &[(&str, &[&str])] = &[
     ("data written", &[nodes::INTERCONNECT, nodes::ENCODERS, nodes::PAGE_BUFFERS]),
     ("data read", &[nodes::INTERCONNECT, nodes::DECODERS, nodes::PAGE_BUFFERS]),
     ("data", &[nodes::PAGE_BUFFERS, nodes::CARDS, nodes::CHANNELS]),
-    ("flash operations, data", &[nodes::CHANNELS, nodes::DIES]),
+    (BOTH, &[nodes::CHANNELS, nodes::DIES]),
 ];
 
 /// Returns the diagram of a drive.
@@ -139,11 +141,16 @@ pub fn diagram(name: &str, description: &Description) -> Diagram {
 /// Returns the edges of the flows.
 fn edges(nodes: &[Node]) -> Vec<Edge> {
     let is_absent = |id: &str| nodes.iter().any(|node| node.id == id && node.count == 0);
-    let mut edges = Vec::new();
+    let mut edges: Vec<Edge> = Vec::new();
     for (carries, path) in FLOWS {
-        let passed = path.iter().rposition(|id| !is_absent(id)).map_or(0, |last| last + 1);
-        let pairs = path[..passed].windows(2);
-        edges.extend(pairs.map(|pair| Edge { from: pair[0], to: pair[1], carries }));
+        let passed: Vec<&'static str> = path.iter().copied().filter(|id| !is_absent(id)).collect();
+        for pair in passed.windows(2) {
+            match edges.iter_mut().find(|edge| edge.from == pair[0] && edge.to == pair[1]) {
+                // Operations and data come to the channels of a card by one way.
+                Some(edge) => edge.carries = BOTH,
+                None => edges.push(Edge { from: pair[0], to: pair[1], carries }),
+            }
+        }
     }
     edges
 }
