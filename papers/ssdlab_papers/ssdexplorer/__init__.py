@@ -1,4 +1,4 @@
-"""SSDExplorer (Zuolo, doctoral thesis, 2012/2015): architectures, queue depth, read retry, soft decision, power.
+"""SSDExplorer (Zuolo, doctoral thesis, 2012/2015): architectures, queue depth, read retry, LDPC, RRAM, power.
 
 Each experiment is a sweep whose specification lies in ``specs``; a claim is scored against a range around itself
 (:mod:`ssdlab_papers.claim`). What was calibrated is listed as an input.
@@ -10,13 +10,13 @@ from collections.abc import Iterator
 
 from ssdlab_papers.entry import Entry, Picture, Table
 from ssdlab_papers.setting import Setting
-from ssdlab_papers.ssdexplorer import architectures, beyond, depth, power, retry, soft, speed, translation
+from ssdlab_papers.ssdexplorer import architectures, beyond, depth, power, retry, rram, soft, speed, translation
 
 __all__ = ["experiment"]
 
 
 def experiment(setting: Setting) -> Iterator[Entry | Picture | Table]:
-    """SSDExplorer, chapters 1, 2 and 4: translation, architectures, queue depth, read retry, LDPC, power."""
+    """SSDExplorer, chapters 1 to 4: translation, architectures, queue depth, read retry, LDPC, RRAM, power."""
     yield from translation.entries(setting)
     yield from speed.entries(setting)
     ten = architectures.ten(setting)
@@ -25,4 +25,5 @@ def experiment(setting: Setting) -> Iterator[Entry | Picture | Table]:
     yield from retry.entries(setting)
     yield from soft.entries(setting)
     yield from beyond.entries(setting, ten)
+    yield from rram.entries(setting)
     yield from power.entries(setting)
