@@ -10,13 +10,13 @@ from collections.abc import Iterator
 
 from ssdlab_papers.entry import Entry, Picture, Table
 from ssdlab_papers.setting import Setting
-from ssdlab_papers.ssdexplorer import architectures, beyond, depth, power, retry, rram, soft, speed, translation
+from ssdlab_papers.ssdexplorer import architectures, beyond, depth, placements, power, retry, rram, soft, speed, translation
 
 __all__ = ["experiment"]
 
 
 def experiment(setting: Setting) -> Iterator[Entry | Picture | Table]:
-    """SSDExplorer, chapters 1 to 4: translation, architectures, queue depth, read retry, LDPC, RRAM, power."""
+    """SSDExplorer, chapters 1 to 4: translation, architectures, queue depth, retry, LDPC, RRAM, power, open channel."""
     yield from translation.entries(setting)
     yield from speed.entries(setting)
     ten = architectures.ten(setting)
@@ -27,3 +27,4 @@ def experiment(setting: Setting) -> Iterator[Entry | Picture | Table]:
     yield from beyond.entries(setting, ten)
     yield from rram.entries(setting)
     yield from power.entries(setting)
+    yield from placements.entries(setting)

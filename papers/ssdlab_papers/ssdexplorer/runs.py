@@ -79,7 +79,12 @@ def curve(name: str, x: Sequence[float], found: Sequence[Estimate], scale: float
 
 
 def swept(
-    setting: Setting, name: str, *, keep_length: bool = False, fewer: Mapping[str, Sequence[object]] | None = None
+    setting: Setting,
+    name: str,
+    *,
+    keep_length: bool = False,
+    fewer: Mapping[str, Sequence[object]] | None = None,
+    quick_seeds: int = _QUICK_SEEDS,
 ) -> Points:
     """Does the runs of a specification, and returns its points.
 
@@ -88,6 +93,7 @@ def swept(
         name: Name of the specification.
         keep_length: True if a quick run is as long as a full one.
         fewer: Values to which a quick sweep restricts fields of ``[vary]``.
+        quick_seeds: Seeds of a quick sweep.
 
     Raises:
         RuntimeError: a run failed.
@@ -95,7 +101,7 @@ def swept(
     """
     document = tomllib.loads((SPECS / f"{name}.toml").read_text(encoding="utf-8"))
     if setting.quick:
-        document["seeds"] = _first(document.get("seeds", [1]), _QUICK_SEEDS)
+        document["seeds"] = _first(document.get("seeds", [1]), quick_seeds)
         if not keep_length:
             options = document["options"]
             document["options"] = {**options, "stop_after": options["stop_after"] // _QUICK_SHARE}

@@ -50,6 +50,8 @@ IOPS, BANDWIDTH = "throughput.iops", "throughput.read_bytes_per_s"
 _CAUSES = "causes.read."
 #: Depths of a quick run.
 _QUICK = (1, 16, 32)
+#: Seeds of a quick run.
+_QUICK_SEEDS = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +75,8 @@ def measure(setting: Setting) -> Found:
     """Does the sweeps."""
     fewer = {"workload.iodepth": _QUICK}
     return Found(
-        pages=swept(setting, "rram_pages", fewer=fewer),
-        chunks=swept(setting, "rram_chunks", fewer=fewer),
+        pages=swept(setting, "rram_pages", fewer=fewer, quick_seeds=_QUICK_SEEDS),
+        chunks=swept(setting, "rram_chunks", fewer=fewer, quick_seeds=_QUICK_SEEDS),
         overhead=swept(setting, "rram_overhead"),
     )
 
