@@ -24,7 +24,7 @@ PLACES: Final = {"drive": "pcie4-power-2tb", "host": "open-host-2tb", "accelerat
 _PARTS = ("flash", "dram", "ecc", "core", "interconnect", "link", "static")
 _CAUSES = "causes.all."
 #: Causes in a picture; the others are one bar.
-_DRAWN = ("sense", "transfer", "decode", "card", "link", "firmware", "dram", "interconnect")
+_DRAWN = ("sense", "transfer", "decode", "card", "link", "firmware", "dram")
 #: Causes that an answer names.
 _NAMED = 3
 
