@@ -134,7 +134,7 @@ def test_every_scored_claim_can_fail():
 
 def test_the_overhead_with_which_the_channels_are_used_as_stated():
     region, spread = pages._region(found())
-    # Half way between 12.06 us, at 44 %, and 6.06 us, at 52 %.
+    # The mean of 12.06 us, with which the channels are used to 44 %, and 6.06 us, with 52 %.
     assert region.startswith("an overhead of 9.1 us")
     assert "44 % at 12.1 us" in spread
     claim = claims_of(found())["use of the channels by reads of 4 KiB, depth 16 [%]"]
