@@ -98,7 +98,7 @@ def test_a_drive_that_did_as_stated_would_be_told():
     for depth in (2, 4, 16, 32):
         stated = cases.in_words(AS_STATED[depth])
         claim = claims[f"mean latency with pages of {stated} over that of the best other size, depth {depth}"]
-        # What rests on an input holds under a condition.
+        # Statements that rest on an input hold under a condition.
         assert claim.verdict == "holds if"
         assert "input" in claim.condition
     assert claims["mean latency with pages of 4 KiB over that with 256 B, depth 16"].verdict == "reproduced"
