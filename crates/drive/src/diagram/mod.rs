@@ -140,10 +140,10 @@ pub fn diagram(name: &str, description: &Description) -> Diagram {
 
 /// Returns the edges of the flows.
 fn edges(nodes: &[Node]) -> Vec<Edge> {
-    let is_absent = |id: &str| nodes.iter().any(|node| node.id == id && node.count == 0);
+    let is_there = |id: &&str| nodes.iter().any(|node| node.id == *id && node.count > 0);
     let mut edges: Vec<Edge> = Vec::new();
     for (carries, path) in FLOWS {
-        let passed: Vec<&'static str> = path.iter().copied().filter(|id| !is_absent(id)).collect();
+        let passed: Vec<&'static str> = path.iter().copied().filter(is_there).collect();
         for pair in passed.windows(2) {
             match edges.iter_mut().find(|edge| edge.from == pair[0] && edge.to == pair[1]) {
                 // Operations and data come to the channels of a card by one way.

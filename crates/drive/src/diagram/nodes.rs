@@ -31,7 +31,7 @@ pub(super) const DIES: &str = "dies";
 
 /// Returns all parts.
 pub(super) fn all(description: &Description) -> Vec<Node> {
-    vec![
+    let before = [
         host_processor(description),
         submission_queues(description),
         link(description),
@@ -46,10 +46,9 @@ pub(super) fn all(description: &Description) -> Vec<Node> {
         sequencer(description),
         target_queues(description),
         page_buffers(description),
-        cards(description),
-        channels(description),
-        dies(description),
-    ]
+    ];
+    let behind = [channels(description), dies(description)];
+    before.into_iter().chain(cards(description)).chain(behind).collect()
 }
 
 /// Returns the word by which a description spells a value.
@@ -100,11 +99,11 @@ fn link(description: &Description) -> Node {
     node.of(config.name(), 1, config.build(()).in_words()).busy(["link", "link_to_device", "link_to_host"])
 }
 
-fn cards(description: &Description) -> Node {
-    let node = Node::ideal(CARDS, Stage::Cards, "cards").absent();
-    let Some(cards) = &description.controller.cards else { return node };
+/// Returns the cards of a drive that has any. Others do not lack them.
+fn cards(description: &Description) -> Option<Node> {
+    let cards = description.controller.cards.as_ref()?;
     let busy = ["card_in", "card_out", "card_processor"].into_iter().flat_map(|name| numbered(name, cards.count));
-    node.of("cards", cards.count, cards.in_words()).busy(busy)
+    Some(Node::ideal(CARDS, Stage::Cards, "cards").of("cards", cards.count, cards.in_words()).busy(busy))
 }
 
 fn firmware(description: &Description) -> Node {

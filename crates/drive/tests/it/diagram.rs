@@ -114,7 +114,7 @@ fn an_ideal_drive_shows_what_costs_nothing() {
     let timed: Vec<&str> = diagram.nodes.iter().filter(|node| !node.is_ideal).map(|node| node.id).collect();
     assert_eq!(timed, ["channels", "dies"]);
     let absent: Vec<&str> = diagram.nodes.iter().filter(|node| node.count == 0).map(|node| node.id).collect();
-    assert_eq!(absent, ["write_buffer", "read_cache", "mapping_cache", "cards"]);
+    assert_eq!(absent, ["write_buffer", "read_cache", "mapping_cache"]);
     for node in diagram.nodes.iter().filter(|node| node.is_ideal) {
         assert_eq!(node.kind, if node.count == 0 { "none" } else { "ideal" }, "{}", node.id);
     }
