@@ -467,7 +467,7 @@ impl Drive {
         match checked {
             Ok(place) => {
                 if let Some(first) = place {
-                    self.host.place(command, Bytes(self.unit.offset(first.0.into())));
+                    self.host.place(command, self.unit.data(first.0));
                 }
                 true
             }

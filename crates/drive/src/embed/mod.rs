@@ -195,7 +195,11 @@ impl EmbeddedDrive {
         let ends_in = offset.checked_add(length).is_some_and(|end| end <= self.drive.user_bytes());
         let begins_in = command.op != Op::Zone || offset < self.drive.user_bytes();
         let is_known = command.op <= Op::Flush || self.drive.translator().zones().is_some();
-        ends_in && begins_in && is_known && (length > 0) == command.op.has_range() && (offset | length).is_multiple_of(self.logical_block)
+        ends_in
+            && begins_in
+            && is_known
+            && (length > 0) == command.op.has_range()
+            && (offset | length).is_multiple_of(self.logical_block)
     }
 
     #[inline]
