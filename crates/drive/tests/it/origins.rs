@@ -85,7 +85,9 @@ fn special() -> Vec<(String, Value)> {
     let endless = Input::text("workload", JOB.replace("2000", "200000"));
     let steady = drive::session::run(&request.clone().run(rounds), &endless, Files::default(), &mut |_| true);
     let steady = ("steady rounds".to_owned(), steady.unwrap_or_else(|problems| panic!("{problems}")).summary);
-    vec![first, recorded, loaded, replayed, cut("policy.kind=ofwar"), cut("flash.cell_model="), capped, asleep, steady]
+    let physical = RunRequest::new("test.toml", tiny).set("ftl.translation={kind=\"pass_through\",full=0.5}");
+    let physical = run("physical", &physical, Files::default());
+    vec![physical, first, recorded, loaded, replayed, cut("policy.kind=ofwar"), cut("flash.cell_model="), capped, asleep, steady]
 }
 
 /// Returns the summaries of runs of `tiny` whose controllers have all kinds of resources.

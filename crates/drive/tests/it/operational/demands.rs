@@ -2,6 +2,7 @@
 //! numbers of the description alone: bytes, packets and frames by the protocol, cycles, bursts. The engine rounds each
 //! piece of work up to a nanosecond.
 
+use controller::cards::Cards;
 use controller::dram::{Generation, Grade};
 use controller::ecc::{DecoderConfig, FixedDecoder, Sharing};
 use controller::firmware::FirmwareConfig;
@@ -132,12 +133,16 @@ fn firmware(description: &Description, counts: &Counts) -> Vec<Work> {
     let issued = of(cycles.issue, c.programs + c.erases + c.lazy_erases);
     // Reads of a collection are issued, those of page moves are not; a unit that is read again is handled once.
     let relocated = of(cycles.issue, c.relocation_reads) + of(cycles.collect, c.relocation_units);
+    // For cards, the layer decodes each unit that was read, and encodes each that is programmed.
+    let ecc = |cards: &Cards| of(cards.decode_cycles, c.read_units) + of(cards.encode_cycles, c.program_units);
+    let ecc = description.controller.cards.as_ref().map_or(0, ecc);
     let ns = |cycles: u64| cycles as f64 * 1e9 / cores.clock.0 as f64;
-    let pieces = 3 * (c.reads + c.writes) + c.programs + c.erases + c.lazy_erases + 2 * c.relocation_reads;
+    let operations = c.programs + c.erases + c.lazy_erases;
+    let pieces = 3 * (c.reads + c.writes) + 2 * operations + 2 * c.relocation_reads + c.read_operations;
     let is_known = c.retries == 0 && description.policy.kind == "baseline";
-    let least = ns(commands + issued + if is_known { relocated } else { 0 });
+    let least = ns(commands + issued + if is_known { relocated + ecc } else { 0 });
     let work = rounded("firmware cores", &["core"], least, pieces);
-    vec![Work { most: ns(commands + issued + relocated) + pieces as f64, ..work }]
+    vec![Work { most: ns(commands + issued + relocated + ecc) + pieces as f64, ..work }]
 }
 
 /// Mapping units that cross the interconnect: to and from the host, to and from the channels.
