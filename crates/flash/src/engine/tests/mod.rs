@@ -290,13 +290,13 @@ fn every_operation_passes_its_phases_on_time() {
     let cases: [Case; 8] = [
         (Read, false, &[(16, Phase::Array), (18, Phase::Data)], &[(BusCommand, 6), (Sense, 10), (Transfer, 2)]),
         (Program, false, &[(38, Phase::Array)], &[(BusCommand, 6), (Transfer, 2), (Cause::Program, 30)]),
-        (Erase, false, &[(44, Phase::Array)], &[(BusCommand, 4)]),
-        (LazyErase, false, &[(12, Phase::Array)], &[(BusCommand, 4)]),
+        (Erase, false, &[(44, Phase::Array)], &[(BusCommand, 4), (Cause::DieErase, 40)]),
+        (LazyErase, false, &[(12, Phase::Array)], &[(BusCommand, 4), (Cause::DieErase, 8)]),
         (Copyback, false, &[(52, Phase::Array)], &[(BusCommand, 12), (Sense, 10), (Cause::Program, 30)]),
         // Where suspension is possible, the start of the array phase is an event, except for reads.
         (Read, true, &[(16, Phase::Array), (18, Phase::Data)], &[(BusCommand, 6), (Sense, 10), (Transfer, 2)]),
         (Program, true, &[(8, Phase::Loading), (38, Phase::Array)], &[(BusCommand, 6), (Transfer, 2), (Cause::Program, 30)]),
-        (Erase, true, &[(4, Phase::Loading), (44, Phase::Array)], &[(BusCommand, 4)]),
+        (Erase, true, &[(4, Phase::Loading), (44, Phase::Array)], &[(BusCommand, 4), (Cause::DieErase, 40)]),
     ];
     for (kind, suspends, phases, parts) in cases {
         let mut config = small(1, "read_first");
