@@ -161,6 +161,31 @@ fn commands_that_come_too_early_fail() {
     }
 }
 
+/// Between the attempts at a read its die is free; the erase of a reset waits all the same.
+#[test]
+fn a_chunk_is_erased_once_no_attempt_at_a_read_is_outstanding() {
+    let mut rig = Rig::new(&[
+        "ftl.translation={ kind = \"pass_through\", early_reset = true }",
+        "flash.code={ kind = \"bch\", data = \"4KiB\", t = 100 }",
+        "ecc.plan={ kind = \"read_retry\", steps = 2, reduction = 0.6, step_time = \"700ns\" }",
+        "ecc.decoder={ kind = \"engines\" }",
+        // 160 errors in 34,368 bits, of which the second attempt has 64.
+        "ecc.errors={ kind = \"constant\", rates = [0.00466], read_noise = 0.0 }",
+    ]);
+    rig.submit(Op::Write, 0, 4);
+    rig.drain();
+    let read = rig.submit(Op::Read, 0, 1);
+    // The flash has delivered the first attempt, which is being decoded.
+    let sensed = rig.drive.now() + kit::Nanos(READ.iter().map(|(_, time)| time).sum::<u64>() + 1);
+    rig.drive.advance(sensed);
+    let reset = rig.submit(Op::Trim, 0, CHUNK);
+    assert_eq!((rig.status(read), rig.status(reset)), (Status::Success, Status::Success));
+    let order: Vec<u32> = rig.done.iter().map(|done| done.tag).collect();
+    assert_eq!(order[order.len() - 2..], [read, reset]);
+    let retries = rig.drive.controller().reads().map(|reads| reads.statistics.retries());
+    assert_eq!((retries, check_flash(&mut rig.drive, &description(CHUNKS).geometry())), (Some(1), (1, 1)));
+}
+
 /// Submits a random write, in order, on chunks of which so much is written. Returns the number of its units.
 fn random_write(rig: &mut Rig, targets: &[u64], vectored: bool, written: &mut [u64; 24], rng: &mut Rng) -> u64 {
     let mut places = Vec::new();
