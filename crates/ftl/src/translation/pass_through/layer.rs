@@ -145,7 +145,7 @@ impl PassThrough {
         self.listed(lpn).map_or(lpn.0, |(list, at)| self.lists[list].addresses[at])
     }
 
-    /// Returns the block and the first place of a chunk.
+    /// Returns the first place of a chunk.
     fn first_of(&self, chunk: u32) -> Ppn {
         self.parameters.geometry.first_of(BlockId(chunk))
     }

@@ -10,7 +10,7 @@ use layer::PassThrough;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Most addresses of a vectored command (Open-Channel SSD specification 2.0, 2.3).
+/// Most addresses of a vectored command (Open-Channel SSD specification 2.0 \[recalled\]).
 pub const MOST_ADDRESSES: usize = 64;
 /// Addresses that stand for the lists of vectored commands, behind those of the flash \[mapping units\].
 pub const VECTORS: u64 = 1 << 20;
