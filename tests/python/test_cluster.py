@@ -355,6 +355,26 @@ def test_a_sweep_ends_when_its_scheduler_is_lost(here, monkeypatch):
             process.wait()
 
 
+class NobodyAnswers:
+    """A client whose scheduler has gone."""
+
+    status = "connecting"
+
+    def run(self, *_: object, **__: object) -> None:
+        raise OSError("Timed out trying to connect")
+
+    def nthreads(self) -> None:
+        raise OSError("Timed out trying to connect")
+
+
+@pytest.mark.parametrize("asked", [lambda it, _: it._check(["tcp://w"], {"tcp://w": 1}), lambda it, worker: it.has(worker)])
+def test_a_scheduler_may_be_lost_whatever_it_is_asked(asked):
+    lost = Cluster("tcp://s", ())
+    lost._client = NobodyAnswers()
+    with pytest.raises(clusters.SchedulerLostError, match="tcp://s: the scheduler is lost; the rows so far are kept"):
+        asked(lost, clusters._Worker("tcp://w", 1, 1 << 30))
+
+
 def dask(*words: str) -> subprocess.Popen[bytes]:
     """Starts `dask ...`, as a person does."""
     command = [str(Path(sys.executable).with_name("dask")), *words]

@@ -18,7 +18,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
@@ -49,6 +49,10 @@ _DELIVERIES = 3
 _PART = 32 << 20
 #: Shares of the memory of a worker for runs and for starting states. Dask pauses a worker at four fifths.
 _RUNS, _STATES = 0.5, 0.25
+
+
+class SchedulerLostError(OSError):
+    """The scheduler no longer answers."""
 
 
 @dataclass(slots=True)
@@ -164,13 +168,11 @@ class Cluster:
         """Takes new workers in, and returns those that have been lost, which are forgotten.
 
         Raises:
-            OSError: the scheduler is lost.
+            SchedulerLostError: the scheduler is lost.
         """
         scheduler: Any = self.client.scheduler
-        try:
+        with self._asking():
             threads = self.client.sync(scheduler.ncores, callback_timeout=_ENDURANCE)
-        except (OSError, TimeoutError, RuntimeError) as error:
-            raise self.lost(error) from None
         lost = [self.workers.pop(address) for address in [*self.workers] if address not in threads]
         if new := [address for address in threads if address not in self.workers and address not in self.refused]:
             self._check(new, threads)
@@ -179,17 +181,44 @@ class Cluster:
         self._is_waiting = not self.workers
         return lost
 
-    def lost(self, error: BaseException) -> OSError:
+    def lost(self, error: BaseException) -> SchedulerLostError:
         """Returns the error of a scheduler that is lost."""
-        return OSError(f"{self.address}: the scheduler is lost; the rows so far are kept ({error})")
+        return SchedulerLostError(f"{self.address}: the scheduler is lost; the rows so far are kept ({error})")
+
+    @contextmanager
+    def _asking(self) -> Iterator[None]:
+        """Raises :class:`SchedulerLostError` where the connection fails in the context."""
+        try:
+            yield
+        except (OSError, RuntimeError) as error:
+            raise self.lost(error) from None
+
+    def _run(self, function: Callable[..., object], *arguments: object, workers: list[str]) -> dict[str, Any]:
+        """Calls a function on workers, and returns the result or the exception of each.
+
+        Raises:
+            SchedulerLostError: the scheduler is lost.
+        """
+        with self._asking():
+            answers: dict[str, Any] = self.client.run(function, *arguments, workers=workers, on_error="return")
+        return answers
+
+    def has(self, worker: _Worker) -> bool:
+        """Returns True if the scheduler has a worker.
+
+        Raises:
+            SchedulerLostError: the scheduler is lost.
+        """
+        with self._asking():
+            return worker.address in self.client.nthreads()
 
     def _check(self, addresses: list[str], threads: dict[str, int]) -> None:
         """Takes workers in that compute as this process does, and refuses others."""
         own = errands.facts()["versions"]
-        answers = self.client.run(errands.facts, workers=addresses, on_error="return")
+        answers = self._run(errands.facts, workers=addresses)
         for address, found in answers.items():
             # It went while it was asked; if it comes back, it is asked again.
-            if isinstance(found, OSError | TimeoutError):
+            if isinstance(found, OSError):
                 continue
             complaint = difference(found, own)
             if complaint is None:
@@ -202,7 +231,7 @@ class Cluster:
         """Does runs, and calls `done` with each and its outcome, in the order in which they end.
 
         Raises:
-            OSError: the scheduler is lost.
+            SchedulerLostError: the scheduler is lost.
         """
         runs = _Runs(self, tasks)
         thread = threading.Thread(target=runs.all, name="ssdlab-cluster", daemon=True)
@@ -238,6 +267,7 @@ class Cluster:
         """Sends the files of a run to a worker.
 
         Raises:
+            SchedulerLostError: the scheduler is lost.
             OSError: a file cannot be read here or written there, or the worker is lost.
         """
         files = Errand.of(task, self.names, self.sweep).files
@@ -245,7 +275,7 @@ class Cluster:
             file = files[name]
             for offset, content, is_last in _parts(file.path):
                 part = (file, offset, content, is_last, self.sweep)
-                answer = self.client.run(errands.store, *part, workers=[worker.address], on_error="return")
+                answer = self._run(errands.store, *part, workers=[worker.address])
                 error = answer.get(worker.address)
                 if isinstance(error, Exception):
                     raise error if isinstance(error, OSError) else OSError(f"{type(error).__name__}: {error}")
@@ -399,8 +429,10 @@ class _Runs:
         else:
             try:
                 self.cluster.deliver(sent.task, outcome["missing"], sent.worker)
+            except SchedulerLostError:
+                raise
             except OSError as error:
-                if sent.worker.address in self.cluster.client.nthreads():
+                if self.cluster.has(sent.worker):
                     self._done(sent.task, {"status": "failed", "error": str(error)})
                     return
             self._submit(sent.worker, sent.task, sent.deliveries + 1)
