@@ -45,6 +45,7 @@ def run(
     traces: str | PathLike[str] | None = None,
     progress: ProgressHook | None = None,
     runs: str | PathLike[str] | None = None,
+    full: bool = False,
 ) -> Outcome:
     """Runs an experiment.
 
@@ -55,6 +56,7 @@ def run(
             look-alike is run.
         progress: Called with the share of the current part that is done, and a line of text.
         runs: Folder in which the sweeps of an experiment are kept, so that an interrupted one goes on.
+        full: Run all seeds, search for the regions in which claims hold, and examine what is assumed.
 
     Raises:
         InputError: there is no experiment of this name or no such folder, or a file in it cannot be read.
@@ -66,11 +68,13 @@ def run(
         if not kept.parent.is_dir() or (kept.exists() and not kept.is_dir()):
             raise InputError(f"--runs: {kept}: expected a folder, or the name of a new one in a folder that exists")
         kept.mkdir(exist_ok=True)
-    found = [*EXPERIMENTS[name](Setting(quick=quick, traces=Traces(traces), progress=progress, runs=kept))]
+    setting = Setting(quick=quick, full=full, traces=Traces(traces), progress=progress, runs=kept)
+    found = [*EXPERIMENTS[name](setting)]
     return Outcome(
         name=name,
         summary=summaries()[name],
         quick=quick,
+        full=full,
         traces=traces is not None,
         entries=tuple(each for each in found if isinstance(each, Entry)),
         pictures=tuple(each for each in found if isinstance(each, Picture)),

@@ -2,6 +2,9 @@
 
 A claim is scored against a range around itself. The range is the resolution to which the work gives the value, and on
 both sides half of the confidence interval of ours; a range that is wider than the value itself reproduces nothing.
+
+Real traces lead. What look-alikes of the same traces give stands beside it; where the two differ by more than their
+intervals, the look-alikes are unfaithful in that respect, and the claim says so.
 """
 
 from __future__ import annotations
@@ -14,10 +17,12 @@ from typing import Any
 from ssdlab.explore.statistics import Estimate
 from ssdlab_papers.entry import Entry, finite
 
-__all__ = ["CLAIM_VERDICTS", "Claim", "number", "statement", "taken", "untestable"]
+__all__ = ["CLAIM_VERDICTS", "SCORED_VERDICTS", "Claim", "number", "on_loads", "statement", "taken", "untestable"]
 
 #: Verdicts of claims, in the order in which they are counted.
 CLAIM_VERDICTS = ("reproduced", "direction only", "holds if", "differs", "not testable", "input", "shown")
+#: Verdicts of the scoreboard: all but that of what no work claims.
+SCORED_VERDICTS = CLAIM_VERDICTS[:-1]
 
 
 def _side(bound: float, with_it: str, without: str) -> str:
@@ -36,6 +41,14 @@ class Claim(Entry):
     interval: tuple[float, float] | None = None
     #: The load.
     load: str = ""
+    #: True if a real trace was run, false if only look-alikes were; ``None`` if the load is no trace.
+    real_trace: bool | None = None
+    #: The published value in the unit of ours; ``None`` if the claim is in words.
+    value: float | None = None
+    #: Value on the look-alikes of the traces, as the page shows it; empty if none were run beside them.
+    alike: str = ""
+    #: True if the claim is a headline of its work: it stands in the table at the top of the page.
+    headline: bool = False
     #: True if the measured value points the way that the claim says, whatever its size.
     agrees: bool = False
     #: Condition of the setting without which the claim would not hold, if the work does not state it.
@@ -56,6 +69,11 @@ class Claim(Entry):
         return high - low <= abs(high + low) / 2.0
 
     @property
+    def is_met(self) -> bool:
+        """True if ours lies in the range."""
+        return self.low is not None and self.high is not None and self.low <= self.ours <= self.high
+
+    @property
     def accepted(self) -> str:
         """Range in which the claim counts as reproduced, in words; empty if it is not scored."""
         if self.low is None or self.high is None:
@@ -71,7 +89,7 @@ class Claim(Entry):
         """One of :data:`CLAIM_VERDICTS`."""
         if self.unscored:
             return self.unscored
-        if self.low is not None and self.high is not None and self.low <= self.ours <= self.high:
+        if self.is_met:
             # Where the seeds spread more than the value, they decide nothing.
             return ("holds if" if self.condition else "reproduced") if self.can_fail else "not testable"
         if self.region:
@@ -87,7 +105,36 @@ class Claim(Entry):
             "seeds": self.seeds,
             "interval": interval,
             "condition": self.condition or self.region,
+            "real_trace": self.real_trace,
         }
+
+    def as_score(self) -> dict[str, Any]:
+        """Returns the claim as a row of the scoreboard: `low` and `high` are the range in which it is reproduced."""
+        return {
+            "work": self.work,
+            "claim": self.what,
+            "where": self.where,
+            "published": self.published if self.value is None else self.value,
+            "ours": finite(self.ours),
+            "low": finite(self.low),
+            "high": finite(self.high),
+            "seeds": self.seeds,
+            "load": self.load,
+            "real_trace": self.real_trace,
+            "verdict": self.verdict,
+            "reason": self.note or self.condition or self.region,
+        }
+
+
+def _half(found: Estimate) -> float:
+    """Returns half of the width of an interval; 0 without one."""
+    return 0.0 if found.low is None or found.high is None else (found.high - found.low) / 2.0
+
+
+def _with_interval(found: Estimate, unit: Callable[[float], str]) -> str:
+    """Formats a mean with half of its interval."""
+    half = _half(found)
+    return f"{unit(found.mean)} ± {unit(half).lstrip('+')}" if half > 0.0 else unit(found.mean)
 
 
 def number(
@@ -113,23 +160,70 @@ def number(
         what: The quantity.
         unit: Formats a value.
         agrees: True if the value found points the way that the claim says.
-        further: Further fields of the claim.
+        further: Further fields of the claim, and `words`, the published value where a number alone does not say it.
     """
-    half = 0.0 if found.low is None or found.high is None else (found.high - found.low) / 2.0
-    spread = f" ± {unit(half)}" if half > 0.0 else ""
+    half = _half(found)
     return Claim(
         work=work,
         where=where,
         what=what,
-        published=unit(published),
+        published=further.pop("words", unit(published)),
+        value=published,
         standing=further.pop("standing", "stated"),
         ours=found.mean,
-        shown=f"{unit(found.mean)}{spread}",
+        shown=_with_interval(found, unit),
         low=published - resolution - half,
         high=published + resolution + half,
         seeds=found.count,
         interval=None if found.low is None or found.high is None else (found.low, found.high),
         agrees=agrees,
+        **further,
+    )
+
+
+def on_loads(
+    real: Estimate | None,
+    alike: Estimate | None,
+    published: float,
+    resolution: float,
+    *,
+    unit: Callable[[float], str],
+    load: str,
+    agrees: Callable[[float], bool],
+    note: str = "",
+    **further: Any,
+) -> Claim:
+    """Returns a claim that a quantity has a value on traces, which lead, with their look-alikes beside them.
+
+    Args:
+        real: The value on real traces; ``None`` if none are at hand.
+        alike: The value on their look-alikes; ``None`` if they were not run. One of the two is there.
+        published: The published value.
+        resolution: As for :func:`number`.
+        unit: Formats a value.
+        load: The loads.
+        agrees: Returns True if a value points the way that the claim says.
+        note: Why ours is what it is.
+        further: Further fields of the claim.
+    """
+    found = real or alike
+    assert found is not None, "a claim on traces needs one or a look-alike"
+    remarks = [note]
+    if real is not None and alike is not None:
+        if abs(real.mean - alike.mean) > _half(real) + _half(alike):
+            remarks.append(f"the look-alikes are unfaithful in this respect ({unit(alike.mean)}) and not used")
+    elif real is None:
+        remarks.append("look-alikes only: no trace is at hand")
+    return number(
+        found,
+        published,
+        resolution,
+        unit=unit,
+        load=load,
+        agrees=agrees(found.mean),
+        real_trace=real is not None,
+        alike="" if alike is None else _with_interval(alike, unit),
+        note="; ".join(filter(None, remarks)),
         **further,
     )
 

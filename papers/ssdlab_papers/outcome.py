@@ -23,6 +23,8 @@ class Outcome:
     summary: str
     #: True if the quick form was run.
     quick: bool
+    #: True if the full form was run: all seeds, regions and sensitivities.
+    full: bool = False
     #: True if a user's folder of traces was searched.
     traces: bool = False
     #: Published values beside the measured ones, in a fixed order.
@@ -45,6 +47,11 @@ class Outcome:
     def has_claims(self) -> bool:
         """True if the entries are claims, whose verdicts are others than those of values."""
         return any(isinstance(entry, Claim) for entry in self.entries)
+
+    @property
+    def claims(self) -> list[Claim]:
+        """The entries that are claims of a work, those that are not tested among them."""
+        return [entry for entry in self.entries if isinstance(entry, Claim) and entry.verdict != "shown"]
 
     @property
     def notes(self) -> list[str]:

@@ -1,4 +1,4 @@
-"""The results page: every entry in Markdown with the pictures, and the same entries in JSON."""
+"""The results page: the scoreboard of the works, every entry with the pictures, and the same as data."""
 
 from __future__ import annotations
 
@@ -10,18 +10,25 @@ from pathlib import Path
 
 from ssdlab.charts import has_matplotlib
 from ssdlab.files import write_folder
-from ssdlab_papers.claim import CLAIM_VERDICTS
+from ssdlab_papers.claim import CLAIM_VERDICTS, SCORED_VERDICTS, Claim
 from ssdlab_papers.entry import Entry, Table
 from ssdlab_papers.outcome import VERDICTS, Outcome
 
 __all__ = ["markdown", "save"]
 
-_PAGE, _DOCUMENT, _PICTURES, _TABLES = "RESULTS.md", "results.json", "pictures", "tables"
+_PAGE, _DOCUMENT, _SCORES, _PICTURES, _TABLES = "RESULTS.md", "results.json", "scoreboard.json", "pictures", "tables"
+_HEADLINES = ("claim", "where", "published", "ours", "on look-alikes", "seeds", "verdict", "why")
 _COLUMNS = ("", "where", "what", "published", "standing", "ours", "accepted", "note")
 _LEGEND = """\
 **met**: ours lies in the accepted range; **missed**: it does not, and the note says why; **shown**: there is nothing to meet, \
 ours stands beside what is published. *Standing* is how the published value is known: stated in the work, found in a public \
 source, derived, recalled, or assumed. *Other workload*: not the trace that the work ran, so that only mechanisms are asserted."""
+
+_ABOUT_HEADLINES = """\
+Claims of each work that its abstract or its conclusion names. *Ours* is on real traces, where a claim is about traces and \
+they were given, and *look-alikes only* where the reason says so. ± is half of the 95 % confidence interval over the seeds. \
+All claims with their ranges are in [scoreboard.json](scoreboard.json) and below."""
+_PROVISIONAL = "**Provisional**: {}. The intervals of so few seeds are wide; `--full` runs all of them."
 
 _LEGEND_OF_CLAIMS = """\
 Of published claims: **reproduced**: ours lies in the accepted range, which is the resolution of the published value and half \
@@ -31,7 +38,10 @@ scored. ± is half of the 95 % confidence interval over the seeds."""
 
 
 def save(outcomes: Sequence[Outcome], folder: str | PathLike[str], *, force: bool = False) -> Path:
-    """Writes the results to a folder: ``RESULTS.md``, ``results.json``, ``pictures/*.svg`` and ``tables/*.csv``.
+    """Writes the results to a folder.
+
+    It has ``RESULTS.md``, ``results.json``, ``pictures/*.svg`` and ``tables/*.csv``, and if there are claims of a work,
+    they are in ``scoreboard.json``.
 
     Equal outcomes give equal files. Without matplotlib no pictures are written.
 
@@ -45,6 +55,8 @@ def save(outcomes: Sequence[Outcome], folder: str | PathLike[str], *, force: boo
         (path / _PAGE).write_text(markdown(outcomes, pictures=bool(pictures)), encoding="utf-8")
         document = {"experiments": [outcome.as_json() for outcome in outcomes]}
         (path / _DOCUMENT).write_text(json.dumps(document, indent=2, allow_nan=False) + "\n", encoding="utf-8")
+        if scores := [claim.as_score() for outcome in outcomes for claim in outcome.claims]:
+            (path / _SCORES).write_text(json.dumps(scores, indent=2, allow_nan=False) + "\n", encoding="utf-8")
         if pictures:
             (path / _PICTURES).mkdir()
         for picture in pictures:
@@ -62,9 +74,10 @@ def markdown(outcomes: Sequence[Outcome], *, pictures: bool = True) -> str:
     """Returns the page in Markdown; with `pictures`, it shows the picture files that are written beside it."""
     names = " ".join(outcome.name for outcome in outcomes)
     quick = " --quick" if any(outcome.quick for outcome in outcomes) else ""
+    quick += " --full" if any(outcome.full for outcome in outcomes) else ""
     traces = " --traces DIR" if any(outcome.traces for outcome in outcomes) else ""
     found = f"What `ssdlab paper {names}{quick}{traces}` found; this page is generated."
-    lines = ["# Published results", "", found, ""]
+    lines = ["# Published results", "", found, "", *_scoreboard(outcomes)]
     for with_claims, legend, verdicts in ((False, _LEGEND, VERDICTS), (True, _LEGEND_OF_CLAIMS, CLAIM_VERDICTS)):
         counted = [each for each in outcomes if each.has_claims == with_claims]
         if counted:
@@ -80,6 +93,32 @@ def markdown(outcomes: Sequence[Outcome], *, pictures: bool = True) -> str:
             ]
         lines += [line for table in outcome.tables for line in ("", f"[{table.title}]({_TABLES}/{table.name}.csv)")]
     return "\n".join(lines) + "\n"
+
+
+def _scoreboard(outcomes: Sequence[Outcome]) -> Iterator[str]:
+    """Yields the lines of a table of headline claims for each work, and the number of its claims by verdict."""
+    claims = [claim for outcome in outcomes for claim in outcome.claims]
+    works = [*dict.fromkeys(claim.work.partition(",")[0] for claim in claims if claim.headline)]
+    if not works:
+        return
+    yield from ("## Scoreboard", "", _ABOUT_HEADLINES, "")
+    if not all(outcome.full for outcome in outcomes):
+        forms = "quick runs of one seed" if any(outcome.quick for outcome in outcomes) else "two seeds of each run"
+        yield from (_PROVISIONAL.format(forms), "")
+    counts = [[claim.verdict for claim in claims if claim.work.partition(",")[0] == work] for work in works]
+    rows = [(work, *(str(found.count(each)) for each in SCORED_VERDICTS)) for work, found in zip(works, counts, strict=True)]
+    yield from (*_rows(("all claims", *SCORED_VERDICTS), rows), "")
+    for work in works:
+        chosen = [claim for claim in claims if claim.headline and claim.work.partition(",")[0] == work]
+        yield from (f"### {work}: headlines", "", *_rows(_HEADLINES, [_headline(claim) for claim in chosen]), "")
+
+
+def _headline(claim: Claim) -> tuple[str, ...]:
+    verdict = f"**{claim.verdict}**" if claim.verdict == "differs" else claim.verdict
+    alike = claim.shown if claim.real_trace is False else claim.alike
+    ours = "–" if claim.real_trace is False else claim.shown
+    why = claim.note or claim.condition or claim.region
+    return claim.what, claim.where, claim.published, ours, alike or "–", str(claim.seeds or "none drawn"), verdict, why
 
 
 def _works(outcome: Outcome) -> Iterator[str]:

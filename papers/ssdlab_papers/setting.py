@@ -24,12 +24,19 @@ class Setting:
 
     #: Draw fewer samples and measure less where the full size takes minutes.
     quick: bool = False
+    #: All seeds, the regions in which claims hold, and the sensitivity to what is assumed.
+    full: bool = False
     #: Source of the traces.
     traces: Traces = field(default_factory=Traces)
     #: Called with the share of the current part that is done, and a line of text.
     progress: ProgressHook | None = None
     #: Folder in which sweeps are kept, so that an interrupted experiment goes on; ``None``: they are not.
     runs: Path | None = None
+
+    @property
+    def seeds(self) -> int:
+        """Number of seeds of each run. Two give a provisional interval; one gives none."""
+        return 1 if self.quick else 5 if self.full else 2
 
     def share_out(self, what: str, work: Callable[[Piece], Found], pieces: Sequence[Piece]) -> list[Found]:
         """Returns the results of `work` for the pieces, in the order of the pieces.

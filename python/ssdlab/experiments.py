@@ -87,7 +87,9 @@ class Experiments(Protocol):
     def summaries(self) -> Mapping[str, str]:
         """Returns the one-line description of each experiment, by name, in the order in which they are listed."""
 
-    def run(self, name: str, quick: bool, traces: Path | None, progress: ProgressHook | None, runs: Path | None) -> Outcome:
+    def run(
+        self, name: str, quick: bool, traces: Path | None, progress: ProgressHook | None, runs: Path | None, full: bool
+    ) -> Outcome:
         """Runs an experiment.
 
         Args:
@@ -96,6 +98,7 @@ class Experiments(Protocol):
             traces: Folder of the user's traces.
             progress: Called with the share of the current part that is done, and a line of text.
             runs: Folder in which the sweeps of an experiment are kept, so that an interrupted one goes on.
+            full: Run all seeds, search for the regions in which claims hold, and examine what is assumed.
 
         Raises:
             InputError: there is no such folder (raised before anything runs), or a file in it cannot be read.

@@ -16,7 +16,8 @@ from ssdlab_papers.setting import Setting
 from ssdlab_papers.ssdexplorer import placements
 from ssdlab_papers.ssdexplorer.rram import breakdown, cases, chunks, distributions, pages
 from ssdlab_papers.ssdexplorer.rram.cases import BYTES, DEPTHS, IOPS, MEAN, MLC, PAGES, QOS, RRAM, Found
-from ssdlab_papers.ssdexplorer.runs import SPECS, Points
+from ssdlab_papers.ssdexplorer.runs import SPECS
+from ssdlab_papers.sweeps import Points
 
 #: Page with the lowest latency, by depth, as the thesis states it.
 AS_STATED = {1: "1KiB", 2: "1KiB", 4: "1KiB", 8: "2KiB", 16: "2KiB", 32: "2KiB"}

@@ -16,7 +16,8 @@ from ssdlab_papers.outcome import Outcome
 from ssdlab_papers.page import markdown
 from ssdlab_papers.setting import Setting
 from ssdlab_papers.ssdexplorer import architectures, depth, retry, soft, translation
-from ssdlab_papers.ssdexplorer.runs import SPECS, Points, curve, swept
+from ssdlab_papers.ssdexplorer.runs import SPECS, swept
+from ssdlab_papers.sweeps import Points, curve
 
 WHAT = {"work": "a work", "where": "figure 1", "what": "a quantity"}
 

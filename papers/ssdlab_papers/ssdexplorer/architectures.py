@@ -10,7 +10,8 @@ from ssdlab.charts import Axis, Chart, Series
 from ssdlab_papers.claim import Claim, statement
 from ssdlab_papers.entry import Picture, Table
 from ssdlab_papers.setting import Setting
-from ssdlab_papers.ssdexplorer.runs import WORK, Points, swept
+from ssdlab_papers.ssdexplorer.runs import WORK, swept
+from ssdlab_papers.sweeps import Points
 
 NAMES = tuple(f"C{number}" for number in range(1, 11))
 _LINKS = {"SATA II": 32, "PCIe 2.0 x8": 4096}

@@ -13,7 +13,8 @@ from ssdlab_papers.claim import Claim, statement
 from ssdlab_papers.entry import Picture, Table
 from ssdlab_papers.setting import Setting
 from ssdlab_papers.ssdexplorer.architectures import NAMES
-from ssdlab_papers.ssdexplorer.runs import Points, searched, swept
+from ssdlab_papers.ssdexplorer.runs import searched, swept
+from ssdlab_papers.sweeps import Points
 
 _WORK = "Beyond the thesis"
 #: Channels, chips and dies of the ten architectures of table 2.1, in their order.

@@ -11,7 +11,8 @@ from ssdlab.explore.statistics import Estimate
 from ssdlab_papers.claim import Claim, statement
 from ssdlab_papers.entry import Picture, Table
 from ssdlab_papers.setting import Setting
-from ssdlab_papers.ssdexplorer.runs import WORK, Points, curve, swept
+from ssdlab_papers.ssdexplorer.runs import WORK, swept
+from ssdlab_papers.sweeps import Points, curve
 
 #: Depths of figures 2.3 to 2.6.
 _DEPTHS = (1, 2, 4, 8, 16, 32, 64, 128, 256)

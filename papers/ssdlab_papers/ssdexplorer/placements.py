@@ -14,7 +14,8 @@ from ssdlab.explore.statistics import Estimate
 from ssdlab_papers.claim import Claim, statement
 from ssdlab_papers.entry import Picture, Table
 from ssdlab_papers.setting import Setting
-from ssdlab_papers.ssdexplorer.runs import Points, swept
+from ssdlab_papers.ssdexplorer.runs import swept
+from ssdlab_papers.sweeps import Points
 
 __all__ = ["LOADS", "PLACES", "Load", "entries"]
 

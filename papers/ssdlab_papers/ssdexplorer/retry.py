@@ -16,7 +16,8 @@ from ssdlab_papers.claim import Claim, statement, taken, untestable
 from ssdlab_papers.entry import Picture, Table
 from ssdlab_papers.session import run
 from ssdlab_papers.setting import Setting
-from ssdlab_papers.ssdexplorer.runs import SPECS, WORK, Points, curve, swept
+from ssdlab_papers.ssdexplorer.runs import SPECS, WORK, swept
+from ssdlab_papers.sweeps import Points, curve
 
 _DRIVES = ("retry-c1", "retry-c2", "retry-c3", "retry-c4")
 _RATE, _BANDWIDTH = "ecc.errors.rates[0]", "throughput.read_bytes_per_s"

@@ -12,7 +12,8 @@ from ssdlab.explore.statistics import Estimate, estimate
 from ssdlab_papers.claim import Claim, number, statement, taken, untestable
 from ssdlab_papers.entry import Picture, Table
 from ssdlab_papers.setting import Setting
-from ssdlab_papers.ssdexplorer.runs import WORK, Points, curve, swept
+from ssdlab_papers.ssdexplorer.runs import WORK, swept
+from ssdlab_papers.sweeps import Points, curve
 
 _SAMPLES = ("A", "B", "C", "D")
 #: Hosts of table 2.6, by the depth of their queue.

@@ -11,7 +11,8 @@ from ssdlab_papers.claim import Claim, statement, untestable
 from ssdlab_papers.entry import Picture, Table
 from ssdlab_papers.session import run
 from ssdlab_papers.setting import Setting
-from ssdlab_papers.ssdexplorer.runs import SPECS, WORK, Points, swept
+from ssdlab_papers.ssdexplorer.runs import SPECS, WORK, swept
+from ssdlab_papers.sweeps import Points
 
 #: Clocks of figures 1.5 and 1.6 [MHz]; those from 300 on are the state of the art of the thesis.
 _CLOCKS = (2, 5, 10, 50, 166, 300, 600)

@@ -44,7 +44,9 @@ _Runs = typer.Option(
 _Traces = typer.Option(
     "--traces", metavar="DIR", help="Your trace files, found by name and checked; without them look-alikes are run."
 )
-_Out = typer.Option("--out", metavar="DIR", help="Write RESULTS.md, results.json, pictures and tables.", rich_help_panel="Output")
+_Out = typer.Option(
+    "--out", metavar="DIR", help="Write RESULTS.md, its content as JSON, pictures and tables.", rich_help_panel="Output"
+)
 
 
 def paper(
@@ -52,6 +54,9 @@ def paper(
         list[str] | None, typer.Argument(metavar="NAME", help="The experiments, or `all`; without one they are listed.")
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Draw and measure less where the full size takes minutes.")] = False,
+    full: Annotated[
+        bool, typer.Option("--full", help="All seeds, the regions in which claims hold, and what must be believed: hours.")
+    ] = False,
     traces: Annotated[Path | None, _Traces] = None,
     out: Annotated[Path | None, _Out] = None,
     runs: Annotated[Path | None, _Runs] = None,
@@ -69,6 +74,8 @@ def paper(
             raise InputError(f"no experiment is named: expected one or more of {', '.join(summaries)}, or `all`")
         _list(summaries, json)
         return
+    if quick and full:
+        raise InputError("--quick, --full: expected one of them")
     wanted = _wanted(names, [*summaries])
     with _reserved(out, force):
         outcomes: list[Outcome] = []
@@ -83,7 +90,7 @@ def paper(
         try:
             for name in wanted:
                 with work_bar(name, quiet or json) as progress:
-                    outcomes.append(experiments.run(name, quick, traces, progress, runs))
+                    outcomes.append(experiments.run(name, quick, traces, progress, runs, full))
                 if not json:
                     _show(standard_output(), outcomes[-1])
         except KeyboardInterrupt:

@@ -10,7 +10,7 @@ from ssdlab.explore.statistics import Estimate
 from ssdlab_papers.claim import Claim, number, statement
 from ssdlab_papers.entry import Picture, Table
 from ssdlab_papers.ssdexplorer.rram.cases import MLC, PAGES, RRAM, WORK, Found, causes, in_words, of_page
-from ssdlab_papers.ssdexplorer.runs import Points
+from ssdlab_papers.sweeps import Points
 
 __all__ = ["STORAGE", "entries"]
 

@@ -10,7 +10,8 @@ from typing import Final
 from ssdlab.charts import Axis
 from ssdlab.explore.statistics import Estimate, estimate
 from ssdlab_papers.setting import Setting
-from ssdlab_papers.ssdexplorer.runs import Points, swept
+from ssdlab_papers.ssdexplorer.runs import swept
+from ssdlab_papers.sweeps import Points
 
 __all__ = [
     "BANDWIDTH",

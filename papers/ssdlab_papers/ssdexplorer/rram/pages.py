@@ -32,7 +32,7 @@ from ssdlab_papers.ssdexplorer.rram.cases import (
     show,
     tail,
 )
-from ssdlab_papers.ssdexplorer.runs import curve
+from ssdlab_papers.sweeps import curve
 
 __all__ = ["entries"]
 

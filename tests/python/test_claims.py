@@ -1,0 +1,154 @@
+"""Claims with verdicts: ranges that can fail, what real traces and look-alikes say, and the scoreboard."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import ssdlab_papers as papers
+from ssdlab.explore.statistics import Estimate, estimate
+from ssdlab_papers import Outcome
+from ssdlab_papers.claim import SCORED_VERDICTS, Claim, number, on_loads, statement, taken, untestable
+from ssdlab_papers.page import markdown, save
+
+RESULTS = Path(__file__).parents[2] / "docs"
+KEYS = [
+    "work", "claim", "where", "published", "ours", "low", "high", "seeds", "load", "real_trace", "verdict", "reason",
+]  # fmt: skip
+COMMON = {"work": "OFWAR", "where": "figure 9", "what": "deviation"}
+
+
+def percent(value: float) -> str:
+    return f"{100 * value:+.1f} %"
+
+
+def wrong(claim: Claim) -> Iterator[Claim]:
+    """Yields the claim with a value beyond each side of its range on which it can fail."""
+    for bound, sign in ((claim.low, -1.0), (claim.high, 1.0)):
+        if bound is not None and math.isfinite(bound):
+            yield replace(claim, ours=bound + sign * max(1e-6, 1e-6 * abs(bound)))
+
+
+def claimed() -> list[Claim]:
+    """Returns claims of each form."""
+    found = estimate([-0.38, -0.41, -0.40])
+    return [
+        number(found, -0.399, 0.0005, unit=percent, agrees=True, **COMMON),
+        number(Estimate(0, 16.2, None, None), 16.0, 0.5, unit=str, **COMMON),
+        on_loads(found, None, -0.399, 0.0005, unit=percent, load="IOzone", agrees=lambda value: value < 0, **COMMON),
+        statement(0.9, "falls", published="falls", high=1.0, **COMMON),
+        statement(0.0, "none", published="none", low=0.0, high=0.0, **COMMON),
+    ]
+
+
+@pytest.mark.parametrize("claim", claimed(), ids=lambda claim: f"{claim.published}")
+def test_a_value_beyond_the_range_is_a_miss(claim):
+    assert claim.is_met
+    beyond = [*wrong(claim)]
+    assert beyond
+    assert not any(each.is_met for each in beyond)
+    assert all(each.verdict in ("direction only", "differs") for each in beyond)
+
+
+def test_the_range_is_the_resolution_and_half_of_the_interval():
+    found = estimate([-0.38, -0.41, -0.40])
+    half = (found.high - found.low) / 2
+    claim = number(found, -0.399, 0.0005, unit=percent, **COMMON)
+    assert (claim.low, claim.high) == pytest.approx((-0.399 - 0.0005 - half, -0.399 + 0.0005 + half))
+    assert claim.shown == f"{percent(found.mean)} ± {percent(half).lstrip('+')}"
+
+
+def test_a_range_wider_than_the_value_reproduces_nothing():
+    wide = estimate([-0.1, -0.9])
+    claim = number(wide, -0.4, 0.01, unit=percent, **COMMON)
+    assert claim.is_met
+    assert claim.verdict == "not testable"
+
+
+def test_real_traces_lead_and_an_unfaithful_look_alike_is_said():
+    real, alike = estimate([-0.40, -0.41]), estimate([0.10, 0.11])
+    common = {**COMMON, "unit": percent, "load": "IOzone", "agrees": lambda value: value < 0}
+    both = on_loads(real, alike, -0.399, 0.0005, **common)
+    assert (both.ours, both.real_trace, both.verdict) == (real.mean, True, "reproduced")
+    assert "unfaithful" in both.note
+    assert both.alike.startswith("+10.5 %")
+    alone = on_loads(None, alike, -0.399, 0.0005, **common)
+    assert (alone.real_trace, alone.verdict) == (False, "differs")
+    assert "look-alikes only" in alone.note
+    close = on_loads(real, estimate([-0.39, -0.41]), -0.399, 0.0005, **common)
+    assert "unfaithful" not in close.note
+
+
+def outcome(*claims: Claim, full: bool = True) -> Outcome:
+    return Outcome(name="ofwar", summary="OFWAR", quick=False, full=full, entries=claims)
+
+
+def test_the_scoreboard_has_every_claim_and_the_page_the_headlines(tmp_path):
+    first, *others = claimed()
+    shown = replace(first, unscored="shown")
+    lost = untestable(work="OFWAR", where="figure 12", what="bars", published="lost", note="its input is lost")
+    given = taken(estimate([2.0]), work="OFWAR", where="table 1", what="input", published="2", unit=str, note="an input")
+    all_of_them = (replace(first, headline=True, note="because"), *others, shown, lost, given)
+    folder = save([outcome(*all_of_them)], tmp_path / "results")
+    scores = json.loads((folder / "scoreboard.json").read_text())
+    assert [list(score) for score in scores] == [KEYS] * (len(all_of_them) - 1)
+    assert {score["verdict"] for score in scores} <= {*SCORED_VERDICTS}
+    assert (scores[0]["published"], scores[0]["low"] <= -0.399 <= scores[0]["high"], scores[0]["reason"]) == (
+        -0.399,
+        True,
+        "because",
+    )
+    assert scores[-2]["ours"] is None
+    text = markdown([outcome(*all_of_them)])
+    assert "### OFWAR: headlines" in text
+    assert "Provisional" not in text
+    head = text[text.index("### OFWAR: headlines") : text.index("| experiment |")]
+    assert head.count("because") == 1
+    assert head.count("figure 9") == 1
+    assert "| OFWAR | 5 | 0 | 0 | 0 | 1 | 1 |" in text
+    assert "**Provisional**: two seeds" in markdown([outcome(*all_of_them, full=False)])
+
+
+def test_values_without_claims_have_no_scoreboard(tmp_path):
+    shown = replace(claimed()[0], unscored="shown")
+    folder = save([outcome(shown)], tmp_path / "results")
+    assert not (folder / "scoreboard.json").exists()
+
+
+@pytest.mark.parametrize("file", sorted(RESULTS.glob("*/scoreboard.json")), ids=lambda file: file.parent.name)
+def test_each_committed_claim_has_a_verdict_that_follows_from_its_numbers(file):
+    scores = json.loads(file.read_text())
+    assert scores
+    for score in scores:
+        assert list(score) == KEYS
+        low, high, ours = score["low"], score["high"], score["ours"]
+        within = ours is not None and (low is None or low <= ours) and (high is None or ours <= high)
+        if score["verdict"] in ("reproduced", "direction only", "differs"):
+            assert (low, high) != (None, None), score
+            assert within == (score["verdict"] == "reproduced"), score
+        if score["verdict"] == "reproduced" and None not in (low, high):
+            assert high - low <= abs(high + low) / 2 or high == low, score
+        if isinstance(score["published"], float | int) and low is not None and high is not None:
+            assert low <= score["published"] <= high, score
+        if score["verdict"] in ("holds if", "not testable", "input"):
+            assert score["reason"], score
+
+
+def test_the_forms_reach_the_setting(monkeypatch):
+    seen = []
+
+    def watching(setting):
+        """Watches."""
+        seen.append(setting.seeds)
+        yield claimed()[0]
+
+    monkeypatch.setitem(papers.EXPERIMENTS, "watching", watching)
+    assert papers.run("watching", full=True).full
+    papers.run("watching")
+    papers.run("watching", quick=True)
+    assert seen == [5, 2, 1]
