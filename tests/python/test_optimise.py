@@ -313,6 +313,58 @@ def test_constraints_hold_on_the_front(here):
     assert (none.front, none.drives, none.failed) == ([], [], 0)
 
 
+def test_a_measure_compares_a_point_with_its_reference(here):
+    measured = {"over": "latency.all.mean_ns / reference.latency.all.mean_ns", "off": "abs(over - 0.4)"}
+    spec = spec_of(
+        search={"workload.iodepth": [1, 8], "ftl.victim": ["greedy", "fifo"]},
+        objective=[{"key": "off"}],
+        constraint="over < 2",
+        policy="all_fast",
+        reference={"policy": "baseline"},
+        measure=measured,
+    )
+    done = ssdlab.optimise({**spec, "seeds": 2}, "out", trials=8, jobs=2)
+    rows = done.table.to_pylist()
+    assert done.failed == 0
+    for row in rows:
+        (here / "at.fio").write_text(JOB.replace("iodepth=8", f"iodepth={row['workload.iodepth']}"))
+        fields = {"ftl.victim": row["ftl.victim"]}
+        fast, base = (
+            [ssdlab.run("tiny", "at.fio", policy, seed=seed, set=fields, stop_after=200).summary for seed in (1, 2)]
+            for policy in ("all_fast", "baseline")
+        )
+        means = [sum(one["latency"]["all"]["mean_ns"] for one in each) / 2 for each in (fast, base)]
+        assert row["over"] == pytest.approx(means[0] / means[1], rel=1e-12)
+        assert row["off"] == abs(row["over"] - 0.4)
+        assert row["policy"] == "all_fast"
+    assert done.front[0]["off"] == min(row["off"] for row in rows)
+
+
+@pytest.mark.parametrize(
+    ("changed", "complaint"),
+    [
+        ({"measure": {"over": "latency.all.mean / 2"}}, "measure.over: latency.all.mean: the runs have no such number"),
+        ({"measure": {"over": "reference.cost"}}, r"measure.over: reference.cost: no runs to compare with"),
+        ({"measure": {"cost": "2 * write_amplification"}}, "measure.cost: the name of a number or field of the runs"),
+        ({"measure": {"over": "2 +"}}, "measure.over: .*"),
+        ({"reference": {"flash.channels": 4}}, "reference.flash.channels: a field that the search chooses"),
+        ({"reference": {"policy": "basline"}}, "reference: .*did you mean `baseline`"),
+    ],
+)
+def test_a_bad_measure_is_refused_by_its_place(here, changed, complaint):
+    spec = spec_of(search={"flash.channels": [1, 2]}, **changed)
+    with pytest.raises(ssdlab.InputError, match=complaint):
+        ssdlab.optimise(spec, "bad", trials=1)
+    assert not (here / "bad").exists()
+
+
+def test_a_run_may_be_its_own_reference(here):
+    spec = spec_of(search={"policy": ["all_fast", "baseline"]}, reference={"options.stop_after": 200})
+    spec |= {"measure": {"over": "latency.all.mean_ns / reference.latency.all.mean_ns"}, "objective": [{"key": "over"}]}
+    done = ssdlab.optimise(spec, "out", trials=3, jobs=2, comparison=False)
+    assert done.table["over"].to_pylist() == [1.0] * 3
+
+
 def test_a_trial_that_fails_is_a_row_with_its_error(here, cli):
     done = ssdlab.optimise(spec_of(search={"flash.channels": [1, 0]}), "out", trials=8, jobs=1)
     by_channels = {row["flash.channels"]: row for row in done.table.to_pylist()}

@@ -310,7 +310,10 @@ class _Search:
         for task in trial.current:
             if task.key not in self.waiting:
                 found.append(task)
-            self.waiting.setdefault(task.key, []).append(trial)
+            waiting = self.waiting.setdefault(task.key, [])
+            # A run may be the one with which it is compared.
+            if not any(one is trial for one in waiting):
+                waiting.append(trial)
         return found
 
     def _ended(self, task: Task, outcome: dict[str, Any]) -> list[Task]:

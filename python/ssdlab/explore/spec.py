@@ -40,6 +40,8 @@ _KEYS = (
     "until",
     "most_seeds",
     "search",
+    "reference",
+    "measure",
     "objective",
     "constraint",
     "optimise",
@@ -48,7 +50,9 @@ _KEYS = (
 )
 #: Keys that a sweep alone has, and those that a search alone has.
 _SWEEP_KEYS = ("vary", "zip", "points", "design", "until", "most_seeds")
-_SEARCH_KEYS = ("search", "objective", "constraint", "optimise")
+_SEARCH_KEYS = ("search", "reference", "measure", "objective", "constraint", "optimise")
+#: Prefix of the numbers of the runs with which those of a search are compared.
+REFERENCE = "reference."
 #: Short names of numbers in a stopping rule.
 _SHORT = {
     "mean": "latency.all.mean_ns",
@@ -208,6 +212,10 @@ class Spec:
     cost: Cost = field(default_factory=Cost)
     #: Choices of each field of a search, or their range.
     search: Mapping[str, tuple[Any, ...] | Range] = field(default_factory=dict)
+    #: Fields in which the runs differ with which those of a search are compared; empty: there are none.
+    reference: Mapping[str, Any] = field(default_factory=dict)
+    #: Numbers of a trial that follow from those of its runs.
+    measures: Mapping[str, Expression] = field(default_factory=dict)
     objectives: tuple[Objective, ...] = ()
     constraints: tuple[Constraint, ...] = ()
     method: Method = field(default_factory=Method)
@@ -224,6 +232,7 @@ class Spec:
             ('lifetime.cycles_mean',)
         """
         named = [*self.columns, *(one.key for one in self.objectives), *(name for one in self.constraints for name in one.names)]
+        named += [name.removeprefix(REFERENCE) for one in self.measures.values() for name in one.names]
         return tuple(dict.fromkeys(name for name in named if name.startswith("lifetime.")))
 
     @classmethod
@@ -381,6 +390,8 @@ class _Reader:
             until=self.until(),
             cost=Cost.read(self.table("cost"), self.error),
             search=search,
+            reference=self.table("reference"),
+            measures={name: self.expression(f"measure/{name}", text) for name, text in self.table("measure").items()},
             objectives=objectives,
             constraints=tuple(self.constraint(text) for text in self.words("constraint")),
             method=Method.read(self.table("optimise"), objectives, self.error),

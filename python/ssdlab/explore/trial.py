@@ -15,8 +15,9 @@ from ssdlab import _engine
 from ssdlab.errors import InputError, closest
 from ssdlab.explore import design, rows
 from ssdlab.explore.design import Point
+from ssdlab.explore.expression import Expression
 from ssdlab.explore.names import looked_up
-from ssdlab.explore.spec import Range, Spec
+from ssdlab.explore.spec import PARTS, REFERENCE, Range, Spec
 from ssdlab.explore.tasks import Maker, Task, engine_hash
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ class Trial:
     """A trial under way."""
 
     asked: Asked
-    #: Runs of the point, one for each seed.
+    #: Runs of the point, one for each seed, then those with which they are compared.
     tasks: list[Task]
     #: Short runs, after which it may be given up; empty once they have ended, or if there are none.
     early: list[Task]
@@ -95,6 +96,7 @@ class Bench:
             named = next((name for name in design.varied(spec) if name.startswith("workload.")), "workload")
             raise spec.error(f"search/{named}", str(probe.error))
         self.schema = self._schema(first)
+        self._check_reference(first)
         self._check_goals(first)
 
     def _first(self) -> Point:
@@ -118,10 +120,48 @@ class Bench:
         fields |= _AFTER
         fields |= dict.fromkeys(rows.TEXTS, pa.string())
         fields |= {name: pa.float64() for name in self.columns if name not in fields}
+        for name in self.spec.measures:
+            if name in fields:
+                raise self.spec.error(f"measure/{name}", "the name of a number or field of the runs: expected another")
+            fields[name] = pa.float64()
         return pa.schema(fields)
 
+    def _check_reference(self, first: Point) -> None:
+        """Checks that the fields in which the compared runs differ exist, and that the measures name known numbers."""
+        for name in self.spec.reference:
+            if name in (*self.spec.search, *self.spec.derive):
+                raise self.spec.error(f"reference/{name}", "a field that the search chooses: expected one that it does not")
+        if self.spec.reference:
+            task = self.maker.task(self._reference(first), self.spec.seeds[0], 0)
+            if task.error is not None:
+                raise self.spec.error("reference", task.error)
+        base = self.maker.bases[first.drive]
+        for measure, expression in self.spec.measures.items():
+            for name in expression.names:
+                own = name.removeprefix(REFERENCE)
+                if own != name and not self.spec.reference:
+                    raise self.spec.error(f"measure/{measure}", f"{name}: no runs to compare with: expected [reference]")
+                if not self._is_known(own, base):
+                    raise self.spec.error(f"measure/{measure}", f"{own}: {self._unknown(own)}")
+
+    def _is_known(self, name: str, base: Mapping[str, Any]) -> bool:
+        """Returns True if a name is one of a number of the runs, of a field that is chosen, or of one of the drive."""
+        if name in self.schema.names:
+            return True
+        try:
+            looked_up(base, name)
+        except KeyError:
+            return False
+        return True
+
+    def _unknown(self, name: str) -> str:
+        known = [*self.columns, "cost", *self.spec.measures]
+        near = closest(name, known)
+        hint = f" (did you mean `{near}`?)" if near else ""
+        return f"the runs have no such number, and the drive no such field{hint}"
+
     def _check_goals(self, first: Point) -> None:
-        known = [*self.columns, "cost"]
+        known = [*self.columns, "cost", *self.spec.measures]
         for number, objective in enumerate(self.spec.objectives):
             if objective.key not in known:
                 near = closest(objective.key, known)
@@ -134,16 +174,8 @@ class Bench:
         base = self.maker.bases[first.drive]
         for constraint in self.spec.constraints:
             for name in constraint.names:
-                if name in self.schema.names:
-                    continue
-                try:
-                    looked_up(base, name)
-                except KeyError:
-                    near = closest(name, known)
-                    hint = f" (did you mean `{near}`?)" if near else ""
-                    raise self.spec.error(
-                        "constraint", f"{name}: the runs have no such number, and the drive no such field{hint}"
-                    ) from None
+                if not self._is_known(name, base):
+                    raise self.spec.error("constraint", f"{name}: {self._unknown(name)}")
 
     def trial(self, asked: Asked) -> Trial | None:
         """Returns the trial of a point that was chosen; ``None`` if the point does not meet the conditions."""
@@ -163,7 +195,15 @@ class Bench:
         return _key(self._tasks(point))
 
     def _tasks(self, point: Point) -> list[Task]:
-        return [self.maker.task(point, seed, number) for number, seed in enumerate(self.spec.seeds)]
+        """Returns the runs of a point, one for each seed, then those with which they are compared."""
+        points = [point, self._reference(point)] if self.spec.reference else [point]
+        return [self.maker.task(each, seed, number) for each in points for number, seed in enumerate(self.spec.seeds)]
+
+    def _reference(self, point: Point) -> Point:
+        """Returns the point with whose runs those of a point are compared."""
+        parts = {name: self.spec.reference.get(name, getattr(point, name)) for name in PARTS}
+        fields = {name: value for name, value in self.spec.reference.items() if name not in PARTS}
+        return Point(**parts, fields={**point.fields, **fields})
 
     def _short(self, point: Point) -> Point:
         """Returns a point that ends after the commands of a short run."""
@@ -177,10 +217,11 @@ class Bench:
             trial: The trial; all of its current runs have ended.
             status: What is said of it; absent: that of its runs.
         """
-        outcomes = [trial.outcomes[task.key] for task in trial.current]
+        every = [trial.outcomes[task.key] for task in trial.current]
+        outcomes, compared = every[: len(self.spec.seeds)], every[len(self.spec.seeds) :]
         task = trial.tasks[0]
         point = task.point
-        bad = next((outcome for outcome in outcomes if outcome["status"] != "ok"), None)
+        bad = next((outcome for outcome in every if outcome["status"] != "ok"), None)
         found: dict[str, Any] = {
             "trial": None,
             "study_trial": trial.asked.number,
@@ -199,14 +240,39 @@ class Bench:
             **{name: outcomes[0].get(name) for name in rows.TEXTS},
         }
         for name in ("wall_s", "setup_s"):
-            known = [outcome[name] for outcome in outcomes if outcome.get(name) is not None]
+            known = [outcome[name] for outcome in every if outcome.get(name) is not None]
             found[name] = sum(known) if known else None
         for name in self.columns:
             if name not in found:
                 found[name] = None if bad else _mean([outcome.get(name) for outcome in outcomes])
+        for name, expression in self.spec.measures.items():
+            found[name] = None if bad else self._measured(expression, found, compared, task)
         for name in self.schema.names:
             found.setdefault(name, None)
         return found
+
+    def _measured(
+        self, expression: Expression, row: Mapping[str, Any], compared: Sequence[Mapping[str, Any]], task: Task
+    ) -> float | None:
+        """Returns a number that follows from the means over the seeds; ``None`` if one of them is not known."""
+
+        def number(name: str) -> Any:
+            own = name.removeprefix(REFERENCE)
+            if own != name:
+                found = _mean([outcome.get(own) for outcome in compared])
+            elif name in row:
+                found = row[name]
+            else:
+                return looked_up(tomllib.loads(description(task)), name)
+            if found is None:
+                raise InputError(f"{name}: not known")
+            return found
+
+        try:
+            value = expression.value(number)
+        except InputError:
+            return None
+        return float(value) if isinstance(value, int | float) else None
 
     def judge(self, row: dict[str, Any], task: Task) -> tuple[list[float], list[float]] | str:
         """Returns the values of the objectives and the violations of the constraints, and notes the latter in the row.
