@@ -125,7 +125,8 @@ def samples(
     keys = [json.dumps(point, sort_keys=True, default=str) for point in points]
     once = dict(zip(keys, points, strict=True))
     count = seeds or setting.seeds
-    document = {"seeds": count, "columns": [*columns], "points": [*once.values()], **further}
+    kept = {"columns": [*columns]} if columns else {}
+    document = {"seeds": count, **kept, "points": [*once.values()], **further}
     table = swept(setting, replace(ssdlab.Spec.open(document), name=name))
     rows = iter(sorted(table.to_pylist(), key=lambda row: row["index"]))
     found = {key: Sample({row["seed"]: row for row in (next(rows) for _ in range(count))}) for key in once}

@@ -1,0 +1,217 @@
+"""Regions in which a published value comes out: a search over the parameters that its work leaves open.
+
+A claim that is not met at the stated setting holds under a condition if its value appears at settings that are
+plausible for the work. The search (``ssdlab optimise``) makes the distance to the published value small; all of its
+trials are shown.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import ssdlab
+from ssdlab.charts import Axis, Chart, Series
+from ssdlab_papers.claim import Claim
+from ssdlab_papers.entry import Picture, Table
+from ssdlab_papers.setting import Setting
+from ssdlab_papers.sweeps import searched
+
+__all__ = ["Open", "Region", "region", "settled"]
+
+#: Names of the measures of a search.
+_VALUE, _OFF = "value", "off"
+#: Colours of trials above, at and below the published value.
+_COLOURS = {"above": "#b9b9b9", "published": "#b3261e", "below": "#6b8fb5"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Open:
+    """A parameter that a work leaves open."""
+
+    #: Field of the drive, ``workload``, ``workload.KEY`` or ``options.NAME``.
+    field: str
+    #: Name on the page, with its unit.
+    title: str
+    #: What a search may choose, as a specification has it: ``{"choices": [..]}`` or ``{"low": .., "high": ..}``.
+    choices: Mapping[str, Any]
+    #: Least and greatest value that the set-up of the work makes plausible, or the plausible choices.
+    plausible: tuple[float, float] | frozenset[Any]
+    #: Reason for these bounds: what the work says, or that it says nothing.
+    why: str
+
+    def is_plausible(self, value: Any) -> bool:
+        """Returns True if a value is plausible for the set-up of the work."""
+        if isinstance(self.plausible, frozenset):
+            return value in self.plausible
+        low, high = self.plausible
+        return bool(low <= value <= high)
+
+    @property
+    def has_numbers(self) -> bool:
+        """True if its values are numbers, so that they have a place on an axis."""
+        return "choices" not in self.choices or all(type(value) in (int, float) for value in self.choices["choices"])
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """Trials of a search, and those in which the published value comes out."""
+
+    name: str
+    #: The quantity, with its unit.
+    title: str
+    published: float
+    tolerance: float
+    parameters: tuple[Open, ...]
+    #: Rows of the trials that ended.
+    rows: tuple[Mapping[str, Any], ...]
+    #: Parameters in the order of their importance for the distance.
+    by_importance: tuple[Open, ...]
+
+    @property
+    def hits(self) -> list[Mapping[str, Any]]:
+        """Trials in which the published value comes out."""
+        return [row for row in self.rows if row[_OFF] <= self.tolerance]
+
+    @property
+    def plausible(self) -> list[Mapping[str, Any]]:
+        """Those of them at settings that are plausible for the work."""
+        return [row for row in self.hits if all(each.is_plausible(row[each.field]) for each in self.parameters)]
+
+    @property
+    def text(self) -> str:
+        """Where the published value comes out, in words."""
+        if not self.hits:
+            nearest = min(self.rows, key=lambda row: row[_OFF])
+            at = ", ".join(f"{each.title} {_short(nearest[each.field])}" for each in self.parameters)
+            return f"nowhere among {len(self.rows)} settings; nearest {nearest[_VALUE]:.3g} at {at}"
+        chosen = self.plausible or self.hits
+        where = "; ".join(text for each in self.by_importance if (text := self._span(each, chosen)))
+        count = f"in {len(chosen)} of {len(self.rows)} settings"
+        if self.plausible:
+            return f"{count}: {where}"
+        return f"{count}, none of them plausible for the work: {where}"
+
+    def _span(self, parameter: Open, chosen: Sequence[Mapping[str, Any]]) -> str:
+        """Returns the values of a parameter among trials; empty if they are as many as those of all trials."""
+        here, every = ({row[parameter.field] for row in rows} for rows in (chosen, self.rows))
+        if parameter.has_numbers:
+            if (min(here), max(here)) == (min(every), max(every)):
+                return ""
+            ends = dict.fromkeys(_short(value) for value in (min(here), max(here)))
+            return f"{parameter.title} {' to '.join(ends)} (of {_short(min(every))} to {_short(max(every))})"
+        return "" if here == every else f"{parameter.title} {', '.join(sorted(map(str, here)))}"
+
+    def picture(self) -> Picture:
+        """Returns the map of the trials over the two parameters with numbers that matter most."""
+        axes = [each for each in self.by_importance if each.has_numbers][:2]
+        parts: dict[str, list[Mapping[str, Any]]] = {kind: [] for kind in _COLOURS}
+        for row in self.rows:
+            kind = "published" if row[_OFF] <= self.tolerance else "above" if row[_VALUE] > self.published else "below"
+            parts[kind].append(row)
+        x, y = (axes[0].field, axes[1].field) if len(axes) > 1 else (axes[0].field, _VALUE)
+        series = tuple(
+            Series(f"{kind} ({len(rows)})", *_scattered(rows, x, y), colour=_COLOURS[kind])
+            for kind, rows in parts.items()
+            if rows
+        )
+        chart = Chart(
+            title=f"{self.title}: where {self.published:g} comes out",
+            x=_axis(axes[0]),
+            y=_axis(axes[1]) if len(axes) > 1 else Axis(self.title),
+            series=series,
+            legend="ours",
+        )
+        return Picture(name=f"region-{self.name}", chart=chart)
+
+    def table(self) -> Table:
+        """Returns all trials."""
+        columns = [each.field for each in self.parameters]
+        return Table(
+            name=f"region-{self.name}",
+            title=f"Trials of the search for {self.title}",
+            columns=(*columns, "ours", "distance", "plausible"),
+            rows=[
+                [
+                    *(row[name] for name in columns),
+                    row[_VALUE],
+                    row[_OFF],
+                    all(each.is_plausible(row[each.field]) for each in self.parameters),
+                ]
+                for row in self.rows
+            ],
+        )
+
+
+def _short(value: Any) -> str:
+    return f"{value:.3g}" if isinstance(value, float) else str(value)
+
+
+def _axis(parameter: Open) -> Axis:
+    values = parameter.choices.get("choices", ())
+    ticks = tuple((float(value), str(value)) for value in values)
+    is_log = bool(parameter.choices.get("log")) or (len(values) > 1 and min(values) > 0 and max(values) / min(values) >= 16)
+    return Axis(parameter.title, log=is_log, ticks=ticks)
+
+
+def _scattered(rows: Sequence[Mapping[str, Any]], x: str, y: str) -> tuple[list[float | str], list[float]]:
+    """Returns the places of points with a gap after each, so that no curve goes through them."""
+    places: list[float | str] = []
+    values: list[float] = []
+    for row in rows:
+        places += [float(row[x]), float(row[x])]
+        values += [float(row[y]), math.nan]
+    return places, values
+
+
+def region(
+    setting: Setting,
+    name: str,
+    *,
+    title: str,
+    quantity: str,
+    published: float,
+    tolerance: float,
+    parameters: Sequence[Open],
+    trials: int,
+    **spec: Any,
+) -> Region:
+    """Searches for the settings at which a quantity has its published value.
+
+    Args:
+        setting: The setting.
+        name: Name of the search, its picture and its table.
+        title: The quantity.
+        quantity: Expression for it, over the numbers of the runs and those of their ``reference``.
+        published: The published value.
+        tolerance: Distance up to which a value counts as the published one: the resolution of the claim.
+        parameters: What the work leaves open.
+        trials: Number of trials.
+        **spec: The rest of the specification: ``drive``, ``workload``, ``policy``, ``reference``, ``options``, ...
+    """
+    document = {
+        **spec,
+        "search": {each.field: dict(each.choices) for each in parameters},
+        "measure": {_VALUE: quantity, _OFF: f"abs({_VALUE} - ({published!r}))"},
+        "objective": [{"key": _OFF}],
+    }
+    done = searched(setting, replace(ssdlab.Spec.open(document), name=name), trials)
+    rows = tuple(row for row in done.table.to_pylist() if row["status"] == "ok")
+    shares = done.importance.get(_OFF) or {}
+    ordered = tuple(sorted(parameters, key=lambda each: -shares.get(each.field, 0.0)))
+    return Region(name, title, published, tolerance, tuple(parameters), rows, ordered)
+
+
+def settled(claim: Claim, found: Region) -> Claim:
+    """Returns a claim with the region in which its value comes out.
+
+    It holds there if the region is plausible for the work. Otherwise the verdict stays, and the note says what the
+    search found. A claim that is met needs no region.
+    """
+    if claim.is_met:
+        return claim
+    if found.plausible:
+        return replace(claim, region=found.text, note=f"{claim.published} comes out {found.text}")
+    return replace(claim, note="; ".join(filter(None, (claim.note, f"{claim.published} comes out {found.text}"))))

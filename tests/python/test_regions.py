@@ -1,0 +1,156 @@
+"""Regions in which a published value comes out, and sensitivity to what is assumed."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from ssdlab.explore.statistics import Estimate
+from ssdlab_papers import Setting
+from ssdlab_papers.claim import number
+from ssdlab_papers.regions import Open, Region, region, settled
+from ssdlab_papers.sensitivity import Assumed, indices, sensitivity
+from ssdlab_papers.sweeps import over_seeds, samples
+
+JOB = "[mixed]\nrw=randwrite\nbs=4k\niodepth=1\nnorandommap=1\nnumber_ios=100000\n"
+DEPTH = Open(field="workload.iodepth", title="queue depth", choices={"choices": [1, 2, 4, 8]}, plausible=(1, 2), why="not stated")
+CHANNELS = Open(
+    field="flash.channels", title="channels", choices={"choices": [1, 2, 4]}, plausible=frozenset({2, 4}), why="not stated"
+)
+
+
+@pytest.fixture
+def job(tmp_path):
+    path = tmp_path / "job.fio"
+    path.write_text(JOB)
+    return str(path)
+
+
+@pytest.fixture
+def setting(tmp_path):
+    return Setting(runs=tmp_path / "runs", full=True)
+
+
+def test_samples_are_in_the_order_of_the_points_with_every_seed(job, setting):
+    setting.runs.mkdir()
+    common = {"drive": "tiny", "workload": job, "precondition": "steady", "options.stop_after": 400}
+    points = [{**common, "policy": policy} for policy in ("all_fast", "baseline", "all_fast")]
+    fast, base, again = samples(setting, "few", points, seeds=3)
+    assert fast.rows == again.rows
+    assert [sorted(one.rows) for one in (fast, base)] == [[1, 2, 3]] * 2
+    assert {row["policy"] for row in fast.rows.values()} == {"all_fast"}
+    ratio = over_seeds(lambda one, other: one["latency.all.mean_ns"] / other["latency.all.mean_ns"], fast, base)
+    by_hand = [fast.rows[seed]["latency.all.mean_ns"] / base.rows[seed]["latency.all.mean_ns"] for seed in (1, 2, 3)]
+    assert ratio.count == 3
+    assert ratio.mean == pytest.approx(sum(by_hand) / 3)
+    assert fast.estimate(lambda row: row["commands.write"]).mean == pytest.approx(400, rel=0.05)
+
+
+def test_a_search_finds_where_a_value_comes_out(job, setting):
+    setting.runs.mkdir()
+    found = region(
+        setting,
+        "iops",
+        title="IOPS over those of one channel",
+        quantity="throughput.iops / reference.throughput.iops",
+        published=1.0,
+        tolerance=0.2,
+        parameters=[DEPTH, CHANNELS],
+        trials=12,
+        drive="tiny",
+        workload=job,
+        precondition="none",
+        reference={"ftl.overprovisioning": 0.28},
+        options={"stop_after": 200},
+    )
+    assert len(found.rows) == 12
+    assert {row["workload.iodepth"] for row in found.rows} <= {1, 2, 4, 8}
+    assert all(row["off"] == abs(row["value"] - 1.0) for row in found.rows)
+    assert found.hits
+    assert len(found.table().rows) == 12
+    assert sum(len(series.x) for series in found.picture().chart.series) == 24
+    assert {part.field for part in found.by_importance} == {"workload.iodepth", "flash.channels"}
+
+
+def made(*rows: tuple[int, int, float]) -> Region:
+    """Returns a region of trials: queue depth, channels, value."""
+    given = tuple(
+        {DEPTH.field: depth, CHANNELS.field: channels, "value": value, "off": abs(value - 0.4)} for depth, channels, value in rows
+    )
+    return Region("made", "gain", 0.4, 0.05, (DEPTH, CHANNELS), given, (DEPTH, CHANNELS))
+
+
+def test_a_claim_holds_if_its_region_is_plausible():
+    claim = number(Estimate(0, 0.1, None, None), 0.4, 0.05, work="W", where="f", what="w", unit=str, agrees=True)
+    assert claim.verdict == "direction only"
+    plausible = made((1, 2, 0.41), (8, 4, 0.1), (2, 4, 0.38))
+    assert plausible.text == "in 2 of 3 settings: queue depth 1 to 2 (of 1 to 8)"
+    assert settled(claim, plausible).verdict == "holds if"
+    implausible = made((8, 4, 0.41), (1, 2, 0.1))
+    assert "none of them plausible" in implausible.text
+    found = settled(claim, implausible)
+    assert (found.verdict, "none of them plausible" in found.note) == ("direction only", True)
+    nowhere = made((8, 4, 0.9), (1, 2, 0.1))
+    assert nowhere.text.startswith("nowhere among 2 settings; nearest 0.1 at queue depth 1, channels 2")
+    assert settled(claim, nowhere).verdict == "direction only"
+    met = replace(claim, ours=0.4)
+    assert settled(met, nowhere) is met
+
+
+def test_indices_are_those_of_the_closed_form():
+    # The variance of a + 2 b + 0 c, of independent uniform numbers, is one part of a and four of b.
+    rng = np.random.default_rng(3)
+    shares = rng.random((128, 3))
+    first, total, predicted = indices(shares, shares[:, 0] + 2 * shares[:, 1])
+    assert first[0] == pytest.approx([0.2, 0.8, 0.0], abs=1e-9)
+    assert total[0] == pytest.approx([0.2, 0.8, 0.0], abs=1e-9)
+    assert predicted == pytest.approx(1.0)
+    # A product of centred numbers has no index of the first order, and is all interaction.
+    first, total, _ = indices(shares, (shares[:, 0] - 0.5) * (shares[:, 1] - 0.5))
+    assert first[0] == pytest.approx([0.0, 0.0, 0.0], abs=1e-9)
+    assert total[0] == pytest.approx([1.0, 1.0, 0.0], abs=1e-9)
+    # Noise is not predicted, and the bounds are wide.
+    _, total, predicted = indices(shares, rng.random(128))
+    assert predicted < 0.2
+    assert (total[2] - total[1]).max() > 0.1
+    assert not indices(shares, np.ones(128))[0].any()
+
+
+def test_the_sensitivity_of_a_run_to_two_numbers(job, setting):
+    setting.runs.mkdir()
+    assumed = (
+        Assumed(
+            title="program [us]",
+            standing="assumed",
+            values=(300.0, 900.0),
+            usual=600.0,
+            fields=lambda value: {"flash.program_time": f"{round(1000 * value)}ns"},
+        ),
+        Assumed(
+            title="erase [ms]",
+            standing="recalled",
+            values=(1, 2, 4),
+            usual=2,
+            fields=lambda value: {"flash.erase_time": f"{value}ms"},
+        ),
+    )
+    found = sensitivity(
+        setting,
+        "times",
+        title="mean latency [ms]",
+        assumed=assumed,
+        points=lambda fields: [{"drive": "tiny", "workload": job, "precondition": "none", "options.stop_after": 100, **fields}],
+        quantity=lambda runs: runs[0].estimate(lambda row: row["latency.all.mean_ns"] / 1e6),
+        draws=16,
+    )
+    low, high = found.ends[0]
+    assert low.mean < found.usual.mean < high.mean
+    assert found.ends[1][0].mean == pytest.approx(found.ends[1][1].mean)
+    assert found.total[0][0] > 0.99
+    assert found.predicted > 0.9
+    assert "program [us] 1.00" in found.text
+    assert len(found.table().rows) == 2
+    assert math.isclose(found.picture().chart.marks[0].at, found.usual.mean)
