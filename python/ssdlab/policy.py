@@ -183,6 +183,8 @@ class Needs:
     bits_per_unit: int = 0
     #: Bytes of declared state for each block.
     bytes_per_block: int = 0
+    #: True if the engine is to call :meth:`Policy.requested`.
+    requests: bool = False
     #: True if the engine is to call :meth:`Policy.placed`.
     placed: bool = False
     #: True if the engine is to call :meth:`Policy.dropped`.
@@ -384,6 +386,7 @@ class Policy:
             page_scope=self.page_scope,
             moving=self.moving,
             ages=self.ages,
+            requests="requested" in given,
             placed="placed" in given,
             dropped="dropped" in given,
             blocks=bool(given & {"opened", "erased"}),
@@ -411,6 +414,22 @@ class Policy:
             {'normal': 1893, 'fast': 706}
         """
         return "normal"
+
+    def requested(self, view: View) -> None:
+        r"""Notifies the policy that all data of a write request is in the write queue or the write buffer.
+
+        Examples:
+            >>> class Requests(ssdlab.Policy):
+            ...     def setup(self):
+            ...         self.requests = 0
+            ...     def requested(self, view):
+            ...         self.requests += 1
+            ...     def stats(self):
+            ...         return {"requests": self.requests}
+            >>> writes = ssdlab.Workload.from_text("[writes]\nrw=write\nbs=16k\nnumber_ios=100")
+            >>> ssdlab.run("tiny", writes, Requests).summary["policy_stats"]
+            {'requests': 100.0}
+        """
 
     def collecting(self, collection: Collection, view: View) -> None:
         """Notifies the policy that a block has been taken to be emptied.
@@ -817,7 +836,7 @@ class Policy:
 DECLARED = [name for name, value in vars(Policy).items() if not (name.startswith("_") or name == "name" or callable(value))]
 #: Names of the calls that a run makes.
 _NAMES = """
-    write collecting relocate placed dropped read_issued read_done score erase free_list lazy_erase
+    write requested collecting relocate placed dropped read_issued read_done score erase free_list lazy_erase
     opened erased urgent forced idle drain wake_at adopt stats
 """
 #: Calls that a run makes, each with the number of its arguments.

@@ -28,7 +28,7 @@ use ftl::{
     Buffering, FtlConfig, MapMemory, Parameters, Precondition, Preconditioned, ReadCacheConfig, StartingKey, TranslationConfig,
     Translator,
 };
-use host::{BufferConfig, BufferPolicy, FlushOrder, HostConfig};
+use host::{BufferConfig, BufferPolicy, FlushOrder, HostConfig, Rewritten};
 use kit::{Geometry, Nanos, OperationKind, Problem, Problems, SECTOR_BYTES, UNIT_BYTES};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -236,6 +236,19 @@ impl Description {
             let what = "\"by_die\": with ftl.write_allocation = \"pull\" units wait for no particular die, expected \"static\" or \
                         \"round_robin\" there";
             problems.add("buffer.flush_order", what);
+        }
+        if self.buffer.rewritten == Rewritten::Appended {
+            let other = [
+                (self.ftl.translation != ftl::TranslationConfig::default(), "ftl.translation = \"page_map\""),
+                (self.buffer.policy == BufferPolicy::None, "buffer.policy = \"write_back\" or \"write_through\""),
+                (
+                    self.buffer.flush_order == FlushOrder::Lru,
+                    "another flush_order than \"lru\", which is for data that is replaced",
+                ),
+            ];
+            for (_, expected) in other.iter().filter(|(is_other, _)| *is_other) {
+                problems.add("buffer.rewritten", format!("\"appended\": expected {expected}"));
+            }
         }
         let tables = geometry.unit.offset(self.buffer.units(geometry.unit))
             + self.buffer.read_cache.unwrap_or_default().0
@@ -454,6 +467,7 @@ impl Description {
             buffering: Buffering {
                 waits_to_fill: self.buffer.policy == BufferPolicy::WriteBack,
                 renews: self.buffer.flush_order == FlushOrder::Lru,
+                appends: self.buffer.rewritten == Rewritten::Appended,
                 longest_first: self.buffer.flush_order == FlushOrder::ByDie,
                 read_cache: ReadCacheConfig {
                     units: units(self.buffer.read_cache.unwrap_or_default()),

@@ -77,6 +77,17 @@ pub enum ReadInFlight {
     Wait,
 }
 
+/// Blocks of which `gc_spare_fraction` is a share.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum FractionOf {
+    /// Those that user data does not fill.
+    #[default]
+    Spare,
+    /// All blocks of the die.
+    All,
+}
+
 /// Handling of a host write that covers only part of a mapping unit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -137,10 +148,15 @@ pub struct FtlConfig {
     /// Number of free blocks of a die below which it collects when no host write waits.
     #[schemars(range(min = 1, max = 65_536))]
     pub gc_low_blocks: u32,
-    /// Share of a die's spare blocks that collection keeps free when no host write waits. It raises `gc_low_blocks`
-    /// where it amounts to more blocks.
+    /// Share of a die's spare blocks (`gc_fraction_of`) that collection keeps free when no host write waits. It raises
+    /// `gc_low_blocks` where it amounts to more blocks.
     #[schemars(range(min = 0.0, max = 0.9))]
     pub gc_spare_fraction: f64,
+    /// Blocks of which `gc_spare_fraction` is a share. OFWAR collects if less than 20 % of "the number of total physical
+    /// blocks" are free: read as a share of all blocks, that leaves hardly any spare room for invalid data, which is why
+    /// the spare blocks are the default.
+    #[serde(default)]
+    pub gc_fraction_of: FractionOf,
     /// True if host writes may be served between the steps of a collection in progress, as long as the die has at least
     /// `gc_critical_blocks` free blocks.
     pub gc_preemptible: bool,
@@ -199,6 +215,7 @@ impl FtlConfig {
     /// which it runs when no write waits.
     pub fn thresholds(&self, geometry: &Geometry) -> (u32, u32) {
         let spare = 1.0 - self.user_units(geometry) as f64 / geometry.unit_count() as f64;
+        let spare = if self.gc_fraction_of == FractionOf::All { 1.0 } else { spare };
         let kept = (self.gc_spare_fraction * spare * f64::from(geometry.blocks_per_die)).floor() as u32;
         (self.gc_critical_blocks, self.gc_low_blocks.max(kept))
     }
@@ -317,6 +334,20 @@ pub(crate) fn places(order: AllocationOrder, geometry: &Geometry) -> Vec<(DieId,
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Half of the flash is spare in the small drive.
+    #[test]
+    fn a_share_is_kept_free_of_the_spare_blocks_or_of_all() {
+        let geometry = crate::map::tests::geometry(1, 1, 16, 4, 2);
+        let kept = |of: FractionOf| {
+            let ftl = crate::ftl::tests::small(geometry, |config, _| {
+                (config.gc_low_blocks, config.gc_spare_fraction, config.gc_fraction_of) = (1, 0.5, of);
+            });
+            ftl.config.thresholds(&geometry).1
+        };
+        let blocks = geometry.blocks_per_die;
+        assert_eq!((kept(FractionOf::Spare), kept(FractionOf::All)), (blocks / 4, blocks / 2));
+    }
 
     #[test]
     fn every_place_has_its_turn_in_the_stated_order() {

@@ -169,7 +169,12 @@ fn retention(config: &FtlConfig, policy: &dyn ModePolicy, parameters: &Parameter
         user_units,
         dies: geometry.die_count as usize,
     };
-    let limits = limits_of_blocks(&facts.retention_by_wear, policy.needs().page_scope);
+    let mut mixed = policy.mixes();
+    if let Some(modes) = &mut mixed {
+        // The mode of host data that its own mode could not move in time.
+        modes.push(facts.write_mode("normal"));
+    }
+    let limits = limits_of_blocks(&facts.retention_by_wear, mixed.as_deref());
     let move_after = (0..facts.write_modes.len()).map(|mode| policy.move_after(ModeId(mode as u8))).collect();
     Retention::new(limits, move_after, *rated_pe_cycles, config.retention_margin, &moving)
 }
@@ -467,7 +472,7 @@ impl Ftl {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::config::AllocationOrder;
+    use crate::config::{AllocationOrder, FractionOf};
     use crate::policy::PolicyConfig;
     use crate::{VictimConfig, WearConfig};
 
@@ -489,6 +494,7 @@ pub(crate) mod tests {
             gc_critical_blocks: 2,
             gc_low_blocks: 3,
             gc_spare_fraction: 0.0,
+            gc_fraction_of: FractionOf::Spare,
             gc_preemptible: true,
             gc_idle_after: None,
             gc_idle_target_blocks: 4,

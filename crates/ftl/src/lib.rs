@@ -33,7 +33,7 @@ pub mod wear;
 mod writes;
 
 pub use block::{BlockRecord, BlockState};
-pub use config::{AllocationOrder, FtlConfig, PartialWrite, ReadInFlight, UnmappedRead, WriteAllocation};
+pub use config::{AllocationOrder, FractionOf, FtlConfig, PartialWrite, ReadInFlight, UnmappedRead, WriteAllocation};
 pub use endurance::max_streams_per_die;
 pub use ftl::{Ftl, FtlCounters, Loaded, MapCacheReport, Parameters, Pulled, StartingState};
 pub use map::Store;

@@ -149,11 +149,18 @@ impl Ftl {
         if low > self.config.gc_low_blocks { low } else { critical }
     }
 
+    /// Chooses a victim block without simulating time.
+    fn choose_untimed(&mut self, die: DieId) -> Option<BlockId> {
+        let mode_count = self.parameters.facts.write_modes.len() as u8;
+        let rated_pe_cycles = self.parameters.rated_pe_cycles;
+        let (store, rng) = (&self.store, &mut self.rng);
+        let mut candidates = Candidates { store, die, now: SimTime::ZERO, mode_count, rated_pe_cycles, rng };
+        self.victim.choose(&mut candidates)
+    }
+
     /// Empties and erases one block without simulating time. Returns false if collecting would free nothing.
     fn collect_untimed(&mut self, die: DieId) -> bool {
-        let mode_count = self.parameters.facts.write_modes.len() as u8;
-        let mut candidates = Candidates { store: &self.store, die, now: SimTime::ZERO, mode_count, rng: &mut self.rng };
-        let Some(victim) = self.victim.choose(&mut candidates) else { return false };
+        let Some(victim) = self.choose_untimed(die) else { return false };
         self.store.take_victim(victim);
         self.move_untimed(die, victim, u64::MAX);
         self.store.begin_erase(victim);
@@ -294,9 +301,7 @@ impl Ftl {
             write(self, rng);
             bound -= 1;
         }
-        let mode_count = self.parameters.facts.write_modes.len() as u8;
-        let mut candidates = Candidates { store: &self.store, die, now: SimTime::ZERO, mode_count, rng: &mut self.rng };
-        let Some(victim) = self.victim.choose(&mut candidates) else { return };
+        let Some(victim) = self.choose_untimed(die) else { return };
         // Shares of host writes and collection in the cycle, from the cost of this victim and the space it frees.
         let facts = &self.parameters.facts;
         let units_per_program = f64::from(self.store.geometry.units_per_program);
@@ -321,10 +326,8 @@ impl Ftl {
     /// Moves `count` valid units as a collection in progress would have: whole victims, which are erased, and part of
     /// the last one, which stays the die's victim.
     fn collect_partly(&mut self, die: DieId, mut count: u64) {
-        let mode_count = self.parameters.facts.write_modes.len() as u8;
         while self.space.free_blocks(die) < self.collect_below() {
-            let mut candidates = Candidates { store: &self.store, die, now: SimTime::ZERO, mode_count, rng: &mut self.rng };
-            let Some(victim) = self.victim.choose(&mut candidates) else { return };
+            let Some(victim) = self.choose_untimed(die) else { return };
             self.store.take_victim(victim);
             let valid = u64::from(self.store.block(victim).valid);
             let first = self.store.geometry.first_of(victim);

@@ -10,7 +10,7 @@
 
 use crate::block::BlockState;
 use crate::map::Store;
-use kit::{BlockId, Nanos, SimTime, effective_wear_class};
+use kit::{BlockId, ModeId, Nanos, SimTime, effective_wear_class};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeSet, VecDeque};
 
@@ -61,15 +61,14 @@ impl MoveTimes {
 }
 
 /// Returns the retention limits of blocks, by the write mode recorded for a block and by wear class, from the limits of
-/// data. With the page as the scope of a mode, blocks hold pages of all modes, so that each mode has the shortest limit
-/// of all.
-pub(crate) fn limits_of_blocks(limits: &[Vec<Nanos>], page_scope: bool) -> Vec<Vec<Nanos>> {
-    if !page_scope {
-        return limits.to_vec();
-    }
-    let classes = limits.iter().map(Vec::len).max().unwrap_or(0);
+/// data. With the page as the scope of a mode, a block holds pages of all modes that the policy uses, so that it has the
+/// shortest limit of these modes.
+pub(crate) fn limits_of_blocks(limits: &[Vec<Nanos>], mixed: Option<&[ModeId]>) -> Vec<Vec<Nanos>> {
+    let Some(mixed) = mixed else { return limits.to_vec() };
+    let used = || mixed.iter().map(|mode| &limits[mode.index()]);
+    let classes = used().map(Vec::len).max().unwrap_or(0);
     let at = |limits: &Vec<Nanos>, class: usize| limits.get(class * limits.len() / classes.max(1)).copied();
-    let shortest = (0..classes).filter_map(|class| limits.iter().filter_map(|mode| at(mode, class)).min()).collect();
+    let shortest = (0..classes).filter_map(|class| used().filter_map(|mode| at(mode, class)).min()).collect();
     vec![shortest; limits.len()]
 }
 

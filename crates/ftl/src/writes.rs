@@ -33,6 +33,9 @@ pub(crate) struct Pending {
     pub prior: u32,
     /// Buffered units only: true if the unit was trimmed while it waited.
     pub dropped: bool,
+    /// Buffered units only: true if the unit was written again while it waited, and the later write has a slot of its
+    /// own ([`Buffering::appends`]). Its program leaves nothing valid.
+    pub obsolete: bool,
     pub since: SimTime,
     /// Reading of the drive-wide clock when the unit joined the queue.
     pub reading: Reading,
@@ -109,6 +112,7 @@ pub(crate) struct Waiting {
     plane: Option<u32>,
     pub prior: u32,
     pub dropped: bool,
+    pub obsolete: bool,
     part: OldPart,
     since: SimTime,
     pub number: u64,
@@ -128,6 +132,8 @@ pub struct Buffering {
     pub waits_to_fill: bool,
     /// True if a unit that is written again goes to the end of the queue.
     pub renews: bool,
+    /// True if a unit that is written again takes further space, and both are programmed.
+    pub appends: bool,
     /// True if of several queues the longest is served first.
     pub longest_first: bool,
     /// The read cache.
@@ -179,6 +185,7 @@ impl WriteQueue {
         unit.plane = None;
         unit.prior = 0;
         unit.dropped = false;
+        unit.obsolete = false;
         unit.part = OldPart::Kept;
         unit.filled_in = Nanos::ZERO;
         unit.number = 0;
@@ -273,9 +280,9 @@ impl WriteQueue {
     }
 
     fn waiting(&self, slot: u32) -> Waiting {
-        let Pending { lpn, writer, last, plane, prior, dropped, part, since, number, waiters, .. } = self.units[slot];
+        let Pending { lpn, writer, last, plane, prior, dropped, obsolete, part, since, number, waiters, .. } = self.units[slot];
         assert!(writer == Writer::Buffer && waiters == NONE, "no command waits for a drive at rest");
-        Waiting { slot, lpn, last, plane, prior, dropped, part, since, number }
+        Waiting { slot, lpn, last, plane, prior, dropped, obsolete, part, since, number }
     }
 
     /// Restores a saved queue; an error if it has another number of lists or a slot out of range.
@@ -289,9 +296,9 @@ impl WriteQueue {
         let clock = DriveClock::default();
         for (list, units) in image.lists.iter().enumerate() {
             for unit in units {
-                let &Waiting { slot, lpn, last, plane, prior, dropped, part, since, number } = unit;
+                let &Waiting { slot, lpn, last, plane, prior, dropped, obsolete, part, since, number } = unit;
                 self.units[slot] =
-                    Pending { lpn, last, plane, prior, dropped, part, number, waiters: NONE, ..Pending::default() };
+                    Pending { lpn, last, plane, prior, dropped, obsolete, part, number, waiters: NONE, ..Pending::default() };
                 self.push(list, slot, since, &clock);
                 is_free[slot as usize] = false;
             }
@@ -348,6 +355,16 @@ impl WriteQueue {
         self.take_out(slot);
         self.append(list as usize, slot);
         freed
+    }
+
+    /// Makes a waiting unit obsolete and returns its older copy, which is now that of the later write; none if the unit is
+    /// in no list, because the rest of it is being read.
+    pub fn overtake(&mut self, slot: u32) -> Option<u32> {
+        let unit = &mut self.units[slot];
+        (unit.list != NONE).then(|| {
+            unit.obsolete = true;
+            std::mem::replace(&mut unit.prior, 0)
+        })
     }
 
     /// Takes a unit out of its list, wherever it is; its slot belongs to the caller until released.

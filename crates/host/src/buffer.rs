@@ -36,6 +36,18 @@ pub enum FlushOrder {
     ByDie,
 }
 
+/// Handling of a write of a unit that the write buffer holds already.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Rewritten {
+    /// It takes the place of the older data, which is not programmed.
+    #[default]
+    Replaced,
+    /// It takes space of its own behind the older data, and both are programmed, as in a circular buffer that queues
+    /// write requests (autoFTL, section 4.2). The program of the older data leaves nothing valid.
+    Appended,
+}
+
 /// Treatment of units that do not fill a program once `flush_after` has passed without a write.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -83,6 +95,9 @@ pub struct BufferConfig {
     /// Order in which units are programmed (`write_back`).
     #[serde(default)]
     pub flush_order: FlushOrder,
+    /// Handling of a write of a unit that the buffer holds already.
+    #[serde(default)]
+    pub rewritten: Rewritten,
     /// Number of buffers. Each has an equal share of the capacity; the number of a mapping unit, modulo this, is its
     /// buffer.
     #[serde(default = "one")]

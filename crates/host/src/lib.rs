@@ -12,7 +12,7 @@ mod interrupts;
 mod queues;
 mod stage;
 
-pub use buffer::{Buffer, BufferConfig, BufferImage, BufferPolicy, FlushOrder, PartialFlush, Piece, TakenUnit};
+pub use buffer::{Buffer, BufferConfig, BufferImage, BufferPolicy, FlushOrder, PartialFlush, Piece, Rewritten, TakenUnit};
 pub use commands::{Command, UnitRange};
 pub use cpu::{CpuConfig, Notice};
 pub use interface::{HostInterface, InterfaceConfig};

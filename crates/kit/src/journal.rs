@@ -38,6 +38,16 @@ pub enum Record {
         /// The write mode.
         mode: ModeId,
     },
+    /// A unit that the buffer held, and that was written again since, was bound to a place, which stays without valid
+    /// data.
+    ObsoleteBound {
+        /// The buffer's slot.
+        slot: u32,
+        /// The unit.
+        lpn: Lpn,
+        /// Its place.
+        ppn: Ppn,
+    },
     /// A page of the map, or a unit of its journal, was bound to a place.
     MapBound {
         /// Its logical unit, beyond those of the user.

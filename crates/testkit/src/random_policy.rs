@@ -57,6 +57,7 @@ impl RandomPolicy {
             moving: flag(&mut rng),
             erases: true,
             ages: true,
+            requests: true,
         };
         // `normal` is preferred: its retention is unlimited or long, so that old data can stay in it.
         let old_mode = if rng.chance(0.8) { facts.write_mode("normal") } else { ModeId(rng.below(modes) as u8) };

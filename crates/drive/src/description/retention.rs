@@ -8,8 +8,9 @@ use kit::{Geometry, Nanos, Problems};
 struct Moving {
     /// Write mode of relocated data.
     mode: usize,
-    /// True if blocks hold data of all modes, and are therefore relocated at the shortest of all limits.
-    all_modes: bool,
+    /// Write modes that one block may hold together, and at whose shortest limit it is therefore relocated; none if a
+    /// block has one mode.
+    mixed: Vec<usize>,
     /// Time that a die takes to rewrite all its blocks.
     rewrite: Nanos,
     /// Least retention limit in halves of `rewrite` (3 for 1.5 times `rewrite`), chosen so that the die has time for
@@ -33,7 +34,7 @@ impl Description {
         let (geometry, margin) = (&self.geometry(), self.ftl.retention_margin);
         let moving = self.moving(geometry, policy);
         for (index, mode) in self.flash.write_modes.iter().enumerate() {
-            let is_moved_in = index == moving.mode || moving.all_modes;
+            let is_moved_in = index == moving.mode || moving.mixed.contains(&index);
             if is_moved_in && self.units_of_block(mode, geometry) < geometry.units_per_block {
                 problems.add(
                     format!("flash.write_mode[{index}].bits_per_cell"),
@@ -81,10 +82,11 @@ impl Description {
 
     fn moving(&self, geometry: &Geometry, policy: &dyn ModePolicy) -> Moving {
         let facts = self.facts(geometry);
-        let (mode, all_modes) = (policy.mode_of_old_data().index(), policy.needs().page_scope);
+        let mode = policy.mode_of_old_data().index();
+        let mixed: Vec<usize> = policy.mixes().unwrap_or_default().iter().map(|mode| mode.index()).collect();
         // If `program_time` is not that of relocated data, the worst case of program, transfers and sensing is assumed.
-        let apart = all_modes || mode != facts.write_mode("normal").index();
-        let scales = facts.program_scales.iter().enumerate().filter(|(index, _)| *index == mode || all_modes);
+        let apart = !mixed.is_empty() || mode != facts.write_mode("normal").index();
+        let scales = facts.program_scales.iter().enumerate().filter(|(index, _)| *index == mode || mixed.contains(index));
         let program = scales.map(|(_, scale)| *scale).fold(1.0, f64::max) * facts.program_time.0 as f64;
         let sense = self.flash.read_modes.iter().map(|mode| mode.sense_scale).fold(1.0, f64::max);
         let slowest_read = facts.read_times.iter().map(|time| time.0 as f64).fold(0.0, f64::max);
@@ -94,7 +96,7 @@ impl Description {
         let block = (program + read) as u64 * u64::from(geometry.programs_per_block) + erase as u64;
         Moving {
             mode,
-            all_modes,
+            mixed,
             rewrite: Nanos(block.saturating_mul(u64::from(geometry.blocks_per_die))),
             least_halves: if apart { 6 } else { 3 },
         }

@@ -104,6 +104,30 @@ fn the_least_recently_written_unit_is_programmed_first() {
     }
 }
 
+/// In a circular buffer a unit that is written again takes space of its own: both are programmed, and the later one is
+/// the data.
+#[test]
+fn writes_of_a_waiting_unit_are_appended_to_a_circular_buffer() {
+    let mut rig = held("1.0", &["buffer.rewritten=appended"]);
+    for unit in [3, 1, 3, 3, 4, 5, 6] {
+        rig.one(Op::Write, unit, 1);
+    }
+    assert_eq!(rig.operations()[1], 0, "seven of eight units");
+    let read = rig.one(Op::Read, 3, 1);
+    assert_parts("in the buffer", &read, &[]);
+    rig.one(Op::Write, 8, 1);
+    rig.run_until(SimTime(100_000_000));
+    let records = rig.records();
+    let places = records.iter().filter_map(|record| match *record {
+        Record::BoundFromBuffer { lpn, .. } => Some((lpn.0, true)),
+        Record::ObsoleteBound { lpn, .. } => Some((lpn.0, false)),
+        _ => None,
+    });
+    let expected = [(3, false), (1, true), (3, false), (3, true), (4, true), (5, true), (6, true), (8, true)];
+    assert_eq!(places.collect::<Vec<_>>(), expected);
+    assert_eq!(rig.operations()[1], 8);
+}
+
 /// A unit that a flush waits for keeps its place, however often it is written.
 #[test]
 fn a_unit_that_is_flushed_keeps_its_place() {

@@ -46,6 +46,7 @@ mod reference;
 mod regulated;
 mod relaxed;
 mod saved;
+mod scaled;
 mod sizes;
 mod starting_states;
 mod streams;

@@ -108,6 +108,13 @@ impl Ftl {
         let (mode, stream) = (self.programs[die.index()].mode, self.programs[die.index()].stream);
         let unit = &self.writes.units[slot];
         let (lpn, writer) = (unit.lpn, unit.writer);
+        if unit.obsolete {
+            self.store.p2l.set(ppn.index(), PADDING);
+            self.programs[die.index()].bind(NO_PLACE).take(slot, &mut self.writes, now, &out.signals.clock);
+            out.journal.note(|| Record::ObsoleteBound { slot, lpn, ppn });
+            self.writes.units.release(slot);
+            return;
+        }
         let old = if writer == Writer::Buffer { unit.prior } else { self.store.l2p.get(lpn.index()) };
         let superseded = match decode(old) {
             Mapped::At(old) => {

@@ -91,8 +91,9 @@ impl Ftl {
 
     pub(super) fn choose_victim(&mut self, die: DieId, now: SimTime, signals: &Signals) -> Option<BlockId> {
         let mode_count = self.parameters.facts.write_modes.len() as u8;
+        let rated_pe_cycles = self.parameters.rated_pe_cycles;
         if !self.needs.scores {
-            let mut candidates = Candidates { store: &self.store, die, now, mode_count, rng: &mut self.rng };
+            let mut candidates = Candidates { store: &self.store, die, now, mode_count, rated_pe_cycles, rng: &mut self.rng };
             return self.victim.choose(&mut candidates);
         }
         let best = (0..mode_count)
@@ -102,11 +103,15 @@ impl Ftl {
             .filter(|(_, valid, _)| *valid <= self.store.max_valid_to_collect())
             .map(|(block, valid, mode)| Candidate { block, valid, invalid: self.store.units_in(mode) - valid, mode })
             .collect();
-        let scored: Vec<(f64, BlockId)> = candidates
+        let mut scored: Vec<(f64, BlockId)> = candidates
             .iter()
             .map(|candidate| (self.call_policy(now, signals, |policy, view| policy.score(candidate, view)), candidate.block))
             .collect();
-        scored.into_iter().max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1))).map(|(_, block)| block)
+        scored.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        let mut candidates = Candidates { store: &self.store, die, now, mode_count, rated_pe_cycles, rng: &mut self.rng };
+        let victim = &mut self.victim;
+        let taken = scored.iter().find(|(_, block)| !victim.is_passed_over(*block, &mut candidates)).or(scored.first());
+        taken.map(|(_, block)| *block)
     }
 
     /// Returns the slot of a read of all valid units in the row of `first`, the next valid unit of the victim, whose

@@ -242,7 +242,7 @@ impl Ftl {
         self.retention.restore(image.retention)?;
         self.take_over_integrity(image.integrity)?;
         self.writes.restore(&image.writes)?;
-        for unit in image.writes.lists.iter().flatten().filter(|unit| !unit.dropped) {
+        for unit in image.writes.lists.iter().flatten().filter(|unit| !unit.dropped && !unit.obsolete) {
             self.store.l2p.set(unit.lpn.index(), SLOT_BASE + unit.slot);
         }
         if let (Some(cache), Some(image)) = (&mut self.cache, &image.cache) {
@@ -354,7 +354,8 @@ impl Ftl {
         let shift = i64::try_from(now.0).unwrap_or(i64::MAX);
         self.store.first_program.iter_mut().for_each(|at| *at = at.saturating_sub(shift));
         self.idle.take_over_turn(&image.idle);
-        let mut waiting: Vec<_> = image.writes.lists.into_iter().flatten().filter(|unit| !unit.dropped).collect();
+        let mut waiting: Vec<_> =
+            image.writes.lists.into_iter().flatten().filter(|unit| !unit.dropped && !unit.obsolete).collect();
         waiting.sort_by_key(|unit| unit.number);
         Ok(waiting.into_iter().map(|unit| unit.lpn).collect())
     }
@@ -396,7 +397,7 @@ impl Ftl {
     pub fn accept_adopted(&mut self, units: &[HostUnit], now: SimTime, out: &mut Outbox) {
         let counters = self.counters.clone();
         for unit in units {
-            self.write(unit, now, out);
+            self.accept(unit, now, out);
         }
         self.counters = counters;
     }

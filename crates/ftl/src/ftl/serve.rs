@@ -184,10 +184,28 @@ impl Ftl {
     /// Accepts a unit of a host write whose data is in the controller. Returns true if it waits for a die now, and
     /// false if it replaced a buffered unit or its other sectors must be read first.
     pub fn write(&mut self, unit: &HostUnit, now: SimTime, out: &mut Outbox) -> bool {
+        let waits = self.accept(unit, now, out);
+        if unit.last && self.needs.requests {
+            self.call_policy(now, &out.signals, |policy, view| policy.requested(view));
+        }
+        waits
+    }
+
+    #[inline(always)]
+    pub(super) fn accept(&mut self, unit: &HostUnit, now: SimTime, out: &mut Outbox) -> bool {
         let HostUnit { command, lpn, whole, last, buffered, durable, stalled } = *unit;
         self.counters.host_units += 1;
         out.journal.note(|| Record::WriteAccepted { command, lpn });
-        let code = self.store.l2p.get(lpn.index());
+        let mut code = self.store.l2p.get(lpn.index());
+        let (mut whole, mut lost) = (whole, false);
+        if self.parameters.buffering.appends
+            && let Mapped::Slot(slot) = decode(code)
+            && let Some(prior) = self.writes.overtake(slot)
+        {
+            // The rest of a partial write is in the buffer, or lost.
+            lost = !whole && self.writes.units[slot].is_lost();
+            (code, whole) = (prior, true);
+        }
         if let (Some(number), Mapped::Slot(slot)) = (buffered, decode(code)) {
             self.counters.absorbed += 1;
             self.writes.units[slot].absorb(whole);
@@ -207,6 +225,9 @@ impl Ftl {
             assert!(slot < u32::MAX - SLOT_BASE, "the write buffer has more units than the map can name");
             self.writes.units[slot].prior = code;
             self.writes.units[slot].number = number;
+            if lost {
+                self.writes.units[slot].lose();
+            }
             self.store.l2p.set(lpn.index(), SLOT_BASE + slot);
             if durable {
                 self.writes.wait_for(slot, command, stalled, now, &out.signals.clock);

@@ -20,13 +20,33 @@ pub enum ErasesBy {
     WithCopies,
 }
 
+/// Event at which the utilisation of the write buffer is sampled for the mean of the past.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SampledPer {
+    /// Each write request of the host, when all of it has come.
+    Request,
+    /// Each program of host data.
+    Program,
+}
+
+/// Write mode whose program time is the unit of an erase's time in the buffer (equation 3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ErasesIn {
+    /// That of host writes at the utilisation of the buffer.
+    HostMode,
+    /// That of the copies.
+    CopyMode,
+}
+
 /// autoFTL on a chip with dynamic program and erase scaling (DPES), sections 4.2 to 4.6 of the paper. The utilisation u
 /// of the write buffer sets the level of a host write: the index, counted from 0, of the first of `bounds` that u
 /// exceeds (table 1). The write uses the write mode of that level. For a collection, u* = u + copies / buffer sets the
 /// level of the copied pages in the same way. Its block is erased at the level for u (`erases_by`), and slowly if u' =
-/// u* + ceil(tBERS / tPROG) / buffer does not exceed 1, with the tPROG of the copies' mode. A background collection
-/// always erases slowly, at the level for the mean utilisation of the last `groups` groups of `group_writes` host
-/// programs (level 0 before the first group is complete).
+/// u* + ceil(tBERS / tPROG) / buffer does not exceed 1, with the tPROG of the mode of host writes (`erases_in`). A
+/// background collection always erases slowly, at the level for the mean utilisation of the last `groups` groups of
+/// `group_writes` write requests (`sampled_per`; level 0 before the first group is complete).
 ///
 /// Write mode i of the paper is the write mode of the table whose `erase_level` is i and which uses all bits of the
 /// cell; of several, the one that keeps data longest. Erase mode EVi stands for the erase modes of `level` i: the one
@@ -44,7 +64,11 @@ pub struct Params {
     pub slow_erase: bool,
     /// Quantity that sets the depth of a foreground erase.
     pub erases_by: ErasesBy,
-    /// Host programs in a group whose mean utilisation is taken (section 4.4: 1,000).
+    /// Write mode whose program time is the unit of an erase's time (section 4.5: the current write mode).
+    pub erases_in: ErasesIn,
+    /// Event at which the past utilisation is sampled (section 4.4: each write request).
+    pub sampled_per: SampledPer,
+    /// Samples in a group whose mean utilisation is taken (section 4.4: 1,000).
     #[schemars(range(min = 1, max = 1_000_000))]
     pub group_writes: u32,
     /// Number of groups that are remembered (section 4.4: 100).
@@ -58,6 +82,8 @@ impl Default for Params {
             bounds: vec![0.8, 0.6, 0.4, 0.2],
             slow_erase: true,
             erases_by: ErasesBy::Utilisation,
+            erases_in: ErasesIn::HostMode,
+            sampled_per: SampledPer::Request,
             group_writes: 1000,
             groups: 100,
         }
@@ -82,14 +108,14 @@ impl Member for Params {
             Term::new(
                 "mean_past_utilisation",
                 "share",
-                "Mean utilisation of the write buffer in the groups of host programs that are remembered; 0 before the first group.",
+                "Mean utilisation of the write buffer in the groups of samples that are remembered; 0 before the first group.",
             ),
-            Term::new("groups_remembered", "count", "Groups of host programs that are remembered at the end."),
+            Term::new("groups_remembered", "count", "Groups of samples that are remembered at the end."),
         ]
     }
 }
 
-/// Mean utilisation of the write buffer at past host programs.
+/// Mean utilisation of the write buffer in the past.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct UtilisationHistory {
     sum: f64,
@@ -202,6 +228,14 @@ impl AutoFtl {
         with_copies + pages / (capacity as f64) <= 1.0
     }
 
+    /// Returns the write mode in whose program times an erase counts.
+    fn unit_of_erases(&self, utilisation: f64, copies: ModeId) -> ModeId {
+        match self.params.erases_in {
+            ErasesIn::HostMode => self.write[self.level(utilisation)],
+            ErasesIn::CopyMode => copies,
+        }
+    }
+
     fn choose(&self, collection: &Collection, view: &View<'_>) -> Choice {
         let capacity = view.signals.buffer_capacity_pages.max(1);
         let now = view.buffer_utilisation();
@@ -216,14 +250,15 @@ impl AutoFtl {
         }
         let level = self.level(if self.params.erases_by == ErasesBy::Utilisation { now } else { with_copies });
         let [fast, slow] = self.erase[level];
-        let is_slow = self.params.slow_erase && self.may_be_slow(with_copies, copies, slow, capacity);
+        let is_slow = self.params.slow_erase && self.may_be_slow(with_copies, self.unit_of_erases(now, copies), slow, capacity);
         Choice { copies, erase: if is_slow { slow } else { fast } }
     }
 }
 
 impl ModePolicy for AutoFtl {
     fn needs(&self) -> Needs {
-        Needs { host_streams: self.write.len() as u8, erases: true, ..Needs::default() }
+        let requests = self.params.sampled_per == SampledPer::Request;
+        Needs { host_streams: self.write.len() as u8, erases: true, requests, ..Needs::default() }
     }
 
     fn state(&mut self, archive: &mut Archive<'_>) -> Archived {
@@ -233,9 +268,15 @@ impl ModePolicy for AutoFtl {
 
     fn write(&mut self, _: &Dispatch<'_>, view: &mut View<'_>) -> WriteAnswer {
         let utilisation = view.buffer_utilisation();
-        self.past.note(utilisation, &self.params);
+        if self.params.sampled_per == SampledPer::Program {
+            self.past.note(utilisation, &self.params);
+        }
         let level = self.level(utilisation);
         WriteAnswer { mode: self.write[level], stream: level as u8 }
+    }
+
+    fn requested(&mut self, view: &mut View<'_>) {
+        self.past.note(view.buffer_utilisation(), &self.params);
     }
 
     fn collecting(&mut self, collection: &Collection, view: &mut View<'_>) {
@@ -327,6 +368,15 @@ mod tests {
         // The slow erase fills 8 % of the buffer, the fast one 2 %: with the fast erase, case 2 stays below 100 %.
         assert!(policy.may_be_slow(0.92, ModeId(0), slow, 200) && !policy.may_be_slow(0.9201, ModeId(0), slow, 200));
         assert!(policy.may_be_slow(0.98, ModeId(0), fast, 200) && !policy.may_be_slow(0.9801, ModeId(0), fast, 200));
+    }
+
+    /// With u = 70 % host writes are in mode 1, copies that raise it above 80 % in mode 0.
+    #[test]
+    fn an_erase_counts_in_programs_of_the_current_write_mode() {
+        let mut policy = policy();
+        assert_eq!(policy.unit_of_erases(0.7, ModeId(0)), ModeId(1));
+        policy.params.erases_in = ErasesIn::CopyMode;
+        assert_eq!(policy.unit_of_erases(0.7, ModeId(0)), ModeId(0));
     }
 
     #[test]

@@ -270,6 +270,12 @@ impl ModePolicy for Checked {
         self.or("relocate", self.write_mode(mode), self.old_mode)
     }
 
+    fn requested(&mut self, view: &mut View<'_>) {
+        if !self.has_failed() {
+            self.inner.requested(view);
+        }
+    }
+
     fn placed(&mut self, placed: &Placed, view: &mut View<'_>) {
         if !self.has_failed() {
             self.inner.placed(placed, view);
@@ -407,6 +413,11 @@ impl ModePolicy for Checked {
 
     fn uses(&self) -> Vec<ModeId> {
         self.inner.uses()
+    }
+
+    /// Returns all modes where the scope of a mode is the page: answers are not compared with [`ModePolicy::uses`].
+    fn mixes(&self) -> Option<Vec<ModeId>> {
+        self.needs.page_scope.then(|| (0..self.write_modes.len()).map(|mode| ModeId(mode as u8)).collect())
     }
 
     fn mode_of_old_data(&self) -> ModeId {

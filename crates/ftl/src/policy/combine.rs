@@ -311,6 +311,7 @@ impl ModePolicy for Combine {
             host_streams: if self.page_scope { 1 } else { self.keys.len() as u8 },
             bits_per_unit: if bits == 0 { 0 } else { bits.next_power_of_two().min(8) as u8 },
             bytes_per_block: self.members.iter().map(|one| one.needs.bytes_per_block).sum(),
+            requests: any(|needs| needs.requests),
             placed: any(|needs| needs.placed),
             dropped: any(|needs| needs.dropped),
             blocks: any(|needs| needs.blocks),
@@ -353,6 +354,10 @@ impl ModePolicy for Combine {
     fn write(&mut self, dispatch: &Dispatch<'_>, view: &mut View<'_>) -> WriteAnswer {
         let mode = self.agreed(view, |one, view| one.policy.write(dispatch, view).mode);
         WriteAnswer { mode, stream: if self.page_scope { 0 } else { mode.0 } }
+    }
+
+    fn requested(&mut self, view: &mut View<'_>) {
+        self.each(view, |needs| needs.requests, |one, view| one.policy.requested(view));
     }
 
     fn collecting(&mut self, collection: &Collection, view: &mut View<'_>) {

@@ -17,6 +17,8 @@ pub struct Needs {
     pub bits_per_unit: u8,
     /// Bytes of declared state for each block.
     pub bytes_per_block: u8,
+    /// True if the engine is to call [`ModePolicy::requested`].
+    pub requests: bool,
     /// True if the engine is to call [`ModePolicy::placed`].
     pub placed: bool,
     /// True if the engine is to call [`ModePolicy::dropped`].
@@ -41,8 +43,8 @@ pub struct Needs {
     /// differ.
     pub relocations_apart: bool,
     /// True if the scope of a mode is the page, so that a block holds data of several write modes. The engine then
-    /// treats each block as written in [`ModePolicy::mode_of_old_data`], with the shortest retention limit of all
-    /// modes. The policy remembers the mode of each page and answers for its reads.
+    /// treats each block as written in [`ModePolicy::mode_of_old_data`], with the shortest retention limit of the modes
+    /// in use ([`ModePolicy::uses`]). The policy remembers the mode of each page and answers for its reads.
     pub page_scope: bool,
     /// True if the engine is to list the units in [`Moving::units`].
     pub moving: bool,
@@ -223,6 +225,9 @@ pub trait ModePolicy: Send {
     /// if a free block had to be erased further first.
     fn write(&mut self, dispatch: &Dispatch<'_>, view: &mut View<'_>) -> WriteAnswer;
 
+    /// Notifies the policy that all data of a write request of the host is in the write queue or the write buffer.
+    fn requested(&mut self, _view: &mut View<'_>) {}
+
     /// Notifies the policy that a block has been taken to be emptied.
     fn collecting(&mut self, _collection: &Collection, _view: &mut View<'_>) {}
 
@@ -336,6 +341,15 @@ pub trait ModePolicy: Send {
     /// of old data alone, so that the policy decides on nothing. The answer never changes.
     fn uses(&self) -> Vec<ModeId> {
         vec![self.mode_of_old_data()]
+    }
+
+    /// Returns the write modes that one block may hold together: none unless the scope of a mode is the page.
+    fn mixes(&self) -> Option<Vec<ModeId>> {
+        self.needs().page_scope.then(|| {
+            let mut modes = self.uses();
+            modes.push(self.mode_of_old_data());
+            modes
+        })
     }
 
     /// Returns the write mode in which data older than the run counts as written.

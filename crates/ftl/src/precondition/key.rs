@@ -80,6 +80,7 @@ fn of_config(config: &FtlConfig) -> String {
         gc_critical_blocks,
         gc_low_blocks,
         gc_spare_fraction,
+        gc_fraction_of,
         retire_at_cycles,
         // Decide how operations are served that take time.
         write_allocation: _,
@@ -95,7 +96,7 @@ fn of_config(config: &FtlConfig) -> String {
     format!(
         "{translation:?} {:?} {overprovisioning:?} {user_capacity:?} {victim:?} {wear_leveling:?} {allocation_order:?} \
          {separate_relocations} {superblock_blocks} {reserve_blocks} {gc_critical_blocks} {gc_low_blocks} \
-         {gc_spare_fraction:?} {retire_at_cycles:?}",
+         {gc_spare_fraction:?} {gc_fraction_of:?} {retire_at_cycles:?}",
         map_cache.as_ref().map(of_map_cache),
     )
 }
@@ -156,6 +157,7 @@ fn of_needs(needs: &Needs, separate: bool) -> String {
         bits_per_unit: _,
         bytes_per_block: _,
         // Calls during the run.
+        requests: _,
         placed: _,
         dropped: _,
         blocks: _,

@@ -5,6 +5,7 @@ pub mod d_choices;
 pub mod fifo;
 pub mod greedy;
 pub mod random;
+pub mod rate_limited_greedy;
 pub mod windowed_greedy;
 
 use crate::map::Store;
@@ -20,6 +21,8 @@ pub struct Candidates<'a> {
     pub now: SimTime,
     /// Number of write modes in the table.
     pub mode_count: u8,
+    /// Effective wear up to which a block is rated \[nominal erases\].
+    pub rated_pe_cycles: u32,
     /// Stream of random numbers for collection.
     pub rng: &'a mut Rng,
 }
@@ -31,6 +34,19 @@ impl Candidates<'_> {
             .filter_map(|mode| self.store.least_valid(self.die, ModeId(mode)))
             .min_by_key(|(block, valid)| (*valid, *block))
             .map(|(block, _)| block)
+    }
+
+    /// Returns the share of its rated life that a block has left.
+    pub fn life(&self, block: BlockId) -> f64 {
+        let rated = 1000.0 * f64::from(self.rated_pe_cycles.max(1));
+        (1.0 - f64::from(self.store.wear_thousandths(block)) / rated).max(0.0)
+    }
+
+    /// Returns the mean share of their rated life that the blocks of the die have left.
+    pub fn mean_life(&self) -> f64 {
+        let blocks = self.store.geometry.blocks_of(self.die);
+        let count = f64::from(blocks.end - blocks.start);
+        blocks.map(|block| self.life(BlockId(block))).sum::<f64>() / count
     }
 
     /// Returns true if collecting the block would free space.
@@ -65,6 +81,11 @@ impl Candidates<'_> {
 pub trait Victim: Send {
     /// Returns the block to collect, or `None` if collecting now would free nothing.
     fn choose(&mut self, candidates: &mut Candidates<'_>) -> Option<BlockId>;
+
+    /// Returns true if a block that a policy's score prefers is to be passed over now, in favour of the next.
+    fn is_passed_over(&mut self, _block: BlockId, _candidates: &mut Candidates<'_>) -> bool {
+        false
+    }
 }
 
 kit::family! {
@@ -76,6 +97,7 @@ kit::family! {
         Fifo = fifo,
         WindowedGreedy = windowed_greedy,
         Random = random,
+        RateLimitedGreedy = rate_limited_greedy,
     }
 }
 
@@ -90,6 +112,14 @@ pub(crate) mod tests {
     /// Collecting a block with more valid units than this frees no space: a block has four, of which a program writes
     /// two.
     pub(crate) const MOST_VALID: u32 = 2;
+
+    /// Rated cycles of the blocks.
+    pub(crate) const RATED: u32 = 1000;
+
+    /// Adds nominal erases to the wear of a block.
+    pub(crate) fn wear_out(store: &mut Store, block: BlockId, erases: u32) {
+        store.add_wear(block, 1000 * erases);
+    }
 
     /// A closed block.
     #[derive(Clone, Copy, Debug)]
@@ -113,7 +143,7 @@ pub(crate) mod tests {
         }
 
         pub(crate) fn candidates<'a>(&self, store: &'a Store, rng: &'a mut Rng) -> Candidates<'a> {
-            Candidates { store, die: self.die, now: SimTime(NOW), mode_count: 2, rng }
+            Candidates { store, die: self.die, now: SimTime(NOW), mode_count: 2, rated_pe_cycles: RATED, rng }
         }
     }
 

@@ -109,6 +109,7 @@ pub fn needs(declared: &Bound<'_, PyAny>) -> PyResult<Understood<Needs>> {
     let (streams, bits, bytes) = (number("host_streams")?, number("bits_per_unit")?, number("bytes_per_block")?);
     let idle_after = span("idle_after", &declared.getattr("idle_after")?);
     let needs = Needs {
+        requests: flag("requests")?,
         placed: flag("placed")?,
         dropped: flag("dropped")?,
         blocks: flag("blocks")?,

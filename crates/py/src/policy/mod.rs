@@ -54,6 +54,7 @@ macro_rules! calls {
 
 calls! {
     Write = "write",
+    Requested = "requested",
     Collecting = "collecting",
     Relocate = "relocate",
     Placed = "placed",
@@ -344,6 +345,10 @@ impl ModePolicy for CustomPolicy {
         };
         let asked = self.ask(Call::Relocate, view, told, |names, answer| names.write.mode("relocate", answer));
         asked.unwrap_or(self.old_mode)
+    }
+
+    fn requested(&mut self, view: &mut policy::View<'_>) {
+        self.ask(Call::Requested, view, |py| self.alone(py), nothing);
     }
 
     fn placed(&mut self, placed: &policy::Placed, view: &mut policy::View<'_>) {

@@ -150,7 +150,11 @@ fn buffer(rng: &mut Rng, sets: &mut Vec<String>) {
         let (above, below) = (rng.unit(), rng.unit());
         sets.extend([format!("buffer.flush_above={above:.3}"), format!("buffer.flush_below={:.3}", above * below)]);
     }
-    sets.push(format!("buffer.flush_order={}", pick(rng, &["fifo", "lru", "lru", "lru", "by_die"])));
+    let order = pick(rng, &["fifo", "lru", "lru", "lru", "by_die"]);
+    sets.push(format!("buffer.flush_order={order}"));
+    if order != "lru" && chance(rng, 0.5) {
+        sets.push("buffer.rewritten=appended".to_owned());
+    }
 }
 
 fn nvme(rng: &mut Rng) -> String {

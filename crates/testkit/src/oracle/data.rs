@@ -53,12 +53,21 @@ impl Oracle {
             return Ok(());
         }
         ensure(held.is_none(), || format!("the slot holds {held:?}"))?;
+        let mut loss = Loss::Intact;
         let prior = match self.units[lpn.index()].location {
             Location::At(ppn) => Some(ppn),
             Location::Nowhere => None,
-            Location::Slot(other) => return ensure(false, || format!("the unit is already in slot {other}")),
+            Location::Slot(other) => {
+                ensure(self.appends, || format!("the unit is already in slot {other}"))?;
+                let older = self.slots[other as usize].as_mut().expect("the oracle's own map and slots agree");
+                older.is_obsolete = true;
+                if !is_whole {
+                    loss = older.loss;
+                }
+                older.prior.take()
+            }
         };
-        *held = Some(Slot { lpn, version, prior, loss: Loss::Intact, replaced_whole: false });
+        self.slots[slot as usize] = Some(Slot { lpn, version, prior, loss, replaced_whole: false, is_obsolete: false });
         self.units[lpn.index()].location = Location::Slot(slot);
         Ok(())
     }
@@ -71,6 +80,15 @@ impl Oracle {
         self.counts.bound += 1;
         self.units[lpn.index()].location = Location::At(ppn);
         self.entry_changed(lpn);
+        Ok(())
+    }
+
+    pub(super) fn obsolete_bound(&mut self, slot: u32, lpn: Lpn, ppn: Ppn) -> Check {
+        let held = self.slots.get_mut(slot as usize).and_then(Option::take);
+        let held = held.filter(|held| held.lpn == lpn && held.is_obsolete && held.prior.is_none());
+        let Some(held) = held else { return ensure(false, || "the slot holds no older data of the unit".to_owned()) };
+        self.occupy(ppn, lpn, held.version, None, held.loss)?;
+        self.counts.bound += 1;
         Ok(())
     }
 

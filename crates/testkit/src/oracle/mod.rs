@@ -128,6 +128,8 @@ struct Slot {
     loss: Loss,
     /// True if a later write of the whole unit has replaced the data.
     replaced_whole: bool,
+    /// True if a later write of the unit is in another slot.
+    is_obsolete: bool,
 }
 
 /// Shadow model of one drive.
@@ -135,6 +137,8 @@ pub struct Oracle {
     geometry: Geometry,
     waits_for_program: bool,
     is_buffered: bool,
+    /// True if a unit that is written again takes a slot of its own.
+    appends: bool,
     /// True if a write is on flash when it completes, although there is a buffer.
     writes_through: bool,
     spans_may_nest: bool,
@@ -179,6 +183,7 @@ impl Oracle {
         let fast = description.flash.write_modes.iter().position(|mode| mode.name == "fast");
         let mut oracle = Oracle {
             waits_for_program: description.ftl.read_in_flight == ftl::ReadInFlight::Wait,
+            appends: description.buffer.rewritten != Default::default(),
             is_buffered: description.buffer.units(drive.unit()) > 0,
             writes_through: description.buffer.units(drive.unit()) > 0 && !drive.acknowledges_in_buffer(),
             spans_may_nest: description.flash.suspension.is_some(),
@@ -249,6 +254,7 @@ impl Oracle {
             Record::WriteAccepted { command, lpn } => self.write_accepted(command, lpn),
             Record::Bound { lpn, ppn, command, .. } => self.bound(lpn, ppn, command),
             Record::BoundFromBuffer { slot, lpn, ppn, .. } => self.bound_from_buffer(slot, lpn, ppn),
+            Record::ObsoleteBound { slot, lpn, ppn } => self.obsolete_bound(slot, lpn, ppn),
             Record::MapBound { lpn, ppn, reason, .. } => self.map_bound(lpn, ppn, reason),
             Record::Relocated { lpn, from, to, reason, .. } => self.relocated(lpn, from, to, reason),
             Record::Buffered { command, lpn, slot } => self.buffered(command, lpn, slot),

@@ -1,7 +1,7 @@
 //! A copy of a starting state is the state; a field that is left out of the key changes nothing of it.
 
 use super::*;
-use crate::config::{AllocationOrder, PartialWrite, ReadInFlight, UnmappedRead, WriteAllocation};
+use crate::config::{AllocationOrder, FractionOf, PartialWrite, ReadInFlight, UnmappedRead, WriteAllocation};
 use crate::ftl::tests::small;
 use crate::ftl::{Ftl, StartingState};
 use crate::map::tests::geometry;
@@ -175,11 +175,12 @@ fn a_copy_of_a_state_is_the_state() {
 }
 
 /// Fields that are not in the key.
-const LEFT_OUT: [Change; 40] = [
+const LEFT_OUT: [Change; 41] = [
     ("policy", &|case| case.parameters.policy = "another".to_owned()),
     ("copyback", &|case| case.parameters.copyback = true),
     ("waits_to_fill", &|case| case.parameters.buffering.waits_to_fill = true),
     ("renews", &|case| case.parameters.buffering.renews = true),
+    ("appends", &|case| case.parameters.buffering.appends = true),
     ("longest_first", &|case| case.parameters.buffering.longest_first = true),
     ("read_cache", &|case| case.parameters.buffering.read_cache = ReadCacheConfig { units: 64, ahead: 4 }),
     ("has_errors", &|case| case.parameters.has_errors = true),
@@ -267,7 +268,7 @@ fn relocations_are_separated_once() {
 }
 
 /// Fields in the key, each with true if the change leads to another steady state.
-const IN_THE_KEY: [(Change, bool); 36] = [
+const IN_THE_KEY: [(Change, bool); 37] = [
     (("seed", &|case| case.parameters.seed = 2), true),
     (("method", &|case| case.how.method = Precondition::Fill), true),
     (("passes", &|case| case.how.method = Precondition::Random { passes: 2 }), true),
@@ -288,6 +289,7 @@ const IN_THE_KEY: [(Change, bool); 36] = [
     (("gc_critical_blocks", &|case| (case.config.gc_critical_blocks, case.config.gc_low_blocks) = (5, 6)), true),
     (("gc_low_blocks", &|case| case.config.gc_low_blocks = 5), false),
     (("gc_spare_fraction", &|case| case.config.gc_spare_fraction = 0.5), true),
+    (("gc_fraction_of", &|case| case.config.gc_fraction_of = FractionOf::All), false),
     (("retire_at_cycles", &|case| case.config.retire_at_cycles = Some(50)), false),
     (("map_cache", &|case| case.config.map_cache = None), true),
     (("map_cache.page_entries", &|case| map_cache(case).page_entries = 32), true),
