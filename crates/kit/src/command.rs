@@ -288,6 +288,8 @@ pub struct HostUnit {
 /// A completed command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Completion {
+    /// Id that the command had until now; a command that is submitted later may get it again.
+    pub id: CommandId,
     /// Tag of the command: [`HostCommand::tag`].
     pub tag: u32,
     /// Operation performed.

@@ -49,6 +49,7 @@ mod saved;
 mod sizes;
 mod starting_states;
 mod streams;
+mod striped;
 mod timing;
 mod translation;
 mod write_amplification;

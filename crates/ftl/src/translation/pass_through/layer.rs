@@ -1,6 +1,7 @@
 //! The layer: physical commands on the dies.
 
 use super::chunks::{ChunkState, Chunks};
+use super::lines::Lines;
 use super::{MOST_ADDRESSES, Params, VECTORS};
 use crate::config::places;
 use crate::ftl::{FtlCounters, Parameters, Pulled};
@@ -102,7 +103,10 @@ impl PassThrough {
         let geometry = parameters.geometry;
         let rules = params.rules(&geometry);
         let full = (params.full * f64::from(geometry.blocks_per_die)).round() as u32;
-        let chunks = Chunks::new(rules, geometry.die_count, full, starting.pe_cycles);
+        let idle = IdleDies::new(&places(config.allocation_order, &geometry));
+        let in_turn = || (0..geometry.die_count as usize).map(|turn| idle.die_at(turn)).collect();
+        let lines = params.stripe_unit.map(|units| Lines::new(units, rules.units, rules.chunks_per_die, in_turn()));
+        let chunks = Chunks::new(rules, geometry.die_count, full, starting.pe_cycles).with_lines(lines);
         let programs = |closed: bool| if closed { geometry.programs_per_block } else { 0 };
         let media = |chunk: &super::chunks::Chunk| {
             let programs = programs(chunk.state == ChunkState::Closed);
@@ -117,7 +121,7 @@ impl PassThrough {
                 .collect(),
             lists: Slab::default(),
             writes: WriteQueue::new(1),
-            idle: IdleDies::new(&places(config.allocation_order, &geometry)),
+            idle,
             mode,
             read_mode: parameters.facts.read_mode_of.get(mode.index()).copied().unwrap_or_default(),
             counters: FtlCounters::default(),
