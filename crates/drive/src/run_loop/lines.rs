@@ -15,7 +15,7 @@ const NONE: u32 = u32::MAX;
 /// States of a chunk in which it is reset before it is written from its beginning.
 const WRITTEN: &[ChunkState] = &[ChunkState::Open, ChunkState::Closed];
 
-/// Meaning of a part of a request.
+/// Meaning of a piece of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum What {
     /// Read of units of a line.
@@ -32,10 +32,10 @@ enum What {
     AsItIs,
 }
 
-/// Part of a request: a vectored command for a line.
+/// Piece of a request: a vectored command for a line.
 #[derive(Clone, Copy, Debug)]
-struct Part {
-    /// The request, of which the part has the flags, the queue, the stream and the tag.
+struct Piece {
+    /// The request, of which the piece has the flags, the queue, the stream and the tag.
     command: HostCommand,
     what: What,
     line: u32,
@@ -71,8 +71,8 @@ struct Shadow {
 /// A read or a write becomes a command for each 64 addresses; a write is divided between programs. No command is for
 /// more than one line. A write of the first unit of a line that is written waits until all writes to the line are
 /// complete, and the host resets the line first; that needs all its chunks closed or free, or `early_reset`. A trim
-/// resets the lines that it covers. What is out of order is passed on, and has its status from the drive. The request is
-/// complete with its last command. The time for which a command is held back by the host is no part of its latency.
+/// resets the lines that it covers. What is out of order is passed on, and has its status from the drive. The request
+/// is complete with its last command. The time for which a command is held back by the host is no part of its latency.
 pub(super) struct LineHost {
     lines: Lines,
     early_reset: bool,
@@ -80,10 +80,10 @@ pub(super) struct LineHost {
     most_written: u32,
     shadows: Vec<Shadow>,
     /// Writes that wait for a reset of their line, trims that wait for writes, and what follows them.
-    held: Vec<VecDeque<Part>>,
+    held: Vec<VecDeque<Piece>>,
     /// Commands that wait for the place of a list of addresses.
-    waiting: VecDeque<Part>,
-    /// Commands in flight and not in flight of each request.
+    waiting: VecDeque<Piece>,
+    /// Commands of each request that are not complete.
     requests: Slab<u32>,
     /// Commands in flight, by their ids.
     in_flight: Vec<InFlight>,
@@ -112,90 +112,90 @@ impl LineHost {
     /// Submits a request of the workload. Returns the number of its commands, those held back included.
     pub fn submit(&mut self, command: HostCommand, at: SimTime, drive: &mut Drive) -> u32 {
         let request = self.requests.put(0);
-        let part = Part { command, what: What::AsItIs, line: 0, first: 0, count: 0, at, request };
+        let piece = Piece { command, what: What::AsItIs, line: 0, first: 0, count: 0, at, request };
         let (begin, end) = (command.offset.0, command.offset.0 + command.length.0);
         let touched = begin / UNIT_BYTES..end.div_ceil(UNIT_BYTES);
         match command.op {
-            Op::Read => self.divide(&Part { what: What::Read, ..part }, touched, MOST, drive),
+            Op::Read => self.divide(&Piece { what: What::Read, ..piece }, touched, MOST, drive),
             Op::Write if (begin | end).is_multiple_of(UNIT_BYTES) => {
-                self.divide(&Part { what: What::Write, ..part }, touched, self.most_written, drive);
+                self.divide(&Piece { what: What::Write, ..piece }, touched, self.most_written, drive);
             }
-            Op::Trim => self.trim(&part, begin..end, drive),
-            _ => self.enter(part, drive),
+            Op::Trim => self.trim(&piece, begin..end, drive),
+            _ => self.enter(piece, drive),
         }
         self.requests[request]
     }
 
     /// Divides a range of units into commands of at most `most` addresses in one line.
-    fn divide(&mut self, part: &Part, units: Range<u64>, most: u32, drive: &mut Drive) {
+    fn divide(&mut self, piece: &Piece, units: Range<u64>, most: u32, drive: &mut Drive) {
         let size = u64::from(self.lines.units());
         let mut from = units.start;
         while from < units.end {
             let first = from % size;
             let count = (units.end - from).min(size - first).min(u64::from(most));
-            self.enter(Part { line: (from / size) as u32, first: first as u32, count: count as u32, ..*part }, drive);
+            self.enter(Piece { line: (from / size) as u32, first: first as u32, count: count as u32, ..*piece }, drive);
             from += count;
         }
     }
 
     /// Resets the lines that a range of bytes covers.
-    fn trim(&mut self, part: &Part, bytes: Range<u64>, drive: &mut Drive) {
+    fn trim(&mut self, piece: &Piece, bytes: Range<u64>, drive: &mut Drive) {
         let size = u64::from(self.lines.units()) * UNIT_BYTES;
         let whole = bytes.start.div_ceil(size)..bytes.end / size;
         if whole.is_empty() {
-            return self.enter(Part { what: What::Unfit, line: (bytes.start / size) as u32, ..*part }, drive);
+            return self.enter(Piece { what: What::Unfit, line: (bytes.start / size) as u32, ..*piece }, drive);
         }
         for line in whole {
             for first in (0..self.lines.turns()).step_by(MOST_ADDRESSES) {
                 let count = MOST.min(self.lines.turns() - first);
-                self.enter(Part { what: What::Trim, line: line as u32, first, count, ..*part }, drive);
+                self.enter(Piece { what: What::Trim, line: line as u32, first, count, ..*piece }, drive);
             }
         }
     }
 
-    /// Takes a part of a request: sends it, or holds it back.
-    fn enter(&mut self, part: Part, drive: &mut Drive) {
-        self.requests[part.request] += 1;
-        if !matches!(part.what, What::Write | What::Trim) {
-            return self.send(part, drive);
+    /// Takes a piece of a request: sends it, or holds it back.
+    fn enter(&mut self, piece: Piece, drive: &mut Drive) {
+        self.requests[piece.request] += 1;
+        if !matches!(piece.what, What::Write | What::Trim) {
+            return self.send(piece, drive);
         }
-        if self.held[part.line as usize].is_empty() && self.may_begin(&part, drive) {
-            return self.begin(part, drive);
+        if self.held[piece.line as usize].is_empty() && self.may_begin(&piece, drive) {
+            return self.begin(piece, drive);
         }
-        self.held[part.line as usize].push_back(part);
+        self.held[piece.line as usize].push_back(piece);
     }
 
     /// Returns true if a write or a trim may be sent. Otherwise it waits for commands in flight for its line, those of
     /// the reset among them that it needs.
-    fn may_begin(&mut self, part: &Part, drive: &mut Drive) -> bool {
-        let shadow = self.shadows[part.line as usize];
-        match part.what {
+    fn may_begin(&mut self, piece: &Piece, drive: &mut Drive) -> bool {
+        let shadow = self.shadows[piece.line as usize];
+        match piece.what {
             What::Trim => shadow.writes == 0,
-            _ if part.first > 0 || !shadow.is_used => true,
+            _ if piece.first > 0 || !shadow.is_used => true,
             _ if shadow.writes > 0 || shadow.resets > 0 => false,
-            _ => !self.reset(part, drive),
+            _ => !self.reset(piece, drive),
         }
     }
 
-    /// Resets the written chunks of a line in which nothing is in flight. Returns false if there are none, or not all of
-    /// them may be reset.
-    fn reset(&mut self, part: &Part, drive: &mut Drive) -> bool {
+    /// Resets the written chunks of a line in which nothing is in flight. Returns false if there are none, or not
+    /// all of them may be reset.
+    fn reset(&mut self, piece: &Piece, drive: &mut Drive) -> bool {
         let turns = self.lines.turns();
         let is = |host: &LineHost, turn: u32, states: &[ChunkState], drive: &Drive| {
-            states.contains(&host.state(part.line, turn, drive))
+            states.contains(&host.state(piece.line, turn, drive))
         };
         if !self.early_reset && (0..turns).any(|turn| is(self, turn, &[ChunkState::Open], drive)) {
             return false;
         }
-        let command = HostCommand { op: Op::Trim, flags: CommandFlags::NONE, ..part.command };
+        let command = HostCommand { op: Op::Trim, flags: CommandFlags::NONE, ..piece.command };
         for first in (0..turns).step_by(MOST_ADDRESSES) {
             let count = MOST.min(turns - first);
             if (first..first + count).any(|turn| is(self, turn, WRITTEN, drive)) {
-                self.shadows[part.line as usize].resets += 1;
-                self.send(Part { command, what: What::Reset, first, count, request: NONE, ..*part }, drive);
+                self.shadows[piece.line as usize].resets += 1;
+                self.send(Piece { command, what: What::Reset, first, count, request: NONE, ..*piece }, drive);
             }
         }
-        self.shadows[part.line as usize].resets > 0
+        self.shadows[piece.line as usize].resets > 0
     }
 
     fn state(&self, line: u32, turn: u32, drive: &Drive) -> ChunkState {
@@ -204,35 +204,35 @@ impl LineHost {
     }
 
     /// Sends a write or a trim, which need not wait.
-    fn begin(&mut self, part: Part, drive: &mut Drive) {
-        let shadow = &mut self.shadows[part.line as usize];
-        if part.what == What::Write {
+    fn begin(&mut self, piece: Piece, drive: &mut Drive) {
+        let shadow = &mut self.shadows[piece.line as usize];
+        if piece.what == What::Write {
             shadow.writes += 1;
             shadow.is_used = true;
         } else {
             shadow.resets += 1;
         }
-        self.send(part, drive);
+        self.send(piece, drive);
     }
 
     /// Sends a command once there is a place for its addresses.
-    fn send(&mut self, part: Part, drive: &mut Drive) {
-        if !self.waiting.is_empty() || !self.sent(&part, drive) {
-            self.waiting.push_back(part);
+    fn send(&mut self, piece: Piece, drive: &mut Drive) {
+        if !self.waiting.is_empty() || !self.sent(&piece, drive) {
+            self.waiting.push_back(piece);
         }
     }
 
     /// Submits a command. Returns false if there is no place for its addresses.
-    fn sent(&mut self, part: &Part, drive: &mut Drive) -> bool {
-        let mut command = part.command;
-        if part.what != What::AsItIs {
+    fn sent(&mut self, piece: &Piece, drive: &mut Drive) -> bool {
+        let mut command = piece.command;
+        if piece.what != What::AsItIs {
             let mut addresses = [Bytes(0); MOST_ADDRESSES];
-            let count = self.addresses(part, drive, &mut addresses);
+            let count = self.addresses(piece, drive, &mut addresses);
             let Some(offset) = drive.vector(&addresses[..count]) else { return false };
             (command.offset, command.length) = (offset, Bytes(count as u64 * UNIT_BYTES));
         }
-        let id = drive.submit(command, part.at.max(drive.now())).index();
-        let in_flight = InFlight { what: part.what, line: part.line, request: part.request };
+        let id = drive.submit(command, piece.at.max(drive.now())).index();
+        let in_flight = InFlight { what: piece.what, line: piece.line, request: piece.request };
         if id >= self.in_flight.len() {
             self.in_flight.resize(id + 1, in_flight);
         }
@@ -241,10 +241,10 @@ impl LineHost {
     }
 
     /// Writes the addresses of a command to `into`. Returns their number.
-    fn addresses(&self, part: &Part, drive: &Drive, into: &mut [Bytes; MOST_ADDRESSES]) -> usize {
-        let (line, range) = (part.line, part.first..part.first + part.count);
+    fn addresses(&self, piece: &Piece, drive: &Drive, into: &mut [Bytes; MOST_ADDRESSES]) -> usize {
+        let (line, range) = (piece.line, piece.first..piece.first + piece.count);
         let first = |turn: u32| self.lines.first(line, turn);
-        match part.what {
+        match piece.what {
             What::Read | What::Write => fill(into, self.lines.addresses(line, range)),
             What::Trim => fill(into, range.map(first)),
             What::Reset => fill(into, range.filter(|&turn| WRITTEN.contains(&self.state(line, turn, drive))).map(first)),
@@ -259,8 +259,8 @@ impl LineHost {
         self.done.extend(done.iter().map(|completion| self.in_flight[completion.id.index()]));
     }
 
-    /// Handles the completion of a command that was noted, by its position. Returns true if it was the last of a request
-    /// of the workload.
+    /// Handles the completion of a command that was noted, by its position. Returns true if it was the last of a
+    /// request of the workload.
     pub fn completed(&mut self, position: usize, drive: &mut Drive) -> bool {
         let InFlight { what, line, request } = self.done[position];
         let shadow = &mut self.shadows[line as usize];
@@ -273,15 +273,15 @@ impl LineHost {
             }
             What::Read | What::Unfit | What::AsItIs => {}
         }
-        while let Some(part) = self.held[line as usize].front().copied() {
-            if !self.may_begin(&part, drive) {
+        while let Some(piece) = self.held[line as usize].front().copied() {
+            if !self.may_begin(&piece, drive) {
                 break;
             }
             self.held[line as usize].pop_front();
-            self.begin(part, drive);
+            self.begin(piece, drive);
         }
-        while let Some(part) = self.waiting.front().copied() {
-            if !self.sent(&part, drive) {
+        while let Some(piece) = self.waiting.front().copied() {
+            if !self.sent(&piece, drive) {
                 break;
             }
             self.waiting.pop_front();

@@ -1,7 +1,7 @@
-//! Workloads as vectored commands: where their data goes, what they cost, that a program that gives the same commands has
-//! the same drive, resets, and what is refused.
+//! Workloads as vectored commands: where their data goes, what they cost, that a program that gives the same commands
+//! has the same history, resets, and what is refused.
 
-use crate::common::{check_flash, description, read, session, session_with_history, summary, with};
+use crate::common::{self, HostPlaced, UNIT, check_flash, description, read, session, session_with_history, summary, with};
 use drive::embed::{Builder, EmbeddedDrive};
 use drive::{Drive, RunLoop};
 use ftl::translation::pass_through::chunks::ChunkState;
@@ -10,7 +10,6 @@ use kit::{Bytes, HostCommand, Op, OperationKind, SimTime, Status};
 use serde_json::Value;
 use workload::{Input, Options};
 
-const UNIT: u64 = 4096;
 /// Two groups of two dies with six chunks each; a chunk is 32 units, a program four: a line is 128 units.
 const LINES: &[&str] = &[
     "flash.channels=2",
@@ -33,11 +32,7 @@ fn place(unit: u64) -> u64 {
 }
 
 fn new(sets: &[&str]) -> Drive {
-    let mut drive = Drive::new(&description(sets), 1).expect("the tables fit");
-    drive.adopt();
-    drive.history().enable(true);
-    drive.statistics.log = Some(Vec::new());
-    drive
+    HostPlaced::new(sets).drive
 }
 
 /// Runs a job on a drive. Returns the statuses of the commands that it has caused.
@@ -82,9 +77,9 @@ fn count(found: &Value, path: &str) -> f64 {
     found.pointer(path).and_then(Value::as_f64).unwrap_or_else(|| panic!("no {path} in {found:#}"))
 }
 
-/// Transfers of `units` on the channel of `tiny`, 1,200 MT/s.
+/// Transfers of `units` on the channel of `tiny`.
 fn transfer(units: u64) -> u64 {
-    (units * UNIT * 1000).div_ceil(1200)
+    common::transfer(units, 1200)
 }
 
 /// A request for a whole line, of 64 units, is one command that all dies execute at the same time; without lines its
@@ -224,6 +219,19 @@ fn sequential_jobs_go_round() {
         (LINES.to_vec(), "rw=write\nbs=16k\niodepth=32\nio_size=15m", 5, 6),
         (LINES.to_vec(), "rw=write\nbs=512k\niodepth=4\nsize=1m\nio_size=4m", 4, 2),
         (LINES.to_vec(), "rw=write\nbs=768k\niodepth=2\nsize=1536k\nio_size=6m", 4, 3),
+        // 60 of the 64 addresses of a command are five programs of 12 units.
+        (
+            with(LINES, &["flash.page_size=48KiB", "ftl.translation.stripe_unit=12"]),
+            "rw=write\nbs=768k\niodepth=3\nio_size=27m",
+            3,
+            6,
+        ),
+        (
+            with(LINES, &["flash.page_size=48KiB", "ftl.translation.stripe_unit=24"]),
+            "rw=write\nbs=768k\niodepth=3\nio_size=27m",
+            3,
+            6,
+        ),
         (with(LINES, &["host.interface=nvme", "ftl.allocation_order=WCDP"]), "rw=write\nbs=128k\niodepth=8\nio_size=15m", 5, 6),
     ] {
         let mut drive = new(&sets);
@@ -286,8 +294,8 @@ fn trims_reset_whole_lines() {
     let log = play(&mut drive, "rw=trim\nbs=1m\nsize=1m\noffset=256k\nnumber_ios=1");
     assert_eq!((log, chunks(&drive, ChunkState::Free)), (all(Op::Trim, Status::Success, 1), 4));
     assert_eq!(begun(&mut drive, OperationKind::Erase), [32, 224, 416, 608], "line 1");
-    // A trim waits for writes, and a write for a trim: line 1 is written, trimmed, written and trimmed again, and line 0,
-    // which is full, is written twice.
+    // A trim waits for writes, and a write for a trim: line 1 is written, trimmed, written and trimmed again, and line
+    // 0, which is full, is written twice.
     let log = play_lines(&mut drive, "W 1 1, D 1 1, W 1 1, W 0 1, D 1 1, W 0 1");
     assert!(log.iter().all(|(_, status)| *status == Status::Success), "{log:?}");
     assert_eq!((log.len(), begun(&mut drive, OperationKind::Erase).len()), (2 + 1 + 2 + 3 + 1 + 3, 16));
