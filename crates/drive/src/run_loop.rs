@@ -1,12 +1,14 @@
 //! Replay of a workload on a drive.
 
 pub(crate) mod backlog;
+mod lines;
 mod running;
 mod zones;
 
 use crate::drive::Drive;
 use backlog::Backlog;
 use kit::{CommandFlags, Completion, HostCommand, Lpn, Nanos, Op, Problems, SimTime};
+use lines::LineHost;
 use running::Running;
 use workload::{Pacing, Request, Workload};
 use zones::ZonedHost;
@@ -68,8 +70,52 @@ pub struct RunLoop {
     completed: u64,
     backlog: Backlog,
     hints: Vec<Lpn>,
-    /// The host of a drive with zones.
-    zones: Option<Box<ZonedHost>>,
+    /// The host that turns requests into other commands; `None` if they are commands as they are.
+    host: Option<Box<RunHost>>,
+}
+
+/// A host that turns the requests of a workload into the commands that its drive takes.
+enum RunHost {
+    /// Appends to zones, and their resets.
+    Zones(ZonedHost),
+    /// Vectored commands for lines of chunks, and their resets.
+    Lines(LineHost),
+}
+
+impl RunHost {
+    /// Returns the host for a drive, if it needs one.
+    fn of(drive: &Drive) -> Option<Box<RunHost>> {
+        let layer = drive.translator();
+        let zones = layer.zones().map(|table| RunHost::Zones(ZonedHost::new(table)));
+        zones.or_else(|| layer.chunks().and_then(LineHost::new).map(RunHost::Lines)).map(Box::new)
+    }
+
+    /// Submits a request of the workload. Returns the number of its commands.
+    fn submit(&mut self, command: HostCommand, at: SimTime, drive: &mut Drive) -> u32 {
+        match self {
+            RunHost::Zones(host) => {
+                host.submit(command, at, drive);
+                1
+            }
+            RunHost::Lines(host) => host.submit(command, at, drive),
+        }
+    }
+
+    /// Takes note of completions, before the first of them is handled.
+    fn note(&mut self, done: &[Completion]) {
+        if let RunHost::Lines(host) = self {
+            host.note(done);
+        }
+    }
+
+    /// Handles the completion at a position of those that were noted. Returns true if a request of the workload is
+    /// complete with it.
+    fn completed(&mut self, position: usize, completion: &Completion, drive: &mut Drive) -> bool {
+        match self {
+            RunHost::Zones(host) => host.completed(completion, drive),
+            RunHost::Lines(host) => host.completed(position, drive),
+        }
+    }
 }
 
 impl RunLoop {
@@ -86,7 +132,7 @@ impl RunLoop {
             completed: 0,
             backlog: Backlog::default(),
             hints: Vec::with_capacity(BATCH),
-            zones: None,
+            host: None,
         }
     }
 
@@ -127,7 +173,7 @@ impl RunLoop {
         let ramped = self.jobs.iter().any(|running| running.job.ramp_time > Nanos::ZERO);
         drive.record(!ramped);
         self.queues = drive.queue_count();
-        self.zones = drive.translator().zones().map(|table| Box::new(ZonedHost::new(table)));
+        self.host = RunHost::of(drive);
         self.replay(drive, go_on)
     }
 
@@ -178,8 +224,11 @@ impl RunLoop {
                 return Err(time_stands_still(instant));
             }
             let mut survey = wake.is_some_and(|at| at <= drive.now());
-            for completion in &done {
-                if self.zones.as_mut().is_some_and(|host| !host.completed(completion, drive)) {
+            if let Some(host) = &mut self.host {
+                host.note(&done);
+            }
+            for (position, completion) in done.iter().enumerate() {
+                if self.host.as_mut().is_some_and(|host| !host.completed(position, completion, drive)) {
                     continue;
                 }
                 survey |= self.completed(completion.tag as usize, completion.completed, drive)?;
@@ -421,11 +470,14 @@ impl RunLoop {
         let queue = if self.queues > 1 { (number % self.queues) as u16 } else { 0 };
         let flags = if running.job.fua { CommandFlags::FUA } else { CommandFlags::NONE };
         let command = HostCommand { queue, flags, stream: request.stream, ..command };
-        match &mut self.zones {
+        match &mut self.host {
             None => {
                 drive.submit(command, at);
             }
-            Some(host) => host.submit(command, at, drive),
+            Some(host) => {
+                let count = host.submit(command, at, drive);
+                self.most_in_flight = self.most_in_flight.max(in_flight + u64::from(count));
+            }
         }
     }
 

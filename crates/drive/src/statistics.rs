@@ -8,7 +8,7 @@ use controller::{Busy, Controller};
 use flash::{Flash, Snapshot};
 use ftl::{Ftl, FtlCounters, MapCounters, Translator};
 use host::Command;
-use kit::{CommandFlags, Completion, HostCommand, Ledger, Nanos, Op, SimTime, Status};
+use kit::{CommandFlags, HostCommand, Ledger, Nanos, Op, SimTime, Status};
 
 /// Largest number of rows in a timeline; when it is full, pairs of rows are merged.
 const ROWS: usize = 4096;
@@ -300,10 +300,10 @@ impl Statistics {
     #[cold]
     fn log_command(&mut self, command: &Command, now: SimTime, causes: &Ledger) {
         if let Some(log) = &mut self.log {
-            let Completion { op, flags, queue, stream, tag, length, submitted, completed, status, .. } = command.completion(now);
-            let offset = command.command().offset.0;
-            let (length, causes) = (length.0, *causes);
-            log.push(CommandRow { op, flags, queue, stream, tag, offset, length, submitted, completed, status, causes });
+            let HostCommand { op, flags, queue, stream, tag, offset, length } = *command.command();
+            let (submitted, status) = (command.submitted(), command.status());
+            let (offset, length, causes) = (offset.0, length.0, *causes);
+            log.push(CommandRow { op, flags, queue, stream, tag, offset, length, submitted, completed: now, status, causes });
         }
     }
 

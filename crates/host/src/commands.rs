@@ -52,12 +52,24 @@ impl Command {
         self.recorded
     }
 
-    /// Returns the completion of the command at `now`.
+    /// Returns the completion of the command, whose id is `id`, at `now`.
     #[inline]
-    pub fn completion(&self, now: SimTime) -> Completion {
+    pub fn completion(&self, id: CommandId, now: SimTime) -> Completion {
         let HostCommand { op, flags, queue, stream, tag, offset, length } = self.command;
         let (submitted, status) = (self.submitted, self.status);
-        Completion { tag, op, flags, queue, stream, submitted, completed: now, offset, length, status }
+        Completion { id, tag, op, flags, queue, stream, submitted, completed: now, offset, length, status }
+    }
+
+    /// Returns the instant of the submission of the command.
+    #[inline]
+    pub fn submitted(&self) -> SimTime {
+        self.submitted
+    }
+
+    /// Returns the status with which the command completes.
+    #[inline]
+    pub fn status(&self) -> Status {
+        self.status
     }
 
     /// Returns the time from the submission of the command to `now`.
@@ -334,8 +346,8 @@ mod tests {
         commands.expect_parts(id, 2);
         assert!(!commands.part_done(id) && commands.part_done(id));
         assert!(commands[id].account() == Some(4) && commands[id].is_recorded());
-        let completion = commands[id].completion(SimTime(250));
-        assert_eq!((completion.tag, completion.queue, completion.stream), (7, 3, 5));
+        let completion = commands[id].completion(id, SimTime(250));
+        assert_eq!((completion.id, completion.tag, completion.queue, completion.stream), (id, 7, 3, 5));
         assert_eq!((completion.flags.bits(), completion.latency()), (0, Nanos(150)));
         // A slot that is used again keeps nothing of the command before.
         commands.release(id);

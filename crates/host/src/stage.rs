@@ -422,7 +422,7 @@ impl Host {
         let state = &self.commands[command];
         let HostCommand { op, tag, offset, queue, .. } = *state.command();
         out.history.note(|| Entry::completed(now, op, offset.0, tag));
-        self.completions.push(state.completion(now));
+        self.completions.push(state.completion(command, now));
         if let Some(account) = state.account() {
             out.accounts.release(account);
         }

@@ -288,6 +288,9 @@ pub struct HostUnit {
 /// A completed command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Completion {
+    /// Id that the command had until now; a command that is submitted later may get it again. Not part of the drive's
+    /// behaviour: a saved and loaded drive may number its commands otherwise.
+    pub id: CommandId,
     /// Tag of the command: [`HostCommand::tag`].
     pub tag: u32,
     /// Operation performed.

@@ -6,7 +6,9 @@ use drive::{CommandRow, Description, Drive, Identity, Resumed, RunLoop};
 use ftl::policy::ModePolicy;
 use ftl::{Precondition, Preconditioned, ScaleModels};
 use kit::history::EntryKind;
-use kit::{Bytes, Cause, CommandFlags, Geometry, HostCommand, Op, OperationKind, Problems, Record, SimTime, UNIT_BYTES};
+use kit::{
+    Bytes, Cause, CommandFlags, Completion, Geometry, HostCommand, Op, OperationKind, Problems, Record, SimTime, UNIT_BYTES,
+};
 use serde_json::Value;
 use workload::{Input, Options};
 
@@ -247,6 +249,67 @@ impl Rig {
     pub fn write_amplification(&self) -> f64 {
         let (_, ftl) = self.drive.statistics.since_start(self.drive.flash(), self.drive.translator());
         ftl.units_programmed.iter().sum::<u64>() as f64 / ftl.host_units as f64
+    }
+}
+
+/// A drive whose host gives places, under test: it has zones or physical addresses, and commands have a status.
+pub struct HostPlaced {
+    /// The drive.
+    pub drive: Drive,
+    /// The completions so far.
+    pub done: Vec<Completion>,
+    tag: u32,
+}
+
+impl HostPlaced {
+    /// Creates a drive of the `tiny` preset with overrides, with its history and a log of its commands.
+    pub fn new(sets: &[&str]) -> HostPlaced {
+        let mut drive = Drive::new(&description(sets), 1).expect("the tables fit");
+        drive.adopt();
+        drive.history().enable(true);
+        drive.statistics.log = Some(Vec::new());
+        HostPlaced { drive, done: Vec::new(), tag: 0 }
+    }
+
+    /// Submits a command on whole units. Returns its tag.
+    pub fn submit(&mut self, op: Op, unit: u64, count: u64) -> u32 {
+        self.submit_with(HostCommand::new(op, 0, Bytes(unit * UNIT), Bytes(count * UNIT)))
+    }
+
+    /// Submits a command, with a tag of its own, which it returns.
+    pub fn submit_with(&mut self, command: HostCommand) -> u32 {
+        self.tag += 1;
+        self.drive.submit(HostCommand { tag: self.tag, ..command }, self.drive.now());
+        self.tag
+    }
+
+    /// Handles the next instants, up to one with a completion.
+    pub fn step(&mut self) {
+        assert!(self.drive.next_event().is_some(), "a command is in flight");
+        let done = self.drive.advance(SimTime::FOREVER).to_vec();
+        self.done.extend(done);
+    }
+
+    /// Returns the number of commands submitted and not completed.
+    pub fn in_flight(&self) -> u64 {
+        u64::from(self.tag) - self.done.len() as u64
+    }
+
+    /// Runs until every command has completed.
+    pub fn drain(&mut self) {
+        while self.in_flight() > 0 {
+            self.step();
+        }
+    }
+
+    /// Runs until a command has completed, and returns its completion.
+    pub fn wait(&mut self, tag: u32) -> Completion {
+        loop {
+            if let Some(done) = self.done.iter().find(|done| done.tag == tag) {
+                return *done;
+            }
+            self.step();
+        }
     }
 }
 

@@ -50,6 +50,7 @@ mod scaled;
 mod sizes;
 mod starting_states;
 mod streams;
+mod striped;
 mod timing;
 mod translation;
 mod write_amplification;

@@ -1,13 +1,14 @@
 //! Drives with physical addresses: what commands cost, vectored commands, what reaches the flash, workloads, and
 //! descriptions that cannot work.
 
-use crate::common::{PROGRAM, READ, assert_parts, check_flash, description, read, session, summary, with};
-use drive::{CommandRow, Drive};
+use crate::common::{
+    self, HostPlaced as Rig, PROGRAM, READ, UNIT, assert_parts, check_flash, description, read, session, summary, with,
+};
+use drive::CommandRow;
 use ftl::translation::pass_through::chunks::ChunkState;
-use kit::{Bytes, Cause, Completion, HostCommand, Op, Rng, SimTime, Status};
+use kit::{Bytes, Cause, Op, Rng, Status};
 use serde_json::Value;
 
-const UNIT: u64 = 4096;
 /// Two groups of two dies with six chunks each; a chunk is 32 units, a program four.
 const CHUNKS: &[&str] = &[
     "flash.channels=2",
@@ -20,47 +21,15 @@ const CHUNKS: &[&str] = &[
 const CHUNK: u64 = 32;
 const DIE: u64 = 6 * CHUNK;
 
-struct Rig {
-    drive: Drive,
-    tag: u32,
-    done: Vec<Completion>,
+fn rig(sets: &[&str]) -> Rig {
+    Rig::new(&with(CHUNKS, sets))
 }
 
 impl Rig {
-    fn new(sets: &[&str]) -> Rig {
-        let mut drive = Drive::new(&description(&with(CHUNKS, sets)), 1).expect("the tables fit");
-        drive.adopt();
-        drive.history().enable(true);
-        drive.statistics.log = Some(Vec::new());
-        Rig { drive, tag: 0, done: Vec::new() }
-    }
-
-    fn submit(&mut self, op: Op, unit: u64, count: u64) -> u32 {
-        self.tag += 1;
-        self.drive.submit(HostCommand::new(op, self.tag, Bytes(unit * UNIT), Bytes(count * UNIT)), self.drive.now());
-        self.tag
-    }
-
     fn vector(&mut self, op: Op, units: &[u64]) -> u32 {
         let addresses: Vec<Bytes> = units.iter().map(|unit| Bytes(unit * UNIT)).collect();
         let offset = self.drive.vector(&addresses).expect("few are in flight");
         self.submit(op, offset.0 / UNIT, units.len() as u64)
-    }
-
-    fn step(&mut self) {
-        assert!(self.drive.next_event().is_some(), "a command is in flight");
-        let done = self.drive.advance(SimTime::FOREVER).to_vec();
-        self.done.extend(done);
-    }
-
-    fn in_flight(&self) -> u64 {
-        u64::from(self.tag) - self.done.len() as u64
-    }
-
-    fn drain(&mut self) {
-        while self.in_flight() > 0 {
-            self.step();
-        }
     }
 
     /// Waits for all commands. Returns the latency and the causes of one.
@@ -80,15 +49,15 @@ impl Rig {
     }
 }
 
-/// Transfers of `units` on the channel of `tiny`, 1,200 MT/s.
+/// Transfers of `units` on the channel of `tiny`.
 fn transfer(units: u64) -> u64 {
-    (units * UNIT * 1000).div_ceil(1200)
+    common::transfer(units, 1200)
 }
 
 /// A write is a program, a read a read, a reset an erase: the command waits for it, and for nothing else.
 #[test]
 fn a_command_costs_its_flash_operation() {
-    let mut rig = Rig::new(&[]);
+    let mut rig = rig(&[]);
     let write = rig.submit(Op::Write, 0, 4);
     assert_parts("write", &rig.row(write), &[PROGRAM[0], (Cause::Transfer, transfer(4)), PROGRAM[2]]);
     let read = rig.submit(Op::Read, 2, 1);
@@ -107,7 +76,7 @@ fn a_command_costs_its_flash_operation() {
 /// The dies of a vectored command work at the same time; those of one channel share it for their transfers.
 #[test]
 fn a_vectored_command_takes_as_long_as_its_slowest_part() {
-    let mut rig = Rig::new(&[]);
+    let mut rig = rig(&[]);
     let places: Vec<u64> = [0, DIE, 2 * DIE, 3 * DIE].into_iter().flat_map(|die| die..die + 4).collect();
     let write = rig.vector(Op::Write, &places);
     let row = rig.row(write);
@@ -137,7 +106,7 @@ fn a_vectored_command_takes_as_long_as_its_slowest_part() {
 /// Data that the flash has not programmed cannot be read, and a chunk with writes in flight cannot be reset.
 #[test]
 fn commands_that_come_too_early_fail() {
-    let mut rig = Rig::new(&["ftl.translation={ kind = \"pass_through\", early_reset = true }"]);
+    let mut rig = rig(&["ftl.translation={ kind = \"pass_through\", early_reset = true }"]);
     let write = rig.submit(Op::Write, 0, 8);
     let (early, reset) = (rig.submit(Op::Read, 0, 1), rig.submit(Op::Trim, 0, CHUNK));
     assert_eq!(
@@ -164,7 +133,7 @@ fn commands_that_come_too_early_fail() {
 /// Between the attempts at a read its die is free; the erase of a reset waits all the same.
 #[test]
 fn a_chunk_is_erased_once_no_attempt_at_a_read_is_outstanding() {
-    let mut rig = Rig::new(&[
+    let mut rig = rig(&[
         "ftl.translation={ kind = \"pass_through\", early_reset = true }",
         "flash.code={ kind = \"bch\", data = \"4KiB\", t = 100 }",
         "ecc.plan={ kind = \"read_retry\", steps = 2, reduction = 0.6, step_time = \"700ns\" }",
@@ -227,7 +196,7 @@ fn random_commands_leave_chunks_and_flash_consistent() {
     for seed in 0..40 {
         let mut rng = Rng::stream(seed, "physical");
         let slow = ["flash.scheduler=fifo", "flash.transfer_rate=100MT/s"];
-        let mut rig = Rig::new(if seed % 2 == 0 { &[] } else { &slow });
+        let mut rig = rig(if seed % 2 == 0 { &[] } else { &slow });
         let mut written = [0u64; 24];
         let mut units = 0;
         for _ in 0..1000 {

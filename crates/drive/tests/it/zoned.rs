@@ -1,12 +1,11 @@
 //! Drives with zones: what reaches the flash, the write buffer, workloads, and descriptions that cannot work.
 
-use crate::common::{READ, assert_parts, check_flash, description, read, session, summary, with};
-use drive::{Drive, embed::Builder};
+use crate::common::{HostPlaced as Rig, READ, UNIT, assert_parts, check_flash, description, read, session, summary, with};
+use drive::embed::Builder;
 use ftl::translation::zns::table::ZoneState;
 use kit::{Bytes, Cause, CommandFlags, Completion, HostCommand, Op, OperationKind, Reason, Rng, SimTime, Status, ZoneAction};
 use serde_json::Value;
 
-const UNIT: u64 = 4096;
 /// Two groups of two dies; a zone is two blocks on each die of a group: 128 units of 4 KiB, in 128 addresses.
 const ZONES: &[&str] = &[
     "flash.blocks_per_plane=8",
@@ -20,31 +19,11 @@ const ZONES: &[&str] = &[
 const CAPACITY: u64 = 128;
 const COUNT: u64 = 8;
 
-struct Rig {
-    drive: Drive,
-    tag: u32,
-    done: Vec<Completion>,
+fn rig(sets: &[&str]) -> Rig {
+    Rig::new(&with(ZONES, sets))
 }
 
 impl Rig {
-    fn new(sets: &[&str]) -> Rig {
-        let mut drive = Drive::new(&description(&with(ZONES, sets)), 1).expect("the tables fit");
-        drive.adopt();
-        drive.history().enable(true);
-        drive.statistics.log = Some(Vec::new());
-        Rig { drive, tag: 0, done: Vec::new() }
-    }
-
-    fn submit(&mut self, op: Op, unit: u64, count: u64) -> u32 {
-        self.submit_with(HostCommand::new(op, self.tag, Bytes(unit * UNIT), Bytes(count * UNIT)))
-    }
-
-    fn submit_with(&mut self, command: HostCommand) -> u32 {
-        self.tag += 1;
-        self.drive.submit(HostCommand { tag: self.tag, ..command }, self.drive.now());
-        self.tag
-    }
-
     fn manage(&mut self, zone: u64, action: ZoneAction) -> Completion {
         let flags = CommandFlags::zone(action, false);
         let tag =
@@ -55,33 +34,6 @@ impl Rig {
     fn one(&mut self, op: Op, unit: u64, count: u64) -> Completion {
         let tag = self.submit(op, unit, count);
         self.wait(tag)
-    }
-
-    /// Lets time pass until a command is complete.
-    fn wait(&mut self, tag: u32) -> Completion {
-        loop {
-            if let Some(done) = self.done.iter().find(|done| done.tag == tag) {
-                return *done;
-            }
-            self.step();
-        }
-    }
-
-    fn step(&mut self) {
-        assert!(self.drive.next_event().is_some(), "a command is in flight");
-        let done = self.drive.advance(SimTime::FOREVER).to_vec();
-        self.done.extend(done);
-    }
-
-    /// Returns the number of commands submitted and not completed.
-    fn in_flight(&self) -> u64 {
-        u64::from(self.tag) - self.done.len() as u64
-    }
-
-    fn drain(&mut self) {
-        while self.in_flight() > 0 {
-            self.step();
-        }
     }
 
     fn rest(&mut self) {
@@ -105,7 +57,7 @@ fn random_commands_leave_zones_and_flash_consistent() {
     let mut erased = 0;
     for seed in 0..40 {
         let mut rng = Rng::stream(seed, "zoned");
-        let mut rig = Rig::new(if seed % 2 == 0 { &[] } else { &["flash.scheduler=fifo", "flash.transfer_rate=100MT/s"] });
+        let mut rig = rig(if seed % 2 == 0 { &[] } else { &["flash.scheduler=fifo", "flash.transfer_rate=100MT/s"] });
         let mut table = rig.drive.translator().zones().expect("it has zones").clone();
         let (mut expected, mut accepted) = (Vec::new(), 0u64);
         for _ in 0..1500 {
@@ -167,7 +119,7 @@ fn random_commands_leave_zones_and_flash_consistent() {
 
 #[test]
 fn an_append_returns_its_place_and_data_is_read_from_where_it_is() {
-    let mut rig = Rig::new(&[]);
+    let mut rig = rig(&[]);
     let places: Vec<u64> = (0..3).map(|_| rig.one(Op::Append, 0, 3).offset.0 / UNIT).collect();
     assert_eq!((places, rig.zone(0)), (vec![0, 3, 6], (ZoneState::ImplicitlyOpen, 9)));
     rig.rest();
@@ -188,7 +140,7 @@ fn an_append_returns_its_place_and_data_is_read_from_where_it_is() {
 #[test]
 fn a_reset_discards_what_waits_and_frees_its_space() {
     // Three zones with incomplete program units; there is space for 20 units in all.
-    let mut rig = Rig::new(&["buffer.capacity=80KiB"]);
+    let mut rig = rig(&["buffer.capacity=80KiB"]);
     for round in 0..50 {
         for zone in 0..3u64 {
             assert_eq!(rig.one(Op::Append, zone * CAPACITY, 7).offset.0, zone * CAPACITY * UNIT, "round {round}");
@@ -205,7 +157,7 @@ fn a_reset_discards_what_waits_and_frees_its_space() {
 /// A read whose first attempt fails is repeated, although its zone is reset meanwhile: the erase waits for it.
 #[test]
 fn a_block_is_erased_once_no_attempt_at_a_read_is_outstanding() {
-    let mut rig = Rig::new(&[
+    let mut rig = rig(&[
         "flash.code={ kind = \"bch\", data = \"4KiB\", t = 100 }",
         "ecc.plan={ kind = \"read_retry\", steps = 2, reduction = 0.6, step_time = \"700ns\" }",
         "ecc.decoder={ kind = \"engines\" }",
@@ -228,7 +180,7 @@ fn a_block_is_erased_once_no_attempt_at_a_read_is_outstanding() {
 
 #[test]
 fn a_finished_zone_is_padded_and_a_full_one_is_not() {
-    let mut rig = Rig::new(&[]);
+    let mut rig = rig(&[]);
     rig.one(Op::Append, 0, 5);
     assert_eq!(rig.manage(0, ZoneAction::Finish).status, Status::Success);
     assert_eq!(rig.one(Op::Append, 0, 1).status, Status::ZoneFull);
@@ -248,7 +200,7 @@ fn a_finished_zone_is_padded_and_a_full_one_is_not() {
 
 #[test]
 fn a_zone_whose_blocks_are_worn_goes_offline() {
-    let mut rig = Rig::new(&["ftl.translation.offline_after=2"]);
+    let mut rig = rig(&["ftl.translation.offline_after=2"]);
     for round in 0..4 {
         let status = rig.one(Op::Append, 0, 8).status;
         rig.rest();

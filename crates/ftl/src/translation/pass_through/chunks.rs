@@ -1,5 +1,6 @@
 //! Chunks: their states, write pointers and limits, by the rules of the Open-Channel SSD specification 2.0.
 
+use super::lines::Lines;
 use kit::Status;
 
 /// State of a chunk.
@@ -85,6 +86,8 @@ pub struct Chunks {
     /// Chunks in each state, in the order of [`ChunkState::ALL`].
     counts: [u32; 4],
     open_of_die: Vec<u32>,
+    /// The lines in which the host of a run uses the chunks, if it does.
+    lines: Option<Lines>,
     /// The chunks that the latest command has touched, as they were before.
     before: Vec<(u32, Chunk)>,
 }
@@ -100,7 +103,18 @@ impl Chunks {
         counts[ChunkState::Closed as usize] = dies * full;
         counts[ChunkState::Free as usize] = dies * (rules.chunks_per_die - full);
         let all = (0..dies * rules.chunks_per_die).map(chunk).collect();
-        Chunks { rules, all, counts, open_of_die: vec![0; dies as usize], before: Vec::new() }
+        Chunks { rules, all, counts, open_of_die: vec![0; dies as usize], lines: None, before: Vec::new() }
+    }
+
+    /// Returns the chunks with the lines in which the host of a run uses them.
+    pub fn with_lines(self, lines: Option<Lines>) -> Chunks {
+        Chunks { lines, ..self }
+    }
+
+    /// Returns the lines in which the host of a run uses the chunks; `None` if the addresses of a run are places of the
+    /// flash.
+    pub fn lines(&self) -> Option<&Lines> {
+        self.lines.as_ref()
     }
 
     /// Returns the sizes and limits.

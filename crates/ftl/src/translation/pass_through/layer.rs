@@ -1,6 +1,7 @@
 //! The layer: physical commands on the dies.
 
 use super::chunks::{ChunkState, Chunks};
+use super::lines::Lines;
 use super::{MOST_ADDRESSES, Params, VECTORS};
 use crate::config::places;
 use crate::ftl::{FtlCounters, Parameters, Pulled};
@@ -33,6 +34,56 @@ struct List {
 impl Default for List {
     fn default() -> Self {
         List { addresses: [0; MOST_ADDRESSES], left: 0 }
+    }
+}
+
+/// Lists of addresses of vectored commands. Each has a place behind the addresses of the flash.
+struct Lists {
+    all: Slab<List>,
+    /// First address of the place of the lists: the units of the flash.
+    from: u32,
+}
+
+impl Lists {
+    /// Returns the slot of the list in whose place an address is, and its number there; `None` for an address of the
+    /// flash.
+    fn listed(&self, lpn: Lpn) -> Option<(u32, usize)> {
+        lpn.0.checked_sub(self.from).map(|at| (at / PLACE, (at % PLACE) as usize))
+    }
+
+    /// Returns the address of the flash for which an address stands.
+    fn resolve(&self, lpn: Lpn) -> u32 {
+        self.listed(lpn).map_or(lpn.0, |(list, at)| self.all[list].addresses[at])
+    }
+
+    /// Keeps a list. Returns the first address of its place; `None` if all places are taken.
+    fn keep(&mut self, addresses: &[u32]) -> Option<Lpn> {
+        let slot = self.all.take();
+        if u64::from(slot + 1) * u64::from(PLACE) > VECTORS {
+            self.all.release(slot);
+            return None;
+        }
+        let list = &mut self.all[slot];
+        list.left = addresses.len() as u32;
+        list.addresses[..addresses.len()].copy_from_slice(addresses);
+        Some(Lpn(self.from + slot * PLACE))
+    }
+
+    /// Frees the place of the list to which an address belongs, if it does.
+    fn release(&mut self, lpn: Lpn) {
+        if let Some((list, _)) = self.listed(lpn) {
+            self.all.release(list);
+        }
+    }
+
+    /// Counts an address whose data has come, and frees the place of its list after the last one.
+    fn came(&mut self, lpn: Lpn) {
+        if let Some((list, _)) = self.listed(lpn) {
+            self.all[list].left -= 1;
+            if self.all[list].left == 0 {
+                self.all.release(list);
+            }
+        }
     }
 }
 
@@ -84,7 +135,7 @@ pub(super) struct PassThrough {
     chunks: Chunks,
     media: Vec<Media>,
     dies: Vec<DieQueue>,
-    lists: Slab<List>,
+    lists: Lists,
     writes: WriteQueue,
     idle: IdleDies,
     mode: ModeId,
@@ -102,7 +153,10 @@ impl PassThrough {
         let geometry = parameters.geometry;
         let rules = params.rules(&geometry);
         let full = (params.full * f64::from(geometry.blocks_per_die)).round() as u32;
-        let chunks = Chunks::new(rules, geometry.die_count, full, starting.pe_cycles);
+        let idle = IdleDies::new(&places(config.allocation_order, &geometry));
+        let in_turn = || (0..geometry.die_count as usize).map(|turn| idle.die_at(turn)).collect();
+        let lines = params.stripe_unit.map(|units| Lines::new(units, rules.units, rules.chunks_per_die, in_turn()));
+        let chunks = Chunks::new(rules, geometry.die_count, full, starting.pe_cycles).with_lines(lines);
         let programs = |closed: bool| if closed { geometry.programs_per_block } else { 0 };
         let media = |chunk: &super::chunks::Chunk| {
             let programs = programs(chunk.state == ChunkState::Closed);
@@ -115,9 +169,9 @@ impl PassThrough {
             dies: (0..geometry.die_count)
                 .map(|_| DieQueue { work: VecDeque::new(), running: ProgramUnit::new(geometry.units_per_program) })
                 .collect(),
-            lists: Slab::default(),
+            lists: Lists { all: Slab::default(), from: geometry.unit_count() as u32 },
             writes: WriteQueue::new(1),
-            idle: IdleDies::new(&places(config.allocation_order, &geometry)),
+            idle,
             mode,
             read_mode: parameters.facts.read_mode_of.get(mode.index()).copied().unwrap_or_default(),
             counters: FtlCounters::default(),
@@ -127,22 +181,6 @@ impl PassThrough {
             condition: parameters.has_errors.then(|| Condition::new(&parameters, &starting)),
             parameters,
         }
-    }
-
-    /// Returns the first address of the place of the lists.
-    fn lists_from(&self) -> u32 {
-        self.user_units() as u32
-    }
-
-    /// Returns the slot of the list in whose place an address is, and its number there; `None` for an address of the
-    /// flash.
-    fn listed(&self, lpn: Lpn) -> Option<(u32, usize)> {
-        lpn.0.checked_sub(self.lists_from()).map(|at| (at / PLACE, (at % PLACE) as usize))
-    }
-
-    /// Returns the address of the flash for which an address stands.
-    fn resolve(&self, lpn: Lpn) -> u32 {
-        self.listed(lpn).map_or(lpn.0, |(list, at)| self.lists[list].addresses[at])
     }
 
     /// Returns the first place of a chunk.
@@ -164,8 +202,8 @@ impl PassThrough {
 
     /// Returns the addresses of the chunks that a trim resets.
     fn chunks_of(&self, units: Range<u32>) -> Result<Vec<u32>, Status> {
-        if self.listed(Lpn(units.start)).is_some() {
-            return Ok(units.map(|unit| self.resolve(Lpn(unit))).collect());
+        if self.lists.listed(Lpn(units.start)).is_some() {
+            return Ok(units.map(|unit| self.lists.resolve(Lpn(unit))).collect());
         }
         let size = self.chunks.rules().units;
         if !units.start.is_multiple_of(size) || !units.end.is_multiple_of(size) {
@@ -186,21 +224,14 @@ impl PassThrough {
         let units = first..first + count;
         match command.op {
             Op::Read => {
-                self.chunks.read(units.clone().map(|unit| self.resolve(Lpn(unit))))?;
+                self.chunks.read(units.clone().map(|unit| self.lists.resolve(Lpn(unit))))?;
                 let is_programmed = |unit: u32| {
-                    let (chunk, place) = self.split(self.resolve(Lpn(unit)));
+                    let (chunk, place) = self.split(self.lists.resolve(Lpn(unit)));
                     self.parameters.geometry.program_of(place) < self.media[chunk as usize].programmed
                 };
                 if units.into_iter().all(is_programmed) { Ok(()) } else { Err(Status::Unwritten) }
             }
-            Op::Write => {
-                let (from, lists) = (self.lists_from(), &self.lists);
-                let resolve = |unit: u32| match unit.checked_sub(from) {
-                    Some(at) => lists[at / PLACE].addresses[(at % PLACE) as usize],
-                    None => unit,
-                };
-                self.chunks.write(units.map(resolve))
-            }
+            Op::Write => self.chunks.write(units.map(|unit| self.lists.resolve(Lpn(unit)))),
             Op::Trim => {
                 let (first, media) = (self.chunks_of(units)?, &self.media);
                 let whole = self.parameters.geometry.units_per_program;
@@ -208,13 +239,6 @@ impl PassThrough {
             }
             Op::Flush => Ok(()),
             Op::Append | Op::Zone => Err(Status::InvalidField),
-        }
-    }
-
-    /// Frees the place of a vectored command's addresses.
-    fn release(&mut self, lpn: Lpn) {
-        if let Some((list, _)) = self.listed(lpn) {
-            self.lists.release(list);
         }
     }
 
@@ -265,7 +289,7 @@ impl Translation for PassThrough {
         let result = self.checked(command);
         if result.is_err() {
             self.refused += 1;
-            self.release(Lpn((command.offset.0 / UNIT_BYTES) as u32));
+            self.lists.release(Lpn((command.offset.0 / UNIT_BYTES) as u32));
         }
         result.map(|()| None)
     }
@@ -279,39 +303,27 @@ impl Translation for PassThrough {
     }
 
     fn vector(&mut self, addresses: &[u32]) -> Option<Lpn> {
-        let slot = self.lists.take();
-        if u64::from(slot + 1) * u64::from(PLACE) > VECTORS {
-            self.lists.release(slot);
-            return None;
-        }
-        self.vectored += 1;
-        let list = &mut self.lists[slot];
-        list.left = addresses.len() as u32;
-        list.addresses[..addresses.len()].copy_from_slice(addresses);
-        Some(Lpn(self.lists_from() + slot * PLACE))
+        let first = self.lists.keep(addresses);
+        self.vectored += u64::from(first.is_some());
+        first
     }
 
     fn read(&mut self, command: CommandId, first: Lpn, count: u32, _now: SimTime, out: &mut Outbox) -> u32 {
         let geometry = self.parameters.geometry;
         let mut reads = Joined::default();
         for lpn in (first.0..first.0 + count).map(Lpn) {
-            let ppn = Ppn(self.resolve(lpn));
+            let ppn = Ppn(self.lists.resolve(lpn));
             self.media[geometry.block_of(ppn).index()].pins += 1;
             reads.add(rows::host_read(ppn, self.read_mode, command, &geometry), &geometry, out);
         }
-        self.release(first);
+        self.lists.release(first);
         reads.end(out)
     }
 
     fn write(&mut self, unit: &HostUnit, now: SimTime, out: &mut Outbox) -> bool {
         let HostUnit { command, lpn, last, .. } = *unit;
-        let (chunk, place) = self.split(self.resolve(lpn));
-        if let Some((list, _)) = self.listed(lpn) {
-            self.lists[list].left -= 1;
-            if self.lists[list].left == 0 {
-                self.lists.release(list);
-            }
-        }
+        let (chunk, place) = self.split(self.lists.resolve(lpn));
+        self.lists.came(lpn);
         self.counters.host_units += 1;
         let slot = self.writes.accept(lpn, Writer::Command(command), last);
         self.writes.keep(slot, now, &out.signals.clock);
@@ -351,7 +363,7 @@ impl Translation for PassThrough {
             self.writes.keep(waiting, now, &out.signals.clock);
             self.queue(chunk, Work::Erase { chunk, waiting }, out);
         }
-        self.release(first);
+        self.lists.release(first);
         Some(chunks.len() as u32)
     }
 

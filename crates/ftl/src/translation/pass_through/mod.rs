@@ -2,6 +2,7 @@
 
 pub mod chunks;
 mod layer;
+pub mod lines;
 
 use super::{Kind, Parts, Setting, Translator};
 use chunks::Rules;
@@ -22,8 +23,8 @@ pub const VECTORS: u64 = 1 << 20;
 ///
 /// A chunk is written from its beginning on, in multiples of a program (`ws_min`), and reset as a whole, by a trim that
 /// covers it: the trim completes with the erase. Reads, writes and resets of up to 64 scattered addresses are one
-/// command (the C library and the Rust crate have them). A write completes once it is programmed: there is no write
-/// buffer, no policy, no collection, no retention limit and no saved state.
+/// command (those of the C library and the Rust crate, and with `stripe_unit` those of a run). A write completes once
+/// it is programmed: there is no write buffer, no policy, no collection, no retention limit and no saved state.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
@@ -47,6 +48,13 @@ pub struct Params {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub offline_after: Option<u32>,
+    /// Mapping units that the host of a run writes to a parallel unit before it goes on to the next: a multiple of a
+    /// program, and a divisor of a chunk. The addresses of the workload are then those of a linear space, striped over
+    /// all parallel units in `ftl.allocation_order`, and its commands become vectored commands. Absent: the addresses
+    /// are places of the flash. Commands of the C library and the Rust crate are always as the program gives them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1))]
+    pub stripe_unit: Option<u32>,
     /// Share of the chunks of each die that are full at the start, the first ones.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub full: f64,
@@ -70,6 +78,33 @@ impl Params {
             multiple_resets: self.multiple_resets,
             early_reset: self.early_reset,
             offline_after: self.offline_after.unwrap_or(u32::MAX),
+        }
+    }
+}
+
+impl Params {
+    /// Adds what stands in the way of a host that writes lines.
+    fn stripe_problems(&self, units: u32, geometry: &Geometry, problems: &mut Problems) {
+        let (program, chunk, dies) = (geometry.units_per_program, geometry.units_per_block, geometry.die_count);
+        let most = MOST_ADDRESSES as u32;
+        if units == 0 || !units.is_multiple_of(program) || !chunk.is_multiple_of(units) {
+            let what = format!(
+                "{units}: expected a multiple of {program}, the mapping units of a program, and a divisor of {chunk}, those of a chunk"
+            );
+            problems.add("ftl.translation.stripe_unit", what);
+        }
+        if program > most {
+            let what = format!(
+                "a program has {program} mapping units, and a vectored command at most {most} addresses: expected no stripe_unit"
+            );
+            problems.add("ftl.translation.stripe_unit", what);
+        }
+        if self.max_open > 0 && self.max_open < dies {
+            let what = format!(
+                "{}: expected at least {dies}, or 0: with stripe_unit a chunk is open on each of the {dies} dies",
+                self.max_open
+            );
+            problems.add("ftl.translation.max_open", what);
         }
     }
 }
@@ -106,6 +141,9 @@ impl Kind for Params {
         if self.max_open > 0 && self.max_open_per_die > self.max_open {
             let what = format!("{}: expected at most max_open, which is {}", self.max_open_per_die, self.max_open);
             problems.add(place("max_open_per_die"), what);
+        }
+        if let Some(units) = self.stripe_unit {
+            self.stripe_problems(units, geometry, problems);
         }
         if setting.has_buffer {
             let what = "writes go to the flash as they are: expected policy = \"none\" and no read cache, with \
