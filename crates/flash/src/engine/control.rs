@@ -8,8 +8,9 @@
 //! A thermal model lowers the cap while the flash is hot. The temperature is brought up to date whenever an array phase
 //! asks for power or ends: in between nothing depends on it.
 //!
-//! Only an array phase in progress has power, and it ends by itself: it waits neither for power nor for the channel. A
-//! window ends by itself, too. Those who wait therefore have their turn. This is why nothing is reserved for an
+//! Only an array phase in progress has power (and one that is suspended for the power of reads, see
+//! [`super::making_room`]), and it ends by itself: it waits neither for power nor for the channel. A window ends by
+//! itself, too. Those who wait therefore have their turn. This is why nothing is reserved for an
 //! operation before its resume command: the channel may be held for the next attempt at a read that waits for power.
 
 use super::making_room::MakingRoom;

@@ -28,7 +28,8 @@ use std::cmp::Reverse;
 struct Yielding {
     /// Number of its suspensions for power.
     count: u32,
-    /// True from the request of such a suspension until it goes on.
+    /// True from the request of such a suspension until it goes on; or until the next operation begins, if it ends
+    /// before it is suspended.
     is_chosen: bool,
     /// Number of reads that may yet begin before it, while it does not wait for power.
     reads: u32,
