@@ -3,7 +3,7 @@
 use super::control::{greatest, power, rig};
 use super::loads::{Arrival, KINDS, check_load};
 use super::*;
-use crate::power::{CapOrder, Constant, PowerConfig, Waveform};
+use crate::power::{CapOrder, Constant, PowerConfig, Waveform, Waveforms};
 use kit::Current;
 
 /// Dies on a channel each.
@@ -100,6 +100,23 @@ fn only_what_the_flash_suspends_makes_room() {
         rig.run();
         assert_eq!(rig.flash.counters.suspensions, u64::from(expected), "{case}");
         assert!(rig.end(read) < rig.end(relocation));
+    }
+}
+
+/// Three reads on another die, each of which would suspend the program: as many do as `power.cap_suspends` and
+/// `flash.suspension` allow, and each takes 22 ns: 5 to suspend, 10 of sensing, 7 to resume.
+#[test]
+fn an_operation_is_suspended_for_power_at_most_as_often_as_allowed() {
+    for (most, of_flash) in (0..5).flat_map(|most| (0..5).map(move |of_flash| (most, of_flash))) {
+        let program = Waveforms::One(Waveform::Constant(Constant { current: Current(20_010) }));
+        let power = PowerConfig { program, ..suspending(20_000, 2, most) };
+        let mut rig = rig(&apart(2, "read_first", suspension(1, of_flash)), &power);
+        let program = rig.program(0, 0);
+        [10, 40, 64].into_iter().for_each(|at| _ = rig.read(1, at));
+        rig.run();
+        let expected = u64::from(most.min(of_flash).min(3));
+        assert_eq!(rig.flash.counters.suspensions, expected, "{most}, {of_flash}");
+        assert_eq!(rig.end(program), LOAD + PROGRAM + 22 * expected, "{most}, {of_flash}");
     }
 }
 
