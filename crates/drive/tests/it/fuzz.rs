@@ -225,7 +225,7 @@ fn five_thousand_random_cases_with_power() {
     let seen = all_pass(Detail::Power, first, cases);
     let [capped, waits, waited, suspended] = seen.capped;
     assert!(capped * 5 > seen.passed && waits > 20 * seen.passed && waited * 4 > seen.passed, "{seen:?}");
-    assert!(suspended * 50 > seen.passed, "{seen:?}");
+    assert!(suspended * 200 > seen.passed, "{seen:?}");
 }
 
 #[test]

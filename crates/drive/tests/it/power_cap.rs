@@ -306,8 +306,8 @@ fn caps_and_windows_that_cannot_be_are_refused() {
     }
 }
 
-/// Suspensions shorten the wait of reads, at a price for writes that is charged to the cap; the time in the results is that
-/// of the timeline. Without them the keys are `null`.
+/// Suspensions shorten the wait of reads, at a price for writes that is charged to the cap; the time in the results is
+/// that of the timeline. Without them the keys are `null`.
 #[test]
 fn suspensions_for_power_shorten_the_wait_of_reads() {
     // Reads do not suspend what their own dies do.

@@ -1,10 +1,10 @@
 //! Suspension of operations in progress for the power of host reads on other dies (`power.cap_suspends`).
 //!
-//! Where the turn is to host reads that lack power, programs (and erases, where the flash suspends them) in progress are
-//! suspended until these reads fit: each as for a read of its own die, with a command on its channel, the time to suspend,
-//! and the limits of `flash.suspension`; and each at most `power.cap_suspends` times in this way. The operation with the
-//! fewest such suspensions is chosen, so that all bear them alike; among equals that with the longest rest, because one
-//! that ends soon makes room by itself.
+//! Where the turn is to host reads that lack power, programs (and erases, where the flash suspends them) in progress
+//! are suspended until these reads fit: each as for a read of its own die, with a command on its channel, the time to
+//! suspend, and the limits of `flash.suspension`; and each at most `power.cap_suspends` times in this way. The
+//! operation with the fewest such suspensions is chosen, so that all bear them alike; among equals that with the
+//! longest rest, because one that ends soon makes room by itself.
 //!
 //! The room is free when the die has suspended. The operation then waits for power ahead of all operations that have
 //! yet to begin, but for a limited number of reads ([`crate::power`]). When it is its turn and there is room, it takes
@@ -12,8 +12,8 @@
 //! because the command gets the channel in finite time: a channel that is held between the attempts at a read
 //! (`ecc.retries_hold`) is refused together with these suspensions.
 //!
-//! A suspended die serves host reads of its own, which count as reads before its operation; meanwhile the operation does
-//! not wait for power.
+//! A suspended die serves host reads of its own, which count as reads before its operation; meanwhile the operation
+//! does not wait for power.
 
 use super::{Flash, turn};
 use crate::config::Suspension;
@@ -206,8 +206,8 @@ impl Flash {
         self.grant_power(now, out);
     }
 
-    /// Lets a die whose operation is suspended for power serve a host read of its own, if one waits (`has_read`) and may
-    /// begin before the operation. Returns false if none may.
+    /// Lets a die whose operation is suspended for power serve a host read of its own, if one waits (`has_read`) and
+    /// may begin before the operation. Returns false if none may.
     fn serves_own_read(&mut self, die_id: DieId, has_read: bool) -> bool {
         let Some(control) = self.control.as_deref_mut() else { return false };
         let (Some(making_room), Some(limiter)) = (&mut control.making_room, &mut control.limiter) else { return false };

@@ -58,7 +58,7 @@ pub(crate) struct Missing {
     pub since: SimTime,
 }
 
-/// Who has been given power.
+/// A turn of one that waited: it has been given power.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Turn {
     /// The array phase of a die begins, or goes on.
@@ -342,8 +342,8 @@ mod tests {
         assert_eq!(order, [3, 4, 5, 1, 2, 6, 7, 8], "both programs asked before the reads");
     }
 
-    /// A program is suspended for two reads. It goes on after them, ahead of a program that asked before it was, and of a
-    /// read that asks later; with `reads_first` after as many reads as overtake a program.
+    /// A program is suspended for two reads. It goes on after them, ahead of a program that asked before it was, and of
+    /// a read that asks later; with `reads_first` after as many reads as overtake a program.
     #[test]
     fn a_suspended_operation_goes_on_ahead_of_those_that_have_yet_to_begin() {
         for (order, after) in [(CapOrder::Fifo, 2), (CapOrder::ReadsFirst, 3)] {
@@ -380,8 +380,8 @@ mod tests {
         }
     }
 
-    /// What reads lack counts only those whose turn it is: not those behind a program that has been overtaken as often as
-    /// it may be, nor those that a suspended operation does not let pass.
+    /// The current that reads lack is that of those whose turn it is: not those behind a program that has been
+    /// overtaken as often as it may be, nor those that a suspended operation does not let pass.
     #[test]
     fn only_reads_whose_turn_it_is_lack_power() {
         let mut limiter = limiter(10, CapOrder::ReadsFirst, 2);

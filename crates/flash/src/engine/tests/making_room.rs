@@ -22,12 +22,12 @@ fn suspensions(rig: &Rig) -> (u64, u64) {
 }
 
 /// Two programs and a read with room for one program: the first programs from 8 on. The read asks at 16; the suspend
-/// command takes until 19, the suspension until 21. The read senses until 31; then the program sends its resume command,
-/// and goes on at 38 with 22 ns left, ahead of the other program, which asked at 9.
+/// command takes until 19, the suspension until 21. The read senses until 31; then the program sends its resume
+/// command, and goes on at 38 with 22 ns left, ahead of the other program, which asked at 9.
 #[test]
 fn a_program_gives_its_power_to_a_read_and_has_it_back_first() {
-    // Whether host reads suspend operations on their own dies, and how the start of an array phase is an event, makes no
-    // difference.
+    // Whether host reads suspend operations on their own dies, and how the start of an array phase is an event, makes
+    // no difference.
     for scheduler in ["read_first", "fifo"] {
         let mut rig = rig(&apart(3, scheduler, suspension(22, 1)), &suspending(20_000, 3, 1));
         let program = rig.program(0, 0);
@@ -64,8 +64,8 @@ fn a_program_gives_its_power_to_a_read_and_has_it_back_first() {
     }
 }
 
-/// The limits of an operation: one nanosecond less of its array phase, another kind, a suspension before, or none allowed,
-/// and the read waits until it ends.
+/// The limits of an operation: one nanosecond less of its array phase, another kind, a suspension before, or none
+/// allowed, and the read waits until it ends.
 #[test]
 fn only_what_the_flash_suspends_makes_room() {
     let base = suspension(22, 1);
@@ -187,8 +187,8 @@ fn a_suspended_die_serves_its_own_reads() {
     assert_eq!(suspensions(&rig), (1, 23 - 16 + READ + RESUME));
 }
 
-/// Reads that never cease, on other dies and on its own: a program is suspended at most as often as allowed, lets at most
-/// the stated number of reads pass each time, and ends.
+/// Reads that never cease, on other dies and on its own: a program is suspended at most as often as allowed, lets at
+/// most the stated number of reads pass each time, and ends.
 #[test]
 fn a_program_ends_although_reads_never_cease() {
     for (most, order, own) in (0..6).flat_map(|most| {
