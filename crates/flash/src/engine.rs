@@ -2,6 +2,7 @@
 
 mod buffering;
 mod control;
+mod making_room;
 mod power;
 mod retry;
 mod saving;
@@ -71,7 +72,10 @@ pub struct Flash {
     progress: Vec<Progress>,
     scheduler: Box<dyn Scheduler>,
     bus_ranks: [u8; 4],
+    /// Suspension for host reads; `None` if the flash has none, or the scheduler does not use it.
     suspension: Option<Suspension>,
+    /// Suspension that the flash has, whoever uses it.
+    medium: Option<Suspension>,
     random_times: Option<Rng>,
     /// True if the last data phase of each read is announced as it begins ([`Event::TransferBegins`]).
     announces_transfers: bool,
@@ -107,6 +111,7 @@ impl Flash {
             progress: Vec::with_capacity(1024),
             bus_ranks: phases.map(|phase| scheduler.bus_rank(phase)),
             suspension: config.suspension.clone().filter(|_| scheduler.suspends()),
+            medium: config.suspension.clone(),
             scheduler,
             random_times: (config.time_distribution == TimeDistribution::Exponential).then(|| Rng::stream(seed, "flash.times")),
             announces_transfers: false,
@@ -176,6 +181,9 @@ impl Flash {
         }
         let host = if out.signals.hold { NONE } else { die.host_reads.head };
         if die.suspended.is_some() {
+            if self.control.is_some() && self.yields(die_id) && self.waits_to_go_on(die_id, host != NONE, now, out) {
+                return Dispatch::Busy;
+            }
             if host == NONE {
                 self.resume(die_id, now, out);
             } else {
@@ -269,6 +277,9 @@ impl Flash {
                 die.running = NONE;
                 die.phase = Phase::Rest;
                 out.ready.mark(die_id);
+                if self.control.is_some() && self.yields(die_id) {
+                    self.suspended_for_power(die_id, now, out);
+                }
             }
             Phase::Resuming => self.resumed(die_id, now, out),
             Phase::Rest | Phase::Command | Phase::Buffer | Phase::PowerWait | Phase::Held => {

@@ -75,7 +75,8 @@ causes! {
     /// for one before it takes a program.
     PageBuffer = "page_buffer", "waiting: a page buffer";
     /// Waiting, with the command on the die, until the power of the flash leaves room under the cap (`power.cap`), or
-    /// in a suspension window of the program (`power.suspend`); and waiting for a die that does.
+    /// in a suspension window of the program (`power.suspend`), or suspended for the power of reads on other dies
+    /// (`power.cap_suspends`); and waiting for a die that does.
     PowerWait = "power_wait", "waiting: power under the cap";
     /// Waiting for the flash channel.
     BusWait = "bus_wait", "waiting: the channel";

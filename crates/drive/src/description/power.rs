@@ -5,7 +5,7 @@ use super::errors::own_decoder;
 use controller::ecc::{DecoderConfig, EngineDecoder, FixedDecoder};
 use controller::energy::{Powered, least_idd0};
 use controller::memory::Model;
-use ecc::{BlockCode, Decoder};
+use ecc::{BlockCode, Decoder, Hold};
 use flash::power::PowerConfig;
 use kit::{Hop, Nanos, Problems};
 
@@ -57,6 +57,7 @@ impl Description {
             }
             _ => {}
         }
+        self.cap_suspends_problems(power.cap_suspends, problems);
         if power.cores.is_some() && self.controller.firmware.build(()).cores().is_none() {
             problems.add("power.cores", "no cores are described: expected controller.firmware of kind \"cores\"");
         }
@@ -68,6 +69,24 @@ impl Description {
         }
         self.link_power_problems(power, problems);
         self.ecc_power_problems(power, problems);
+    }
+
+    /// Adds what keeps operations from being suspended for power.
+    fn cap_suspends_problems(&self, cap_suspends: u32, problems: &mut Problems) {
+        const FIELD: &str = "power.cap_suspends";
+        if cap_suspends == 0 {
+            return;
+        }
+        if !self.flash.suspension.as_ref().is_some_and(|rule| rule.program || rule.erase) {
+            let what =
+                format!("{cap_suspends}: the flash suspends no operation, expected 0, or flash.suspension of programs or erases");
+            problems.add(FIELD, what);
+        }
+        // A suspended operation takes power before its resume command has the channel, which a read may hold while it
+        // waits for power.
+        if self.ecc.retries_hold == Hold::Channel {
+            problems.add(FIELD, format!("{cap_suspends}: expected 0 with ecc.retries_hold = \"channel\""));
+        }
     }
 
     fn link_power_problems(&self, power: &PowerConfig, problems: &mut Problems) {

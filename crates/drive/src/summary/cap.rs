@@ -13,6 +13,8 @@ pub(super) fn section(cap: Option<&CapReport>) -> Value {
             "counts": ["flash"],
             "waits": cap.waits,
             "wait_ns": cap.wait_ns,
+            "suspensions": cap.suspensions.map(|all| all.count),
+            "suspended_ns": cap.suspensions.map(|all| all.time_ns),
             "least_w": watts(cap.least),
         })
     })

@@ -104,8 +104,9 @@ struct Seen {
     totals: [u64; 11],
     /// Totals of cases whose reads can fail.
     errors: [u64; 6],
-    /// Cases in which array phases waited under a cap, and the waits; cases in which commands waited for power.
-    capped: [u64; 3],
+    /// Cases in which array phases waited under a cap, and the waits; cases in which commands waited for power, and in
+    /// which operations were suspended for that of reads.
+    capped: [u64; 4],
     /// Cases in which a command waited for each of [`WAITS`].
     waits: [u64; WAITS.len()],
 }
@@ -160,9 +161,11 @@ impl Seen {
         self.totals.iter_mut().zip(new).for_each(|(sum, count)| *sum += count);
         let (all, _) = passed.drive.statistics.totals.all();
         self.waits.iter_mut().zip(WAITS).for_each(|(sum, cause)| *sum += u64::from(all.cause_ns(cause as usize) > 0));
-        let waits = passed.drive.flash().power(passed.drive.now()).and_then(|report| report.cap).map_or(0, |cap| cap.waits);
+        let cap = passed.drive.flash().power(passed.drive.now()).and_then(|report| report.cap);
+        let waits = cap.map_or(0, |cap| cap.waits);
+        let suspends = cap.and_then(|cap| cap.suspensions).is_some_and(|all| all.count > 0);
         let waited = all.cause_ns(kit::Cause::PowerWait as usize) > 0;
-        let new = [u64::from(waits > 0), waits, u64::from(waited)];
+        let new = [u64::from(waits > 0), waits, u64::from(waited), u64::from(suspends)];
         self.capped.iter_mut().zip(new).for_each(|(sum, count)| *sum += count);
         let Some(reads) = passed.drive.controller().reads() else { return };
         let reads = &reads.statistics;
@@ -220,8 +223,9 @@ fn five_thousand_random_cases_with_power() {
     let first = given("SSDLAB_FIRST").unwrap_or(0);
     let cases = given("SSDLAB_CASES").unwrap_or(CASES / 2);
     let seen = all_pass(Detail::Power, first, cases);
-    let [capped, waits, waited] = seen.capped;
+    let [capped, waits, waited, suspended] = seen.capped;
     assert!(capped * 5 > seen.passed && waits > 20 * seen.passed && waited * 4 > seen.passed, "{seen:?}");
+    assert!(suspended * 200 > seen.passed, "{seen:?}");
 }
 
 #[test]

@@ -76,7 +76,10 @@ fn special() -> Vec<(String, Value)> {
     let replayed = run("replay", &replay, Files { named: Some(&named), ..Files::default() });
     let power = RunOptions { power_cut: Some("20ms".into()), power_down: Some("40y".into()), ..RunOptions::default() };
     let cut = |set: &str| run(set, &request.clone().set(set).run(power.clone()), Files::default());
-    let capped = run("cap", &request.clone().sets(crate::power_model::POWER).set("power.cap=100mW"), Files::default());
+    let suspension =
+        "flash.suspension={program=true,erase=true,most=3,suspend_time=\"20us\",resume_time=\"10us\",least_remaining=\"1us\"}";
+    let capped = request.clone().sets(crate::power_model::POWER).sets(&["power.cap=100mW", "power.cap_suspends=2", suspension]);
+    let capped = run("cap", &capped, Files::default());
     let thermal = "power.thermal={ambient=25.0,r_th=9.0,c_th=1.0,throttle_at=70.0,release_at=60.0,cap=\"1W\",step=\"1ms\"}";
     let states = "power.state=[{max_power=\"1W\",idle_time=\"10us\",idle_state=1},\
         {max_power=\"1mW\",non_operational=true,exit_latency=\"1us\",idle_power=\"1mW\"}]";

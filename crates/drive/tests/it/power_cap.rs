@@ -6,6 +6,7 @@ use crate::power_model::{IDLE, POWER, Piece, SUPPLY, integrate, measured, number
 use drive::options::Setup;
 use drive::session::{Files, RunRequest};
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use workload::Input;
 
 /// The least cap of `tiny` with [`POWER`] \[nW\]: one program, and three dies at rest.
@@ -34,8 +35,17 @@ fn greatest(pieces: &[Piece], dies: u64) -> u64 {
 /// current of no instant above the cap, and the peak of the windows under it.
 #[test]
 fn no_instant_exceeds_the_cap() {
-    let cases: [(&[&str], &str, u64); 7] = [
+    let suspends = "power.cap_suspends=2";
+    let cases: [(&[&str], &str, u64); 11] = [
         (&["state.precondition=fill"], MIXED, 600_000),
+        (&["state.precondition=fill", SUSPENSION, suspends], MIXED, 600_000),
+        (&["state.precondition=fill", SUSPENSION, suspends, "power.cap_order=reads_first"], MIXED, 600_000),
+        (
+            &["state.precondition=fill", SUSPENSION, suspends, "flash.scheduler=fifo", "power.cap_order=reads_first"],
+            MIXED,
+            600_000,
+        ),
+        (&[STEADY, SUSPENSION, suspends, "flash.program_time=300us"], WRITES, 300_000),
         (&["state.precondition=fill", SUSPENSION], MIXED, 600_000),
         (&["state.precondition=fill", SUSPENSION, "power.cap_order=reads_first"], MIXED, 600_000),
         (&[STEADY, "flash.copyback=true"], WRITES, 600_000),
@@ -254,6 +264,11 @@ fn caps_and_windows_that_cannot_be_are_refused() {
         ("power.cap=0W".to_owned(), "expected at least"),
         ("power.cap_order=lifo".to_owned(), "fifo"),
         ("power.cap_overtakes=-1".to_owned(), "0"),
+        ("power.cap_suspends=-1".to_owned(), "0"),
+        (
+            "power.cap_suspends=2".to_owned(),
+            "power.cap_suspends: 2: the flash suspends no operation, expected 0, or flash.suspension",
+        ),
         (window("page_types=[],at=[0.5],length=\"1us\""), "page_types"),
         (window("page_types=[1],at=[0.5],length=\"1us\""), "1: expected 0..=0"),
         (window("page_types=[0,0],at=[0.5],length=\"1us\""), "a second time"),
@@ -270,5 +285,53 @@ fn caps_and_windows_that_cannot_be_are_refused() {
         let sets = with(POWER, &[&set]);
         let refusal = session("base = \"tiny\"", &sets, None, "[j]\nrw=read\nnumber_ios=1\n").map(|_| ()).expect_err(&set);
         assert!(refusal.to_string().contains(told), "{set}: {refusal}");
+    }
+    let windows = window("page_types=[0],at=[0.5],length=\"1us\"");
+    let neither = SUSPENSION.replace("true", "false");
+    for (sets, told) in [
+        (vec![SUSPENSION, &windows], Some("expected 0 where programs have suspension windows (power.suspend)")),
+        (vec![&neither], Some("suspends no operation")),
+        (vec![SUSPENSION, ERRORS[0], ERRORS[1], ERRORS[2], "ecc.retries_hold=channel"], Some("expected 0 with ecc.retries_hold")),
+        (vec![SUSPENSION, ERRORS[0], ERRORS[1], ERRORS[2], "ecc.retries_hold=die"], None),
+    ] {
+        let sets = with(&with(POWER, &["power.cap=1W", "power.cap_suspends=2"]), &sets);
+        let run = session("base = \"tiny\"", &sets, None, "[j]\nrw=read\nnumber_ios=1\n").map(|_| ());
+        match told {
+            None => run.unwrap_or_else(|problems| panic!("{problems}")),
+            Some(told) => {
+                let refusal = run.expect_err(told).to_string();
+                assert!(refusal.contains("power.cap_suspends: 2: ") && refusal.contains(told), "{refusal}");
+            }
+        }
+    }
+}
+
+/// Suspensions shorten the wait of reads, at a price for writes that is charged to the cap; the time in the results is
+/// that of the timeline. Without them the keys are `null`.
+#[test]
+fn suspensions_for_power_shorten_the_wait_of_reads() {
+    // Reads do not suspend what their own dies do.
+    let rule = SUSPENSION.replace("erase=true", "erase=false");
+    let sets = ["state.precondition=fill", "power.cap=100mW", "power.cap_order=reads_first", &rule, "flash.scheduler=fifo"];
+    let wait = |summary: &Value, op: &str| number(&summary["causes"][op]["power_wait"]);
+    let (plain, _) = measured(&with(&sets, &[]), MIXED);
+    assert_eq!((&plain["energy"]["cap"]["suspensions"], &plain["energy"]["cap"]["suspended_ns"]), (&Value::Null, &Value::Null));
+    for most in [1, 3] {
+        let (summary, spans) = measured(&with(&sets, &[&format!("power.cap_suspends={most}")]), MIXED);
+        let cap = &summary["energy"]["cap"];
+        assert!(wait(&summary, "read") < 0.9 * wait(&plain, "read"), "{most}: {} {}", summary["causes"], plain["causes"]);
+        assert_eq!(cap["suspensions"], summary["flash"]["suspensions"], "all of them are for power");
+        assert!(number(&cap["suspensions"]) > 300.0, "{cap}");
+        // Each part of a program but its last one ends with a suspension.
+        let (mut parts, mut gaps, mut count) = (BTreeMap::new(), 0, 0);
+        for span in spans.iter().filter(|span| span.name == "program 0") {
+            let (done, since) = parts.remove(&span.track).unwrap_or((0, span.begin));
+            (gaps, count) = (gaps + span.begin.since(since).0, count + u64::from(done > 0));
+            let done = done + span.end.since(span.begin).0;
+            if done < 600_000 {
+                parts.insert(span.track, (done, span.end));
+            }
+        }
+        assert_eq!((&cap["suspensions"], &cap["suspended_ns"]), (&json!(count), &json!(gaps)));
     }
 }

@@ -8,15 +8,18 @@
 //! A thermal model lowers the cap while the flash is hot. The temperature is brought up to date whenever an array phase
 //! asks for power or ends: in between nothing depends on it.
 //!
-//! Only an array phase in progress has power, and it ends by itself: it waits neither for power nor for the channel. A
-//! window ends by itself, too. Those who wait therefore have their turn. This is why nothing is reserved for an
+//! Only an array phase in progress has power (and one that is suspended for the power of reads, see
+//! [`super::making_room`]), and it ends by itself: it waits neither for power nor for the channel. A window ends by
+//! itself, too. Those who wait therefore have their turn. This is why nothing is reserved for an
 //! operation before its resume command: the channel may be held for the next attempt at a read that waits for power.
 
+use super::making_room::MakingRoom;
 use super::power::note_array;
 use super::{Flash, schedule, turn};
+use crate::config::Suspension;
 use crate::die::{NONE, Phase};
-use crate::power::{CapReport, Limiter, PowerConfig, SuspendWindows};
-use kit::{Cause, DieId, Nanos, OperationKind, Outbox, Power, SimTime, Work};
+use crate::power::{CapReport, Limiter, PowerConfig, SuspendWindows, Turn};
+use kit::{Cause, DieId, Nanos, OperationKind, Outbox, Power, Reason, SimTime, Work};
 
 /// Current that no flash draws \[uA\]: the room of a flash without a cap.
 const UNLIMITED: u64 = u64::MAX / 4;
@@ -24,7 +27,9 @@ const UNLIMITED: u64 = u64::MAX / 4;
 /// Cap on the power and suspension windows, with the state of each die under them.
 #[derive(Clone, Debug)]
 pub(super) struct Control {
-    limiter: Option<Limiter>,
+    pub(super) limiter: Option<Limiter>,
+    /// Suspensions that make room for reads; `None` if they are off.
+    pub(super) making_room: Option<MakingRoom>,
     cap: Option<Power>,
     /// Currents that the caps leave above that of all dies at rest \[uA\], while the flash is cool and hot; and whether
     /// it is hot.
@@ -63,8 +68,8 @@ struct Windowed {
 }
 
 impl Control {
-    /// Returns what a description requests; `None`: nothing.
-    pub fn of(config: &PowerConfig, dies: usize) -> Option<Control> {
+    /// Returns what a description requests; `None`: nothing. `rule`: how the flash suspends operations, if it does.
+    pub fn of(config: &PowerConfig, rule: Option<&Suspension>, dies: usize) -> Option<Control> {
         let windows: Vec<SuspendWindows> = config.suspend.iter().filter(|windows| !windows.at.is_empty()).cloned().collect();
         if config.cap.is_none() && windows.is_empty() && config.thermal.is_none() {
             return None;
@@ -78,6 +83,7 @@ impl Control {
         let of = |page_type: usize| windows.iter().position(|windows| windows.page_types.contains(&(page_type as u32)));
         Some(Control {
             limiter,
+            making_room: rule.filter(|_| is_limited).and_then(|rule| MakingRoom::of(config.cap_suspends, rule, dies)),
             cap: config.cap,
             room,
             hot_room,
@@ -96,12 +102,16 @@ impl Control {
         if let Some(limiter) = &mut self.limiter {
             limiter.restart(now);
         }
+        if let Some(making_room) = &mut self.making_room {
+            making_room.restart(now);
+        }
     }
 
     /// Returns the report on the cap, if there is one.
     pub fn report(&self, now: SimTime) -> Option<CapReport> {
         let (cap, (waits, wait_ns)) = (self.cap?, self.limiter.as_ref()?.waits(now));
-        Some(CapReport { cap, least: self.least, waits, wait_ns })
+        let suspensions = self.making_room.as_ref().map(|making_room| making_room.report(now));
+        Some(CapReport { cap, least: self.least, waits, wait_ns, suspensions })
     }
 
     /// Sets whether the flash is hot. Returns true if others that wait for power may begin.
@@ -158,11 +168,23 @@ impl Flash {
         }
         let state = &mut control.dies[die_id.index()];
         (state.total, state.part, state.asked) = (total, part, now);
+        let is_read = operation.kind == OperationKind::Read;
+        let mut suspends = false;
+        if let Some(making_room) = &mut control.making_room {
+            suspends = is_read && matches!(operation.reason, Reason::Host | Reason::Rmw | Reason::Map);
+            if !is_read {
+                making_room.begins(die_id);
+            }
+        }
         if let (Some(limiter), Some(meter)) = (&mut control.limiter, &mut self.meter) {
             let sense = self.timing.sense_within(operation, total);
             let need = meter.peak(operation, total.0, sense.0, part.0);
-            if !limiter.ask(die_id, need, operation.kind == OperationKind::Read, now) {
-                return self.wait_for_power(die_id, now, out);
+            if !limiter.ask(die_id, need, is_read, suspends, now) {
+                self.wait_for_power(die_id, now, out);
+                if suspends {
+                    self.make_room(now, out);
+                }
+                return;
             }
         }
         self.array_has_power(die_id, now, out);
@@ -226,10 +248,18 @@ impl Flash {
         }
     }
 
-    fn grant_power(&mut self, now: SimTime, out: &mut Outbox) {
+    /// Begins and resumes what has power now, and makes room for the reads that still wait.
+    pub(super) fn grant_power(&mut self, now: SimTime, out: &mut Outbox) {
         while let Some(limiter) = self.control.as_mut().and_then(|control| control.limiter.as_mut())
             && let Some(next) = limiter.next(now)
         {
+            let next = match next {
+                Turn::Resumes(die_id) => {
+                    self.resume(die_id, now, out);
+                    continue;
+                }
+                Turn::Begins(die_id) => die_id,
+            };
             let die = &self.dies[next.index()];
             if die.suspended.as_ref().is_some_and(|suspended| suspended.op == die.running) {
                 self.goes_on(next, now, out);
@@ -237,6 +267,7 @@ impl Flash {
                 self.array_has_power(next, now, out);
             }
         }
+        self.make_room(now, out);
     }
 
     /// Asks for the power with which the suspended operation of a die goes on after its resume command. Returns false
@@ -247,7 +278,7 @@ impl Flash {
         let limiter = self.control.as_mut().and_then(|control| control.limiter.as_mut());
         let suspended = &self.dies[die_id.index()].suspended;
         if let (Some(limiter), Some(meter), Some(suspended)) = (limiter, &self.meter, suspended)
-            && !limiter.ask(die_id, meter.peak_of_rest(die_id, suspended.remaining.0), false, now)
+            && !limiter.ask(die_id, meter.peak_of_rest(die_id, suspended.remaining.0), false, false, now)
         {
             self.wait_for_power(die_id, now, out);
             return false;
@@ -301,7 +332,7 @@ impl Flash {
         self.follow_temperature(now, out);
         let limiter = self.control.as_mut().and_then(|control| control.limiter.as_mut());
         if let (Some(limiter), Some(meter)) = (limiter, &self.meter)
-            && !limiter.ask(die_id, meter.peak_of_rest(die_id, part.0), false, now)
+            && !limiter.ask(die_id, meter.peak_of_rest(die_id, part.0), false, false, now)
         {
             return self.wait_for_power(die_id, now, out);
         }

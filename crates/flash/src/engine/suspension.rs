@@ -13,23 +13,25 @@ impl Flash {
             let part = meter.suspend(die_id, now);
             note_array(part, die_id, now, &mut out.journal);
         }
-        let suspend_time = self.suspension.as_ref().map_or(Nanos::ZERO, |rule| rule.suspend_time);
+        let suspend_time = self.medium.as_ref().map_or(Nanos::ZERO, |rule| rule.suspend_time);
+        let for_power = self.control.is_some() && self.suspends_for_power(die_id, now);
         let die = &mut self.dies[die_id.index()];
         let remaining = die.array_end.since(now);
         die.suspended = Some(Suspended { op: die.running, remaining, since: die.clock.read(now) });
         die.phase = Phase::Suspending;
-        turn(die, Work::Held, now, &mut out.signals);
+        turn(die, if for_power { Work::PowerWait } else { Work::Held }, now, &mut out.signals);
         self.counters.suspensions += 1;
         schedule(die, die_id, now + hold + suspend_time, &mut out.events);
         note_transfer(die, die_id, "suspend", now, now + hold, &mut out.journal);
-        if self.control.is_some() {
+        // An operation that makes room keeps its power until it is suspended.
+        if self.control.is_some() && !for_power {
             self.give_power_back(die_id, now, out);
         }
     }
 
     /// Transfers the resume command, and resumes.
     pub(super) fn resume_granted(&mut self, die_id: DieId, hold: Nanos, now: SimTime, out: &mut Outbox) {
-        let resume_time = self.suspension.as_ref().map_or(Nanos::ZERO, |rule| rule.resume_time);
+        let resume_time = self.medium.as_ref().map_or(Nanos::ZERO, |rule| rule.resume_time);
         let die = &mut self.dies[die_id.index()];
         schedule(die, die_id, now + hold + resume_time, &mut out.events);
         note_transfer(die, die_id, "resume", now, now + hold, &mut out.journal);
@@ -62,16 +64,18 @@ impl Flash {
         }
     }
 
-    /// Resumes the suspended operation of a die for which no host read waits any more.
+    /// Resumes the suspended operation of a die for which no host read waits any more, or that has power again.
     pub(super) fn resume(&mut self, die_id: DieId, now: SimTime, out: &mut Outbox) {
         if self.page_buffers.is_some() {
             self.relieve(die_id, now, out);
         }
         let hold = self.timing.suspend_command();
+        let for_power = self.control.is_some() && self.yields(die_id);
         let die = &mut self.dies[die_id.index()];
+        assert!(die.running == NONE && die.phase == Phase::Rest, "a die that resumes has no operation in progress");
         die.running = die.suspended.as_ref().expect("only a suspended die resumes").op;
         die.phase = Phase::Resuming;
-        turn(die, Work::Held, now, &mut out.signals);
+        turn(die, if for_power { Work::PowerWait } else { Work::Held }, now, &mut out.signals);
         if self.acquire_channel(die_id, BusPhase::Command, hold, now, &mut out.events) {
             self.resume_granted(die_id, hold, now, out);
         }
@@ -79,7 +83,8 @@ impl Flash {
 
     /// Handles the end of a resumption: the operation goes on, or waits for power.
     pub(super) fn resumed(&mut self, die_id: DieId, now: SimTime, out: &mut Outbox) {
-        if self.control.is_some() && !self.may_go_on(die_id, now, out) {
+        // One that was suspended for power has taken it before its resume command.
+        if self.control.is_some() && !self.yields(die_id) && !self.may_go_on(die_id, now, out) {
             return;
         }
         self.goes_on(die_id, now, out);
@@ -87,6 +92,9 @@ impl Flash {
 
     /// Continues the array phase of the operation of a die, which has been resumed.
     pub(super) fn goes_on(&mut self, die_id: DieId, now: SimTime, out: &mut Outbox) {
+        if self.control.is_some() {
+            self.yields_no_more(die_id, now);
+        }
         let die = &mut self.dies[die_id.index()];
         let suspended = die.suspended.take().expect("only a suspended die resumes");
         let account = out.operations.account_mut(suspended.op);

@@ -14,6 +14,17 @@ pub struct CapReport {
     pub waits: u64,
     /// Time of these waits \[ns\]; dies wait at the same time.
     pub wait_ns: u64,
+    /// Suspensions for the power of reads; `None` if they are off.
+    pub suspensions: Option<CapSuspensions>,
+}
+
+/// Suspensions for the power of reads on other dies since the start of the measurement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CapSuspensions {
+    /// Number of suspensions, those that last at the start included.
+    pub count: u64,
+    /// Time from their suspend commands until the operations went on \[ns\]; several are suspended at the same time.
+    pub time_ns: u64,
 }
 
 impl PowerConfig {

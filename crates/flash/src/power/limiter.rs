@@ -3,6 +3,10 @@
 //! An array phase begins only if the bound on the power of the flash stays at or under the cap: the currents of all
 //! dies at rest, and for each array phase in progress the greatest current of its waveform in place of that of its die
 //! at rest. The power at an instant is never above the bound, so no window exceeds the cap.
+//!
+//! With `power.cap_suspends`, operations in progress are suspended for host reads whose turn it is
+//! ([`Limiter::missing`]). A suspended operation goes on ahead of all operations that have yet to begin, but for a
+//! limited number of reads.
 
 use kit::{DieId, SimTime};
 use schemars::JsonSchema;
@@ -27,9 +31,40 @@ struct Waiting {
     /// Greatest current above that of a die at rest \[uA\].
     need: u64,
     is_read: bool,
+    /// True if operations may be suspended for it: a host read, where that is enabled.
+    suspends: bool,
     since: SimTime,
     /// Number of reads that asked later and began earlier.
     overtaken: u32,
+}
+
+/// A suspended operation that waits for power before it is resumed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Paused {
+    die: DieId,
+    /// Greatest current of the rest of its array phase above that of a die at rest \[uA\].
+    need: u64,
+    /// Number of reads that may yet begin before it.
+    reads: u32,
+}
+
+/// Power that host reads lack whose turn it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Missing {
+    /// Current that the first of them lacks, and all together, beside what is free or about to be \[uA\].
+    pub first: u64,
+    pub all: u64,
+    /// Instant at which the first asked.
+    pub since: SimTime,
+}
+
+/// A turn of one that waited: it has been given power.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Turn {
+    /// The array phase of a die begins, or goes on.
+    Begins(DieId),
+    /// The suspended operation of a die is to be resumed. It has its power from now on.
+    Resumes(DieId),
 }
 
 /// Bound on the power of the flash, and the array phases that wait for it. A die waits for at most one.
@@ -40,8 +75,15 @@ pub(crate) struct Limiter {
     taken: u64,
     /// Part that each die has taken \[uA\].
     of_die: Vec<u64>,
+    /// Instant at which each die has taken it.
+    taken_at: Vec<SimTime>,
     /// Those that wait, in the order of asking.
     waiting: VecDeque<Waiting>,
+    /// Suspended operations that wait, in the order in which they go on.
+    paused: VecDeque<Paused>,
+    /// Dies whose operation is about to be suspended, and what they will give back \[uA\].
+    leaves: Vec<bool>,
+    leaving: u64,
     order: CapOrder,
     overtakes: u32,
     /// Since the start of the measurement: number of waits, and the time of those that have ended \[ns\].
@@ -57,7 +99,11 @@ impl Limiter {
             room,
             taken: 0,
             of_die: vec![0; dies],
+            taken_at: vec![SimTime::ZERO; dies],
             waiting: VecDeque::with_capacity(dies),
+            paused: VecDeque::with_capacity(dies),
+            leaves: vec![false; dies],
+            leaving: 0,
             order,
             overtakes,
             waits: 0,
@@ -88,32 +134,46 @@ impl Limiter {
         now.0.saturating_sub(waiting.since.0.max(self.start.0))
     }
 
-    /// Asks for the power of an array phase of a die that needs `need` uA above its current at rest. Returns true if
-    /// the phase may begin now; otherwise the die waits.
-    pub fn ask(&mut self, die: DieId, need: u64, is_read: bool, now: SimTime) -> bool {
+    /// Asks for the power of an array phase of a die that needs `need` uA above its current at rest; `suspends`:
+    /// operations may be suspended for it, a read. Returns true if the phase may begin now; otherwise the die waits.
+    pub fn ask(&mut self, die: DieId, need: u64, is_read: bool, suspends: bool, now: SimTime) -> bool {
         debug_assert!(need <= self.room, "the least cap admits every operation: {need} uA of {}", self.room);
         debug_assert!(self.of_die[die.index()] == 0, "a die has one array phase");
-        self.waiting.push_back(Waiting { die, need, is_read, since: now, overtaken: 0 });
+        self.waiting.push_back(Waiting { die, need, is_read, suspends, since: now, overtaken: 0 });
         // Those who waited before cannot begin now, or they would have begun.
         let begins = self.next(now);
-        assert!(begins.is_none() || begins == Some(die), "nobody waits who could begin");
+        assert!(begins.is_none() || begins == Some(Turn::Begins(die)), "nobody waits who could begin");
         self.waits += u64::from(begins.is_none());
         begins.is_some()
     }
 
     /// Returns true if no array phase waits or has taken power.
     pub fn is_at_rest(&self) -> bool {
-        self.taken == 0 && self.waiting.is_empty()
+        self.taken == 0 && self.waiting.is_empty() && self.paused.is_empty()
     }
 
     /// Returns what an array phase has taken. Others that wait may begin ([`Limiter::next`]).
     pub fn give_back(&mut self, die: DieId) {
-        self.taken -= std::mem::take(&mut self.of_die[die.index()]);
+        let taken = std::mem::take(&mut self.of_die[die.index()]);
+        self.taken -= taken;
+        if std::mem::take(&mut self.leaves[die.index()]) {
+            self.leaving -= taken;
+        }
     }
 
-    /// Gives the next array phase that waits its power, if there is enough for it, and returns its die. Nobody who
+    /// Gives the next one that waits its power, if there is enough for it, and returns whose turn it was. Nobody who
     /// comes later in the order is given any before.
-    pub fn next(&mut self, now: SimTime) -> Option<DieId> {
+    pub fn next(&mut self, now: SimTime) -> Option<Turn> {
+        if let Some(&Paused { die, need, .. }) = self.paused.front()
+            && (self.reads_allowed() == 0 || self.leading().next().is_none())
+        {
+            if self.taken + need > self.room {
+                return None;
+            }
+            self.paused.pop_front();
+            self.take(die, need, now);
+            return Some(Turn::Resumes(die));
+        }
         let index = self.first()?;
         if self.taken + self.waiting[index].need > self.room {
             return None;
@@ -121,11 +181,96 @@ impl Limiter {
         let waiting = self.waiting.remove(index)?;
         if waiting.is_read {
             self.waiting.iter_mut().take(index).filter(|other| !other.is_read).for_each(|other| other.overtaken += 1);
+            self.paused.iter_mut().for_each(|paused| paused.reads = paused.reads.saturating_sub(1));
         }
-        self.taken += waiting.need;
-        self.of_die[waiting.die.index()] = waiting.need;
+        self.take(waiting.die, waiting.need, now);
         self.waited += self.measured(&waiting, now);
-        Some(waiting.die)
+        Some(Turn::Begins(waiting.die))
+    }
+
+    fn take(&mut self, die: DieId, need: u64, now: SimTime) {
+        self.taken += need;
+        self.of_die[die.index()] = need;
+        self.taken_at[die.index()] = now;
+    }
+
+    /// Returns what the array phase of a die took before `until` \[uA\]; 0 if it took it later.
+    pub fn taken_before(&self, die: DieId, until: SimTime) -> u64 {
+        if self.taken_at[die.index()] < until { self.of_die[die.index()] } else { 0 }
+    }
+
+    /// Records that the operation of a die is about to be suspended: it will give back what it has taken.
+    pub fn leave(&mut self, die: DieId) {
+        debug_assert!(!self.leaves[die.index()], "an operation is suspended once at a time");
+        self.leaves[die.index()] = true;
+        self.leaving += self.of_die[die.index()];
+    }
+
+    /// Lets the suspended operation of a die, which needs `need` uA to go on, wait for power behind those that wait
+    /// already. At most `reads` reads begin before it.
+    pub fn pause(&mut self, die: DieId, need: u64, reads: u32) {
+        debug_assert!(self.of_die[die.index()] == 0, "a suspended operation has no power");
+        self.paused.push_back(Paused { die, need, reads });
+    }
+
+    /// Returns the number of reads that may yet begin before the suspended operation of a die; `None` if it does not
+    /// wait.
+    pub fn reads_before(&self, die: DieId) -> Option<u32> {
+        self.paused.iter().find(|paused| paused.die == die).map(|paused| paused.reads)
+    }
+
+    /// Lets the suspended operation of a die wait no longer, as the die serves a read. Others that wait may begin
+    /// ([`Limiter::next`]).
+    pub fn unpause(&mut self, die: DieId) {
+        self.paused.retain(|paused| paused.die != die);
+    }
+
+    /// Returns the number of reads that may begin before an operation that is suspended now: those that lead the order,
+    /// and with `reads_first` at least as many as overtake an operation that has yet to begin.
+    pub fn reads_ahead(&self) -> u32 {
+        let leading = self.leading().count() as u32;
+        if self.order == CapOrder::Fifo { leading } else { leading.max(self.overtakes) }
+    }
+
+    /// Returns the number of reads that may begin before a suspended operation must go on.
+    fn reads_allowed(&self) -> u32 {
+        self.paused.iter().map(|paused| paused.reads).min().unwrap_or(u32::MAX)
+    }
+
+    /// Returns what those reads lack for which operations may be suspended, and whose turn it is; `None`: nothing.
+    pub fn missing(&self) -> Option<Missing> {
+        let lacking = |need: u64| (self.taken + need).saturating_sub(self.leaving + self.room);
+        let (mut sum, mut missing) = (0, None);
+        for waiting in self.leading().take(self.reads_allowed() as usize) {
+            sum += waiting.need;
+            if waiting.suspends {
+                let first = Missing { first: lacking(sum), all: 0, since: waiting.since };
+                missing = Some(Missing { all: lacking(sum), ..missing.unwrap_or(first) });
+            }
+        }
+        missing.filter(|missing| missing.all > 0)
+    }
+
+    /// Returns the reads that begin before any other operation that waits, in their order.
+    fn leading(&self) -> impl Iterator<Item = &Waiting> {
+        let most = if self.order == CapOrder::Fifo { 0 } else { self.overtakes };
+        // Number of reads that may yet overtake the first of the others, once that has been met.
+        let mut left = None;
+        let reads = self.waiting.iter().map_while(move |waiting| {
+            if !waiting.is_read {
+                left.get_or_insert(most.saturating_sub(waiting.overtaken));
+                return Some(None);
+            }
+            match &mut left {
+                None => Some(Some(waiting)),
+                Some(0) => None,
+                Some(left) => {
+                    *left -= 1;
+                    Some(Some(waiting))
+                }
+            }
+        });
+        reads.flatten()
     }
 
     /// Returns the place of the one who is to begin next.
@@ -152,20 +297,28 @@ mod tests {
         Limiter::new(room, 64, order, overtakes)
     }
 
+    /// Returns the die whose array phase may begin next.
+    fn begins(limiter: &mut Limiter, now: u64) -> Option<DieId> {
+        limiter.next(SimTime(now)).map(|turn| match turn {
+            Turn::Begins(die) => die,
+            Turn::Resumes(die) => panic!("{die:?}: nothing was suspended"),
+        })
+    }
+
     /// A die that needs all of the room waits, and those who ask later and would fit do not overtake it.
     #[test]
     fn those_who_wait_begin_in_the_order_of_asking() {
         let mut limiter = limiter(10, CapOrder::Fifo, 0);
-        assert!(limiter.ask(DieId(0), 4, false, SimTime(0)));
-        assert!(!limiter.ask(DieId(1), 10, false, SimTime(5)));
-        assert!(!limiter.ask(DieId(2), 1, true, SimTime(6)), "one who needs little waits, too");
-        assert_eq!(limiter.next(SimTime(7)), None);
+        assert!(limiter.ask(DieId(0), 4, false, false, SimTime(0)));
+        assert!(!limiter.ask(DieId(1), 10, false, false, SimTime(5)));
+        assert!(!limiter.ask(DieId(2), 1, true, false, SimTime(6)), "one who needs little waits, too");
+        assert_eq!(begins(&mut limiter, 7), None);
         limiter.give_back(DieId(0));
-        assert_eq!((limiter.next(SimTime(9)), limiter.next(SimTime(9))), (Some(DieId(1)), None));
+        assert_eq!((begins(&mut limiter, 9), begins(&mut limiter, 9)), (Some(DieId(1)), None));
         assert_eq!(limiter.waits(SimTime(10)), (2, 4 + 4));
         limiter.restart(SimTime(10));
         limiter.give_back(DieId(1));
-        assert_eq!((limiter.next(SimTime(12)), limiter.next(SimTime(12))), (Some(DieId(2)), None));
+        assert_eq!((begins(&mut limiter, 12), begins(&mut limiter, 12)), (Some(DieId(2)), None));
         assert_eq!(limiter.waits(SimTime(20)), (1, 2), "a wait in progress counts from the start of the measurement");
         limiter.give_back(DieId(2));
         assert!(limiter.is_at_rest());
@@ -174,19 +327,78 @@ mod tests {
     #[test]
     fn reads_go_first_but_a_program_is_overtaken_at_most_the_bound() {
         let mut limiter = limiter(4, CapOrder::ReadsFirst, 3);
-        assert!(limiter.ask(DieId(0), 4, false, SimTime(0)));
-        assert!(!limiter.ask(DieId(1), 4, false, SimTime(1)));
-        assert!(!limiter.ask(DieId(2), 4, false, SimTime(2)));
-        (3..9).for_each(|die| assert!(!limiter.ask(DieId(die), 4, true, SimTime(3))));
+        assert!(limiter.ask(DieId(0), 4, false, false, SimTime(0)));
+        assert!(!limiter.ask(DieId(1), 4, false, false, SimTime(1)));
+        assert!(!limiter.ask(DieId(2), 4, false, false, SimTime(2)));
+        (3..9).for_each(|die| assert!(!limiter.ask(DieId(die), 4, true, false, SimTime(3))));
         let mut order = Vec::new();
         let mut last = DieId(0);
         while !limiter.is_at_rest() {
             limiter.give_back(last);
-            let Some(next) = limiter.next(SimTime(9)) else { break };
+            let Some(next) = begins(&mut limiter, 9) else { break };
             order.push(next.0);
             last = next;
         }
         assert_eq!(order, [3, 4, 5, 1, 2, 6, 7, 8], "both programs asked before the reads");
+    }
+
+    /// A program is suspended for two reads. It goes on after them, ahead of a program that asked before it was, and of
+    /// a read that asks later; with `reads_first` after as many reads as overtake a program.
+    #[test]
+    fn a_suspended_operation_goes_on_ahead_of_those_that_have_yet_to_begin() {
+        for (order, after) in [(CapOrder::Fifo, 2), (CapOrder::ReadsFirst, 3)] {
+            let mut limiter = limiter(10, order, 3);
+            assert!(limiter.ask(DieId(0), 8, false, false, SimTime(0)));
+            assert!(!limiter.ask(DieId(1), 5, true, true, SimTime(1)));
+            assert!(!limiter.ask(DieId(2), 4, true, true, SimTime(2)));
+            assert!(!limiter.ask(DieId(3), 2, true, false, SimTime(3)), "nothing is suspended for it");
+            assert_eq!(limiter.missing(), Some(Missing { first: 8 + 5 - 10, all: 8 + 9 - 10, since: SimTime(1) }));
+            limiter.leave(DieId(0));
+            assert_eq!(limiter.missing(), None, "the program will make room for both");
+            assert!(!limiter.ask(DieId(4), 1, false, false, SimTime(4)));
+            (5..8).for_each(|die| assert!(!limiter.ask(DieId(die), 5, true, true, SimTime(5))));
+            limiter.give_back(DieId(0));
+            assert_eq!(limiter.reads_ahead(), if order == CapOrder::Fifo { 3 } else { 6 });
+            limiter.pause(DieId(0), 8, after);
+            let mut turns = Vec::new();
+            let mut running: VecDeque<DieId> = VecDeque::new();
+            while !limiter.is_at_rest() {
+                while let Some(turn) = limiter.next(SimTime(9)) {
+                    turns.push(turn);
+                    let (Turn::Begins(die) | Turn::Resumes(die)) = turn;
+                    running.push_back(die);
+                }
+                limiter.give_back(running.pop_front().expect("someone has power"));
+            }
+            let begins = |dies: &[u32]| dies.iter().map(|die| Turn::Begins(DieId(*die))).collect::<Vec<_>>();
+            let expected = match order {
+                CapOrder::Fifo => [begins(&[1, 2]), vec![Turn::Resumes(DieId(0))], begins(&[3, 4, 5, 6, 7])].concat(),
+                CapOrder::ReadsFirst => [begins(&[1, 2, 3]), vec![Turn::Resumes(DieId(0))], begins(&[5, 6, 7, 4])].concat(),
+            };
+            assert_eq!(turns, expected);
+            assert_eq!((limiter.leaving, limiter.taken), (0, 0));
+        }
+    }
+
+    /// The current that reads lack is that of those whose turn it is: not those behind a program that has been
+    /// overtaken as often as it may be, nor those that a suspended operation does not let pass.
+    #[test]
+    fn only_reads_whose_turn_it_is_lack_power() {
+        let mut limiter = limiter(10, CapOrder::ReadsFirst, 2);
+        assert!(limiter.ask(DieId(0), 10, false, false, SimTime(0)));
+        assert!(!limiter.ask(DieId(1), 3, false, false, SimTime(0)));
+        (2..6).for_each(|die| assert!(!limiter.ask(DieId(die), 3, true, true, SimTime(1))));
+        let missing = |limiter: &Limiter| limiter.missing().map(|missing| (missing.first, missing.all));
+        assert_eq!(missing(&limiter), Some((3, 6)));
+        limiter.pause(DieId(9), 4, 1);
+        assert_eq!(missing(&limiter), Some((3, 3)));
+        limiter.unpause(DieId(9));
+        limiter.pause(DieId(9), 4, 0);
+        assert_eq!(missing(&limiter), None);
+        limiter.unpause(DieId(9));
+        // Two reads begin before the program, and it has its turn.
+        limiter.give_back(DieId(0));
+        assert_eq!([0; 4].map(|_| begins(&mut limiter, 2)), [2, 3, 1, 4].map(|die| (die < 4).then_some(DieId(die))));
     }
 
     /// Random requests and ends against what the order says: the sum never exceeds the room, nobody is left waiting who
@@ -216,13 +428,13 @@ mod tests {
                 if let Some(die) = free.filter(|_| rng.chance(0.55)) {
                     let is_read = rng.chance(0.6);
                     waiting.push((die, is_read, 0));
-                    if limiter.ask(DieId(die), 1 + rng.below(20), is_read, SimTime(step)) {
+                    if limiter.ask(DieId(die), 1 + rng.below(20), is_read, false, SimTime(step)) {
                         began(&mut limiter, die, &mut waiting, &mut running);
                     }
                 } else if !running.is_empty() {
                     let die = running.swap_remove(rng.below(running.len() as u64) as usize);
                     limiter.give_back(DieId(die));
-                    while let Some(next) = limiter.next(SimTime(step)) {
+                    while let Some(next) = begins(&mut limiter, step) {
                         began(&mut limiter, next.0, &mut waiting, &mut running);
                     }
                 }

@@ -11,9 +11,9 @@ mod thermal;
 mod waveform;
 mod windows;
 
-pub use cap::CapReport;
+pub use cap::{CapReport, CapSuspensions};
 pub use limiter::CapOrder;
-pub(crate) use limiter::Limiter;
+pub(crate) use limiter::{Limiter, Missing, Turn};
 pub(crate) use meter::ActivePart;
 pub use meter::{Meter, PowerReport};
 pub use suspend::SuspendWindows;
@@ -55,6 +55,11 @@ pub struct PowerConfig {
     #[serde(default = "overtakes")]
     #[schemars(range(min = 0, max = 1_000_000))]
     pub cap_overtakes: u32,
+    /// Number of times that an operation in progress may be suspended so that a host read on another die has power
+    /// under the cap. 0: never. It needs `flash.suspension`.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    #[schemars(range(min = 0, max = 1_000_000))]
+    pub cap_suspends: u32,
     /// Suspension windows of programs, by page type.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub suspend: Vec<SuspendWindows>,
@@ -89,6 +94,12 @@ fn overtakes() -> u32 {
     16
 }
 
+// The signature is serde's.
+#[expect(clippy::trivially_copy_pass_by_ref)]
+fn is_zero(count: &u32) -> bool {
+    *count == 0
+}
+
 fn microsecond() -> Nanos {
     Nanos(1_000)
 }
@@ -111,6 +122,7 @@ impl PowerConfig {
             cap: None,
             cap_order: CapOrder::Fifo,
             cap_overtakes: overtakes(),
+            cap_suspends: 0,
             suspend: Vec::new(),
             thermal: None,
             state: Vec::new(),
@@ -169,6 +181,10 @@ impl PowerConfig {
         self.link.iter().for_each(|link| link.problems(problems));
         self.rest.iter().for_each(|rest| rest.problems(problems));
         SuspendWindows::problems(&self.suspend, page_types, problems);
+        if self.cap_suspends > 0 && !self.suspend.is_empty() {
+            let what = format!("{}: expected 0 where programs have suspension windows (power.suspend)", self.cap_suspends);
+            problems.add("power.cap_suspends", what);
+        }
         self.thermal.iter().for_each(|thermal| thermal.problems(problems));
         PowerState::problems(&self.state, &self.idle_parts(), problems);
         if problems.0.len() == before {

@@ -2,6 +2,7 @@
 
 use super::{chance, pick};
 use drive::Description;
+use ecc::Hold;
 use kit::{Nanos, Rng};
 
 /// Supply \[mV\].
@@ -10,7 +11,8 @@ const SUPPLY: u64 = 3300;
 /// Retention limit that a drive meets although it waits for power.
 const LONG: Nanos = Nanos(3_600_000_000_000);
 
-/// Returns overrides that give a drive currents, which are constant, and most drives a cap or suspension windows. Those
+/// Returns overrides that give a drive currents, which are constant, and most drives a cap, with or without suspensions
+/// for the power of reads, or suspension windows. Those
 /// with a short retention limit have a cap that leaves room for all dies, as they must meet the limit.
 pub fn power(rng: &mut Rng, whole: &Description) -> Vec<String> {
     let shape = whole.geometry();
@@ -37,7 +39,12 @@ pub fn power(rng: &mut Rng, whole: &Description) -> Vec<String> {
     if chance(rng, 0.4) {
         sets.push(states(rng));
     }
-    if !has_limit && chance(rng, 0.5) {
+    let may_suspend = whole.flash.suspension.as_ref().is_some_and(|rule| rule.program || rule.erase);
+    let suspends = may_suspend && whole.ecc.retries_hold != Hold::Channel && chance(rng, 0.6);
+    if suspends {
+        sets.push(format!("power.cap_suspends={}", pick(rng, &[1, 2, 16])));
+    }
+    if !has_limit && !suspends && chance(rng, 0.5) {
         let types: Vec<u64> = (0..bits).filter(|_| chance(rng, 0.6)).collect();
         let types = if types.is_empty() { vec![bits - 1] } else { types };
         let at = pick(rng, &["[0.4]", "[0.25,0.75]", "[]", "[0.1,0.11,0.9]"]);

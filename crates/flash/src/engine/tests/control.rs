@@ -5,14 +5,14 @@ use super::*;
 use crate::power::{CapOrder, Constant, PowerConfig, Step, Steps, SuspendWindows, Waveform, Waveforms};
 use kit::{Current, Power};
 
-const IDLE: u64 = 10;
+pub(super) const IDLE: u64 = 10;
 /// Currents of a read, an erase, and a program: the first 10 and the last 20 of its 30 ns.
 const SENSING: u64 = 8_010;
 const ERASING: u64 = 4_010;
 const PROGRAMMING: [u64; 2] = [20_010, 5_010];
 
 /// Returns currents with a cap of `room` uA above that of `dies` dies at rest.
-fn power(room: Option<u64>, dies: u64) -> PowerConfig {
+pub(super) fn power(room: Option<u64>, dies: u64) -> PowerConfig {
     let constant = |current: u64| Waveform::Constant(Constant { current: Current(current) });
     let step = |at: u64, current: u64| Step { at: Nanos(at), current: Current(current) };
     let steps = vec![step(0, PROGRAMMING[0]), step(10, PROGRAMMING[1])];
@@ -30,7 +30,7 @@ fn windows(at: &[f64], idle_chips_wait: bool) -> Vec<SuspendWindows> {
     vec![SuspendWindows { page_types: vec![0], at: at.to_vec(), length: Nanos(7), overhead: Nanos(4), idle_chips_wait }]
 }
 
-fn rig(config: &FlashConfig, power: &PowerConfig) -> Rig {
+pub(super) fn rig(config: &FlashConfig, power: &PowerConfig) -> Rig {
     let mut rig = Rig::new(config);
     rig.flash.measure_power(power);
     rig
@@ -224,7 +224,7 @@ fn random_loads_stay_under_the_cap_and_end() {
 
 /// Returns the greatest current above that of dies at rest at any instant, from the parts of array phases in the order
 /// of their ends.
-fn greatest(spans: &[(u64, u64, DieId, OperationKind)]) -> u64 {
+pub(super) fn greatest(spans: &[(u64, u64, DieId, OperationKind)]) -> u64 {
     let mut changes: Vec<(u64, i64)> = Vec::new();
     let mut programmed = [0; 4];
     for &(begin, end, die, kind) in spans {

@@ -11,6 +11,7 @@ use std::collections::VecDeque;
 
 mod control;
 mod loads;
+mod making_room;
 mod page_buffers;
 mod retry;
 mod suspension;
