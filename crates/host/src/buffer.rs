@@ -627,6 +627,7 @@ mod tests {
             flush_above: None,
             flush_below: 0.0,
             flush_order: FlushOrder::Fifo,
+            rewritten: Rewritten::Replaced,
             buffers: 1,
             read_cache: None,
             read_ahead: Bytes(0),
