@@ -309,7 +309,7 @@ def test_a_full_queue_is_saved_in_eight_programs():
     for time, entries in ((4_700, 57_344), (4_800, 65_536)):
         summary = power.full_queue(drive, time)
         assert summary["power_failure"]["policy_entries"]["saved"] == entries
-        # What the policy has forgotten is moved when its block nears its limit.
+        # Forgotten pages are moved when their block nears its limit.
         assert summary["reliability"]["deadline_misses"] == 0
 
 

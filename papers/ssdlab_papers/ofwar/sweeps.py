@@ -14,8 +14,9 @@ from ssdlab.charts import Axis, Chart
 from ssdlab.explore.statistics import Estimate
 from ssdlab.units import percent
 from ssdlab_papers.claim import Claim, on_loads, untestable
-from ssdlab_papers.entry import Entry, Picture
+from ssdlab_papers.entry import Entry, Picture, Table
 from ssdlab_papers.ofwar.figures import DIGIT
+from ssdlab_papers.ofwar.holds import with_region
 from ssdlab_papers.ofwar.loads import LENGTHS, QUEUE_FULL, STAND_IN, TOO_LIGHT, Loads, loads, stand_ins, titles
 from ssdlab_papers.ofwar.runs import (
     ABOVE_0,
@@ -74,12 +75,12 @@ _LIGHT = {"financial1": (-0.163, DIGIT, 0.06, 0.005), "financial2": (-0.08, 0.00
 Lines = dict[tuple[str, bool, str], Line]
 
 
-def entries(setting: Setting) -> Iterator[Entry | Picture]:
+def entries(setting: Setting) -> Iterator[Entry | Picture | Table]:
     """Yields the sweep of each parameter in turn, on the paper's drive at recorded speed."""
     used = loads(setting)
     lines = _measured(setting, used)
     yield from _depth(used, lines)
-    yield from _light(used, lines)
+    yield from _light(setting, used, lines)
     yield from _waiting(used, lines)
     yield from _owed(used, lines)
     yield from _pictures(used, lines)
@@ -205,7 +206,7 @@ def _longest(line: Line) -> float:
     return max(number_of(row, "policy_stats.rewrite_queue_longest") for row in line.pairs[-1].run.rows.values())
 
 
-def _light(used: Loads, lines: Lines) -> Iterator[Claim]:
+def _light(setting: Setting, used: Loads, lines: Lines) -> Iterator[Entry | Picture | Table]:
     """Yields figure 15: Financial1 and Financial2 with a lower threshold of waiting writes."""
     for name, (mean, mean_digit, writes, writes_digit) in _LIGHT.items():
         real, alike = (next((each for each in which if each.name == name), None) for which in (used.real, used.alike))
@@ -217,8 +218,7 @@ def _light(used: Loads, lines: Lines) -> Iterator[Claim]:
             ("figure 15b, section 6.2", extra, "extra writes", writes, writes_digit, percent),
         ):
             found = [None if each is None else _at_8(each, lines).of(quantity) for each in (real, alike)]
-            wanted = published
-            yield on_loads(
+            claim = on_loads(
                 found[0],
                 found[1],
                 published,
@@ -228,11 +228,15 @@ def _light(used: Loads, lines: Lines) -> Iterator[Claim]:
                 what=f"{what} with N_th_w = 8, {lead.known.title}",
                 unit=text,
                 load=lead.title,
-                agrees=_agrees(wanted),
+                agrees=_agrees(published),
                 headline=quantity is response,
                 words=f"{text(published)} (up to)" if quantity is response else text(published),
                 note=lead.note.replace("other workload: ", "") or _along(_chosen([lead], lines, WAITING), response, change),
             )
+            if quantity is response:
+                yield from with_region(setting, claim, lead, name, "response", {"policy.ofwar.write_threshold": 8})
+            else:
+                yield claim
 
 
 def _agrees(published: float) -> Callable[[float], bool]:
