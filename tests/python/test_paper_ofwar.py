@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import tomllib
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -10,11 +11,12 @@ import pytest
 
 import ssdlab
 from ssdlab.explore.statistics import Estimate
-from ssdlab_papers.claim import Claim
+from ssdlab_papers.claim import Claim, number
 from ssdlab_papers.entry import Picture, Table
-from ssdlab_papers.ofwar import examples, figures, parallelism, power, runs, sweeps, synthetic, wear
+from ssdlab_papers.ofwar import believed, examples, figures, holds, parallelism, power, runs, sweeps, synthetic, wear
 from ssdlab_papers.ofwar.loads import LENGTHS, OF_THE_PAPER, Loads, loads
 from ssdlab_papers.ofwar.runs import SHAPES, Effect, Line, Pair, Run, shape
+from ssdlab_papers.regions import Region
 from ssdlab_papers.scaling import scale_to
 from ssdlab_papers.setting import Setting
 from ssdlab_papers.sweeps import Sample
@@ -359,3 +361,63 @@ def test_what_limits_a_load_is_said(bound, stated, deepest, word):
 def test_a_claim_says_how_many_seeds_it_has():
     claim = runs.said(Estimate(2, 0.5, 0.4, 0.6), "half", where="f", what="w", published="p", high=0.6, load="l")
     assert (claim.seeds, claim.interval, claim.verdict, claim.work) == (2, (0.4, 0.6), "reproduced", "OFWAR")
+
+
+def test_a_claim_that_is_not_met_gets_its_region_in_the_full_form(monkeypatch):
+    asked: list[tuple[object, ...]] = []
+
+    def region(setting, name, *, published, tolerance, parameters, **spec) -> Region:
+        asked.append((name, spec["quantity"], spec["options"], spec["set"], tolerance))
+        row = {each.field: each.choices.get("choices", [0.5])[0] for each in parameters}
+        row |= {"flash.chips_per_channel": 16, "workload.speed": speed}
+        return Region(name, spec["title"], published, tolerance, tuple(parameters), ({**row, "value": -0.5, "off": 0.0},), tuple(parameters))
+
+    monkeypatch.setattr(holds, "region", region)
+    missed = number(Estimate(2, -0.2, -0.21, -0.19), -0.523, 0.0005, unit=runs.change, work="OFWAR", where="f", what="w")
+    full = Setting(full=True)
+    speed = 1
+    claim, *others = holds.with_region(full, missed, load(), "financial1", "response", {"policy.ofwar.write_threshold": 8})
+    assert claim.verdict == "holds if"
+    assert "on IOzone (look-alike) alone -52.3 % comes out in 1 of 1 settings" in claim.note
+    assert [type(each) for each in others] == [Picture, Table]
+    assert asked == [
+        (
+            "ofwar-financial1",
+            holds.QUANTITIES["response"],
+            {"stop_after": holds.REQUESTS},
+            {"policy.ofwar.write_threshold": 8},
+            pytest.approx(0.05 * 0.523),
+        )
+    ]
+    # Faster than recorded is not plausible: the verdict stays.
+    speed = 4
+    claim, *_ = holds.with_region(full, missed, load(), "response", "response")
+    assert (claim.verdict, "none of them plausible" in claim.note) == ("differs", True)
+    # Without the full form, and for what is met, nothing is searched.
+    assert [*holds.with_region(Setting(), missed, load(), "response", "response")] == [missed]
+    met = replace(missed, ours=-0.523)
+    assert [*holds.with_region(full, met, load(), "response", "response")] == [met]
+    assert len(asked) == 2
+
+
+def test_what_is_searched_and_assumed_has_its_reason_and_its_usual_value():
+    described = tomllib.loads(ssdlab.check({"base": "ofwar-64g", "policy": {"kind": "ofwar"}}))
+    assert [*believed.entries(QUICK)] == []
+    for each in holds.OPEN:
+        assert each.why.endswith(".")
+    for each in believed.ASSUMED:
+        if isinstance(each.usual, float):
+            assert each.values[0] <= each.usual <= each.values[-1]
+        else:
+            assert each.usual in each.values
+        (field,) = each.fields(each.usual)
+        if field != "precondition":
+            assert valued(described, field) == each.usual
+
+
+def valued(described: dict, field: str) -> object:
+    """Returns a field of a description by its dotted name."""
+    found: object = described
+    for part in field.replace("[", ".").replace("]", "").split("."):
+        found = found[int(part)] if isinstance(found, list) else found[part]
+    return found
