@@ -370,7 +370,9 @@ def test_a_claim_that_is_not_met_gets_its_region_in_the_full_form(monkeypatch):
         asked.append((name, spec["quantity"], spec["options"], spec["set"], tolerance))
         row = {each.field: each.choices.get("choices", [0.5])[0] for each in parameters}
         row |= {"flash.chips_per_channel": 16, "workload.speed": speed}
-        return Region(name, spec["title"], published, tolerance, tuple(parameters), ({**row, "value": -0.5, "off": 0.0},), tuple(parameters))
+        return Region(
+            name, spec["title"], published, tolerance, tuple(parameters), ({**row, "value": -0.5, "off": 0.0},), tuple(parameters)
+        )
 
     monkeypatch.setattr(holds, "region", region)
     missed = number(Estimate(2, -0.2, -0.21, -0.19), -0.523, 0.0005, unit=runs.change, work="OFWAR", where="f", what="w")

@@ -28,7 +28,7 @@ QUANTITIES = {
 #: Distance up to which a value counts as the published one, as a share of it: a trial is one run, and runs of a few
 #: thousand requests vary by some percent with the seed.
 _NEAR = 0.05
-#: What the paper leaves open. The number of chips is stated: other numbers show where the value would come out.
+#: Parameters that the paper leaves open, and the number of chips, which it states: others show where the value appears.
 OPEN = (
     Open(
         field="flash.chips_per_channel",
