@@ -32,7 +32,7 @@ class Length:
 #: public: other traces of PCs, phones and servers stand in for them. In the full form a run has the whole trace, or
 #: some hundred thousand pages.
 LENGTHS: dict[str, Length] = {
-    "iozone": Length(quick=2_000, usual=12_000, full=100_000, sweep=8_000),
+    "iozone": Length(quick=1_500, usual=12_000, full=100_000, sweep=8_000),
     "postmark": Length(quick=3_000, usual=12_000, full=62_257, sweep=8_000),
     "financial1": Length(quick=10_000, usual=60_000, full=300_000, sweep=40_000),
     "financial2": Length(quick=10_000, usual=60_000, full=300_000, sweep=40_000),
@@ -40,7 +40,7 @@ LENGTHS: dict[str, Length] = {
     "vm": Length(quick=8_000, usual=40_000, full=100_000, sweep=20_000),
     "copy": Length(quick=1_500, usual=5_000, full=9_278, sweep=3_000),
     "prxy_0": Length(quick=10_000, usual=60_000, full=300_000, sweep=40_000),
-    "telegram": Length(quick=8_000, usual=40_000, full=100_000, sweep=20_000),
+    "telegram": Length(quick=6_000, usual=40_000, full=100_000, sweep=20_000),
 }
 #: Traces that the paper ran.
 OF_THE_PAPER = ("iozone", "postmark", "financial1", "financial2")
