@@ -241,6 +241,7 @@ def test_means_are_scored_on_all_loads_with_their_parts():
     assert means(0.1)[0].verdict == "differs"
 
 
+@pytest.mark.slow
 def test_the_figures_of_a_quick_run_can_fail():
     found = [*figures.entries(QUICK)]
     claims = [each for each in found if isinstance(each, Claim)]
