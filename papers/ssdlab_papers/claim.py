@@ -27,7 +27,7 @@ SCORED_VERDICTS = CLAIM_VERDICTS[:-1]
 
 def _side(bound: float, with_it: str, without: str) -> str:
     """Returns a bound in words; one that is a hair's breadth from a short number excludes that number."""
-    short = round(bound, 6)
+    short = round(bound, 6) + 0.0
     return f"{with_it if short == bound else without} {short:.4g}"
 
 

@@ -1,19 +1,35 @@
-"""The OFWAR experiment: exact tests of its helpers, and its pieces that take only seconds."""
+"""The OFWAR experiment: exact tests of its helpers, its claims on made-up numbers, and its pieces that take seconds."""
 
 from __future__ import annotations
+
+import math
+import tomllib
+from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 
 import ssdlab
-from ssdlab_papers.entry import Entry, Picture, Table
-from ssdlab_papers.ofwar import examples, figures, power, sweeps, synthetic, wear
-from ssdlab_papers.ofwar.loads import LENGTHS, OF_THE_PAPER, loads, note_of
-from ssdlab_papers.ofwar.runs import SHAPES, Effect, Run, shape
+from ssdlab.explore.statistics import Estimate
+from ssdlab_papers.claim import Claim, number
+from ssdlab_papers.entry import Picture, Table
+from ssdlab_papers.ofwar import believed, examples, figures, holds, parallelism, power, runs, sweeps, synthetic, wear
+from ssdlab_papers.ofwar.loads import LENGTHS, OF_THE_PAPER, Loads, loads
+from ssdlab_papers.ofwar.runs import SHAPES, Effect, Line, Pair, Run, shape
+from ssdlab_papers.regions import Region
 from ssdlab_papers.scaling import scale_to
 from ssdlab_papers.setting import Setting
-from ssdlab_papers.traces import Traces
+from ssdlab_papers.sweeps import Sample
+from ssdlab_papers.traces import Load, Traces
 
-pytestmark = pytest.mark.slow
+QUICK = Setting(quick=True)
+
+
+def wrong(claim: Claim) -> Iterator[Claim]:
+    """Yields the claim with a value beyond each side of its range on which it can fail."""
+    for bound, sign in ((claim.low, -1.0), (claim.high, 1.0)):
+        if bound is not None and math.isfinite(bound):
+            yield replace(claim, ours=bound + sign * max(1e-6, 1e-6 * abs(bound)))
 
 
 def measured(**fields) -> Run:
@@ -32,6 +48,42 @@ def measured(**fields) -> Run:
     return Run(**(numbers | fields))
 
 
+def sample(mean: float = 100.0, spread: float = 0.0, **numbers: float) -> Sample:
+    """Two runs of a sweep with made-up numbers, whose means differ by twice the spread."""
+
+    def row(sign: float) -> dict[str, float]:
+        given = {"rewrite": 0, "programs": 1500, "fast": 100, "hits": 10, "full": 0, "deviation": 10.0} | numbers
+        return {
+            "latency.all.mean_ns": mean + sign * spread,
+            "latency.read.mean_ns": 50.0,
+            "latency.all.stddev_ns": given["deviation"],
+            "host_units_written": 1000,
+            **dict.fromkeys(runs._PROGRAMS, 0),
+            "flash.programs.host": given["programs"] - given["rewrite"],
+            "flash.programs.rewrite": given["rewrite"],
+            "modes.host_write.fast": given["fast"],
+            "policy_stats.fast_writes_by_hit": given["hits"],
+            "policy_stats.writes_on_full_queue": given["full"],
+            "policy_stats.rewrite_queue_longest": 500.0,
+            "utilisation.dies_writing": 0.3,
+        }
+
+    return Sample({1: row(-1.0), 2: row(1.0)})
+
+
+def load(name: str = "iozone") -> Load:
+    found = Traces().load(name)
+    assert found is not None
+    return found
+
+
+def line(name: str, means: list[float], values: tuple[int, ...] = (32, 128, 2048), **numbers: list[float]) -> Line:
+    """A line of made-up runs: mean responses over the baseline's 100, and further numbers of each."""
+    several = [{key: each[at] for key, each in numbers.items()} for at in range(len(means))]
+    pairs = tuple(Pair(load(name), sample(), sample(mean, **each)) for mean, each in zip(means, several, strict=True))
+    return Line(load(name), values[: len(means)], pairs)
+
+
 def test_an_effect_is_taken_to_the_baseline():
     run = measured(mean_ns=60.0, stddev_ns=5.0, programs=1650, rewrites=80, fast=400, counted={"fast_writes_by_hit": 250.0})
     effect = Effect(measured(), run)
@@ -39,10 +91,30 @@ def test_an_effect_is_taken_to_the_baseline():
     assert (run.hit_rate, run.fast_share) == (0.25, 0.4)
 
 
-def test_an_effect_on_what_does_not_vary_or_write():
-    still = measured(stddev_ns=0.0, host=0, programs=0)
-    assert (Effect(still, still).stddev, Effect(still, still).extra, still.hit_rate, still.fast_share) == (1.0, 0.0, 0.0, 0.0)
-    assert Effect(still, measured()).stddev == float("inf")
+def test_the_quantities_of_a_pair_of_rows():
+    pair = Pair(load(), sample(), sample(60.0, programs=1650, rewrite=80, fast=400, hits=250, full=30, deviation=5.0))
+    found = {
+        name: pair.of(getattr(runs, name)).mean
+        for name in ("response", "deviation", "rewritten", "extra", "fast", "hit_rate", "on_full", "reads")
+    }
+    assert found == pytest.approx(
+        {
+            "response": -0.4, "deviation": -0.5, "rewritten": 0.08, "extra": 0.15, "fast": 0.4, "hit_rate": 0.25,
+            "on_full": 0.03, "reads": 0.0,
+        }
+    )  # fmt: skip
+
+
+def test_a_mean_over_loads_is_taken_seed_by_seed():
+    # Within a seed both loads move together; a mean of the two has their spread.
+    pairs = [Pair(load(), sample(), sample(60.0, 6.0)), Pair(load("telegram"), sample(), sample(80.0, 6.0))]
+    found = runs.over_loads(runs.response, pairs)
+    assert (found.count, found.mean) == (2, pytest.approx(-0.3))
+    assert found.high - found.low == pytest.approx(2 * 12.706 * 0.06, rel=1e-3)
+    # Of loads that move against each other, it has none.
+    against = [pairs[0], Pair(load("telegram"), sample(), sample(80.0, -6.0))]
+    assert runs.over_loads(runs.response, against).high == pytest.approx(-0.3)
+    assert runs.over_loads(runs.response, pairs, max).mean == pytest.approx(-0.2)
 
 
 def test_every_shape_has_the_paper_drives_capacity():
@@ -74,142 +146,281 @@ def test_the_search_ends_where_more_speed_brings_nothing():
     assert (scale, run.utilisation, len(tried)) == (9.0, 0.4, 3)
 
 
-def test_steps_up_and_down():
-    assert sweeps.largest_rise([1.0, 0.5, 0.75, 0.25]) == 0.25
-    assert sweeps.largest_fall([1.0, 0.5, 0.75, 0.25]) == 0.5
-    assert sweeps.largest_rise([3.0, 2.0, 0.0]) == -1.0
-    assert [sweeps.short(value) for value in (0, 128, 1024, 1500, 65_536)] == ["0", "128", "1K", "1500", "64K"]
+def test_steps_and_ends_are_those_of_the_worst_load():
+    lines = [line("iozone", [50.0, 40.0, 60.0]), line("telegram", [50.0, 70.0, 75.0])]
+    assert runs.change_along(runs.response, lines, min).mean == pytest.approx(0.10)
+    assert runs.change_along(runs.response, lines, max).mean == pytest.approx(0.25)
+    assert runs.steps_up(runs.response, lines).mean == pytest.approx(0.20)
+    assert runs.largest_rise([3.0, 2.0, 0.0]) == -1.0
+    assert [runs.short(value) for value in (0, 128, 1024, 1500, 65_536)] == ["0", "128", "1K", "1500", "64K"]
+    assert lines[0].starting(128).values == (128, 2048)
+    assert lines[0].at(128).of(runs.response).mean == pytest.approx(-0.6)
 
 
-def a_sweep(means: list[float], fast: int = 1) -> sweeps.Sweep:
-    load = Traces().load("desktop")
-    assert load is not None
-    effects = tuple(Effect(measured(), measured(mean_ns=100 * mean, fast=fast)) for mean in means)
-    return sweeps.Sweep(load, sweeps._WAITING, (8, 32, 128, 2048)[: len(means)], effects)
+def test_what_rises_is_met_by_a_rise_on_every_load_only():
+    def verdict(*means: list[float], published: str = "rises") -> str:
+        lines = [line(name, each) for name, each in zip(("iozone", "telegram"), means, strict=False)]
+        return sweeps._shape([], lines, runs.response, where="f", what="w", published=published).verdict
+
+    assert verdict([50.0, 55.0, 60.0], [70.0, 70.0, 71.0]) == "reproduced"
+    assert verdict([50.0, 55.0, 60.0], [70.0, 70.0, 70.0]) == "differs"
+    assert verdict([60.0, 55.0, 50.0], published="falls: as said") == "reproduced"
+    assert verdict([60.0, 55.0, 60.0], published="falls: as said") == "differs"
 
 
-def test_a_shape_is_met_to_half_a_point_and_missed_beyond():
-    def verdict(means: list[float], published: str) -> tuple[str, str]:
-        entry = sweeps._shape(a_sweep(means), "figure", sweeps._RESPONSE, published)
-        return entry.verdict, entry.what
-
-    assert verdict([0.5, 0.6, 0.596, 0.9], "rises") == (
-        "met",
-        "mean response as N_th_w grows, desktop PC (look-alike): largest fall",
-    )
-    assert verdict([0.5, 0.6, 0.594, 0.9], "rises")[0] == "missed"
-    assert verdict([0.9, 0.6, 0.604, 0.5], "falls") == (
-        "met",
-        "mean response as N_th_w grows, desktop PC (look-alike): largest rise",
-    )
-    assert verdict([0.9, 0.6, 0.606, 0.5], "falls (the queue is full)")[0] == "missed"
-
-
-def test_a_sweep_in_which_nothing_was_fast_shows_nothing():
-    entry = sweeps._shape(a_sweep([1.0, 1.0], fast=0), "figure", sweeps._RESPONSE, "falls")
-    assert (entry.verdict, entry.note) == ("shown", sweeps._NOTHING_FAST)
-
-
-def test_a_part_of_a_sweep():
-    part = a_sweep([0.1, 0.2, 0.3, 0.4]).starting(100)
-    assert (part.values, [effect.mean for effect in part.effects]) == ((128, 2048), [0.3, 0.4])
-    assert part.at(2048).mean == 0.4
+def test_loads_without_fast_writes_show_nothing():
+    idle = line("iozone", [100.0, 100.0, 100.0], fast=[0, 0, 0])
+    alone = sweeps._shape([], [idle], runs.response, where="f", what="w", published="falls")
+    assert alone.verdict == "not testable"
+    both = sweeps._shape([], [idle, line("telegram", [60.0, 55.0, 50.0])], runs.response, where="f", what="w", published="falls")
+    assert (both.verdict, both.load) == ("reproduced", load("telegram").title)
+    assert "IOzone" in both.note
 
 
 def test_points_differ_from_section_5_in_one_value():
-    assert sweeps._point(sweeps._DEPTH, 4096) == (4096, 128, 128)
-    assert sweeps._point(sweeps._WAITING, 8) == (65_536, 8, 128)
-    assert sweeps._point(sweeps._OWED, 0) == (65_536, 128, 0)
-    assert sweeps._point(sweeps._OWED, 128) == sweeps._point(sweeps._WAITING, 128)
+    def values(parameter: sweeps.Parameter, value: int) -> list[object]:
+        found = sweeps._point(QUICK, load(), parameter, value)
+        return [found[f"policy.ofwar.{name}"] for name in ("queue_depth", "write_threshold", "rewrite_threshold")]
+
+    assert values(sweeps.DEPTH, 4096) == [4096, 128, 128]
+    assert values(sweeps.WAITING, 8) == [65_536, 8, 128]
+    assert values(sweeps.OWED, 0) == [65_536, 128, 0]
+    assert values(sweeps.OWED, 128) == values(sweeps.WAITING, 128)
 
 
-def test_every_load_has_a_length_and_says_what_it_is():
+def test_every_load_has_a_length_and_real_traces_lead(tmp_path):
     used = loads(Setting())
-    assert [load.name for load in used] == [name for name in LENGTHS if name != "financial2"]
-    assert len(loads(Setting(quick=True))) == 2
+    assert [each.name for each in used.alike] == [name for name in LENGTHS if name != "financial2"]
+    assert used.real == ()
+    assert used.leading == used.alike
+    assert [each.name for each in loads(QUICK).leading] == ["iozone", "telegram"]
     assert set(OF_THE_PAPER) <= set(LENGTHS)
-    assert note_of(used[:2]).startswith("other workload: the mean of IOzone (look-alike), Postmark (look-alike);")
-
-
-def test_changes_and_points_are_signed():
-    assert (figures.change(0.477), figures.change(1.0), figures.points(-0.08)) == ("-52.3 %", "+0.0 %", "-8.0 points")
-
-
-def test_a_value_is_asserted_of_whole_traces_of_the_paper_only():
-    load = Traces().load("iozone")
-    assert load is not None
-    assert figures._expected(load) == (None, None)
-
-
-def test_the_worked_examples_come_out_exactly():
-    found = [*examples.entries()]
-    assert [entry.verdict for entry in found] == ["met"] * 5
-    assert [entry.ours for entry in found] == [3600.0, 2100.0, 300.0, 20, 20]
-    assert [entry.shown for entry in found[3:]] == [
-        "20 (18 host, 2 rewrite; 1 block erased)",
-        "20 (18 host, 2 gc; 1 block erased)",
+    rows = [f"{128166372003061629 + 10_000 * i},copy,0,Write,{65_536 * i},65536,0" for i in range(40)]
+    (tmp_path / "copyHtoD.csv").write_text("\n".join(rows) + "\n")
+    given = loads(Setting(traces=Traces(tmp_path)))
+    assert [each.name for each in given.real] == ["copy"]
+    # Look-alikes stand beside it for the paper's own traces alone.
+    assert [(each.name, each.is_trace) for each in given.leading] == [
+        ("iozone", False),
+        ("postmark", False),
+        ("financial1", False),
+        ("copy", True),
     ]
 
 
-def test_the_bound_ofwar_and_its_control_are_in_order_on_a_burst():
-    load = Traces().load("telegram")
-    assert load is not None
-    case = figures._recorded(load, 4_000)
-    mean = {policy: effect.mean for policy, effect in case.effects.items()}
-    assert mean["all_fast"] < mean["ofwar"] < 0.99
-    assert mean["separate"] == pytest.approx(1.0, abs=0.01)
-    assert case.effects["ofwar"].rewritten > 0
-    assert case.effects["separate"].rewritten == 0
+def test_changes_and_points_are_signed():
+    assert (runs.change(-0.523), runs.change(0.0), runs.points(-0.08)) == ("-52.3 %", "+0.0 %", "-8.0 points")
 
 
+def test_the_worked_examples_come_out_exactly():
+    found = [claim for claim in examples.entries() if not claim.unscored]
+    assert [(claim.ours, claim.verdict) for claim in found] == [
+        (2100.0, "differs"),
+        (300.0, "reproduced"),
+        (pytest.approx(1 / 7), "direction only"),
+        (20.0, "reproduced"),
+        (20.0, "reproduced"),
+    ]
+    assert (examples.responses("baseline")["max_ns"], examples.responses("all_fast")["max_ns"]) == (3.6e6, 3e5)
+    assert [claim.note.split(";")[0] for claim in found[3:]] == ["18 host, 2 rewrite", "18 host, 2 gc"]
+
+
+def test_means_are_scored_on_all_loads_with_their_parts():
+    used = Loads((), (load("iozone"), load("telegram")))
+
+    def means(response: float, programs: float = 1500, rewrite: float = 141) -> list[Claim]:
+        pair = sample(100.0 * (1 + response), programs=programs, rewrite=rewrite, deviation=6.01)
+        found = {figures.key(each, way): Pair(each, sample(), pair) for each in used.alike for way in (*figures._WAYS, "filled")}
+        return [*figures.means(used, found), figures._up_to(used, found)]
+
+    assert [claim.verdict for claim in means(-0.523, 1561)] == ["reproduced"] * 5
+    assert all(claim.headline for claim in means(-0.5))
+    assert [claim.verdict for claim in means(-0.4, 1600, 150)] == [
+        "direction only", "reproduced", "differs", "differs", "direction only",
+    ]  # fmt: skip
+    assert means(0.1)[0].verdict == "differs"
+
+
+@pytest.mark.slow
+def test_the_figures_of_a_quick_run_can_fail():
+    found = [*figures.entries(QUICK)]
+    claims = [each for each in found if isinstance(each, Claim)]
+    check(claims)
+    shown = next(each for each in claims if each.unscored == "shown")
+    assert "separate" in shown.shown
+    assert abs(shown.ours) < 0.01
+    (table,) = (each for each in found if isinstance(each, Table))
+    rows = {(row[0], row[1]): dict(zip(table.columns, row, strict=True)) for row in table.rows}
+    for title in {row[0] for row in table.rows}:
+        ofwar, bound, control = (rows[title, policy] for policy in ("ofwar", "all_fast", "separate"))
+        # The bound gains more than the policy, which gains something; the control rewrites nothing.
+        assert bound["response"] < ofwar["response"] < -0.02
+        assert ofwar["rewritten"] > 0.0 == control["rewritten"]
+
+
+def check(claims: list[Claim]) -> None:
+    """Checks that each scored claim misses beyond each side on which it can fail, and is one of the paper."""
+    assert claims
+    for claim in claims:
+        assert claim.work == "OFWAR"
+        assert claim.note or claim.verdict == "reproduced", claim
+        if claim.unscored:
+            continue
+        assert claim.can_fail, claim
+        beyond = [*wrong(claim)]
+        assert beyond, claim
+        assert not any(each.is_met for each in beyond), claim
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("part", [sweeps, synthetic, parallelism], ids=lambda part: part.__name__.rpartition(".")[2])
+def test_every_claim_of_a_quick_run_can_fail(part):
+    claims = [each for each in part.entries(QUICK) if isinstance(each, Claim)]
+    check(claims)
+
+
+@pytest.mark.slow
 def test_the_control_that_is_free_while_young_wins_until_it_cannot():
-    found = [*wear.entries(Setting(quick=True))]
-    young, old = (entry for entry in found if isinstance(entry, wear.Entry))
-    assert (young.verdict, old.verdict) == ("met", "met")
-    assert young.ours > 1 > old.ours
+    claims = [each for each in wear.entries(QUICK) if isinstance(each, Claim)]
+    check(claims)
+    young, old = claims
+    assert young.ours == pytest.approx(old.ours, abs=0.005)
     assert "wear_adaptive +0.0 %" in old.shown
+    assert float(young.shown.rpartition("wear_adaptive ")[2].split()[0]) / 100 < young.ours - 0.1
 
 
-def test_a_file_without_a_length_is_played_whole(tmp_path):
-    rows = [f"{128166372003061629 + 10_000 * i},copy,0,Write,{65_536 * i},65536,0" for i in range(40)]
-    (tmp_path / "copyHtoD.csv").write_text("\n".join(rows) + "\n")
-    setting = Setting(traces=Traces(tmp_path))
-    load = setting.traces.load("copy")
-    assert load is not None
-    assert load.is_trace
-    done = wear._run(setting, wear.worn_drive(), load, 0.0, "baseline")
-    assert done.host == 40 * 16
-
-
+@pytest.mark.slow
 def test_a_power_failure_comes_out_as_the_margin_and_the_supercapacitor_say():
-    given = [*power.entries(Setting(quick=True))]
-    entries = [each for each in given if isinstance(each, Entry)]
+    given = [*power.entries(QUICK)]
+    claims = [each for each in given if isinstance(each, Claim)]
+    check(claims)
     # The paper's shutdown within a second requires more channel bandwidth than its drive has.
-    assert [each.what.split(" with")[0] for each in entries if each.verdict == "missed"] == ["graceful shutdown"]
-    assert sum(each.verdict == "met" for each in entries) == 5
+    assert [each.what.split(" with")[0] for each in claims if each.verdict == "differs"] == ["graceful shutdown"]
     assert {each.name for each in given if isinstance(each, Picture)} == {"ofwar-power", "ofwar-supercapacitor"}
     (table,) = (each for each in given if isinstance(each, Table))
     rows = [dict(zip(table.columns, row, strict=True)) for row in table.rows]
-    assert {bool(row["at_risk_pages"]) for row in rows if row["down_h"] < row["margin_h"]} == {False}
+    # No page is at risk or moved too late in a power-down shorter than the margin; beyond it, without rewrites in idle
+    # time, pages are.
+    assert {row["at_risk_pages"] + row["deadline_misses"] for row in rows if row["down_h"] < row["margin_h"]} == {0}
+    assert all(row["at_risk_pages"] for row in rows if row["margin_h"] < row["down_h"] and row["policy"] != "as in the paper")
     assert {bool(row["at_risk_pages"]) for row in rows if row["down_h"] > 100} == {True}
 
 
+@pytest.mark.slow
+def test_a_full_queue_is_saved_in_eight_programs():
+    drive = power.aged_drive()
+    for time, entries in ((4_700, 57_344), (4_800, 65_536)):
+        summary = power.full_queue(drive, time)
+        assert summary["power_failure"]["policy_entries"]["saved"] == entries
+        # Forgotten pages are moved when their block nears its limit.
+        assert summary["reliability"]["deadline_misses"] == 0
+
+
 def test_figure_12_is_measured_from_where_the_queue_is_full(monkeypatch):
-    asked: list[tuple[str, str, int, str | None]] = []
+    asked: list[tuple[object, ...]] = []
 
-    def run(workload, policy, **_) -> Run:
-        (job,) = workload["job"]
-        asked.append((job["arrival"]["gap"], policy, job["requests"], job.get("ramp_time")))
-        is_full = (job["arrival"]["gap"], policy) == ("20us", "ofwar")
-        return measured(counted={"writes_on_full_queue": 536.0} if is_full else {}, mean_ns=200.0 if is_full else 100.0)
+    def samples(setting, name, points, **_) -> list[Sample]:
+        found = []
+        for each in points:
+            job = [each.get(f"workload.job[0].{key}") for key in ("arrival.gap", "requests", "ramp_time")]
+            asked.append((name, each["policy"], *job))
+            busy = (each["policy"], job[0]) == ("ofwar", "20us")
+            numbers = {"full": 600.0} if busy else {"fast": 0}
+            row = sample(102.0 if busy else 100.0, **numbers).rows[1]
+            found.append(Sample({1: {**row, "commands.read": 0, "commands.write": 1000}}))
+        return found
 
-    monkeypatch.setattr(synthetic, "run", run)
-    shown = [one for one in synthetic.entries(Setting(quick=True)) if isinstance(one, Entry)]
-    policies = ("baseline", "ofwar", "separate")
-    assert sorted(one for one in asked if one[0] == "20us") == sorted(
-        [("20us", "ofwar", 215_536, None), *(("20us", policy, 365_000, "4300000us") for policy in policies)]
-    )
-    assert sorted(one for one in asked if one[0] == "100us") == [("100us", policy, 215_536, None) for policy in policies]
-    (busiest,) = (one for one in shown if one.where == "figure 12a" and "20.00 us" in one.what)
-    assert busiest.ours == 2.0
-    assert "150,000 random writes after the 215,000 until the queue was full" in busiest.what
+    monkeypatch.setattr(synthetic, "samples", samples)
+    claims = [each for each in synthetic.entries(QUICK) if isinstance(each, Claim)]
+    after = synthetic._QUICK_AFTER
+    assert {each for each in asked if each[0] == "figure 12" and each[2] == "20us"} == {
+        ("figure 12", policy, "20us", 400 + after, "8000us") for policy in ("ofwar", "separate", "baseline")
+    }
+    assert {each[3:] for each in asked if each[0] == "figure 12" and each[2] == "1000us"} == {(65_536 + after, None)}
+    (busiest,) = (each for each in claims if each.where.startswith("figure 12a") and "20.00 us" in each.what)
+    assert (busiest.ours, busiest.verdict) == (pytest.approx(1.02), "reproduced")
+    assert "after the 400 until the queue was full" in busiest.load
+
+
+def test_a_rate_that_never_fills_the_queue_tests_nothing_of_a_full_one():
+    found = synthetic.Found(synthetic.Rate(20), 0, {policy: sample(fast=0) for policy in ("ofwar", "separate", "baseline")})
+    times, pages = synthetic._of_load(found, 1000)
+    assert (times.verdict, pages.verdict) == ("differs", "not testable")
+    filled = replace(found, ramp=500, runs={**found.runs, "ofwar": sample(105.0, rewrite=20)})
+    times, pages = synthetic._of_load(filled, 1000)
+    assert (times.verdict, pages.verdict) == ("reproduced", "differs")
+
+
+@pytest.mark.parametrize(
+    ("bound", "stated", "deepest", "word"),
+    [(-0.75, -0.04, -0.62, "queue"), (-0.75, -0.04, -0.10, "threshold"), (-0.10, -0.08, -0.09, "drive")],
+)
+def test_what_limits_a_load_is_said(bound, stated, deepest, word):
+    assert word in parallelism._limited_by(bound, stated, deepest).split(" is the limit")[0]
+
+
+def test_a_claim_says_how_many_seeds_it_has():
+    claim = runs.said(Estimate(2, 0.5, 0.4, 0.6), "half", where="f", what="w", published="p", high=0.6, load="l")
+    assert (claim.seeds, claim.interval, claim.verdict, claim.work) == (2, (0.4, 0.6), "reproduced", "OFWAR")
+
+
+def test_a_claim_that_is_not_met_gets_its_region_in_the_full_form(monkeypatch):
+    asked: list[tuple[object, ...]] = []
+
+    def region(setting, name, *, published, tolerance, parameters, **spec) -> Region:
+        asked.append((name, spec["quantity"], spec["options"], spec["set"], tolerance))
+        row = {each.field: each.choices.get("choices", [0.5])[0] for each in parameters}
+        row |= {"flash.chips_per_channel": 16, "workload.speed": speed}
+        return Region(
+            name, spec["title"], published, tolerance, tuple(parameters), ({**row, "value": -0.5, "off": 0.0},), tuple(parameters)
+        )
+
+    monkeypatch.setattr(holds, "region", region)
+    missed = number(Estimate(2, -0.2, -0.21, -0.19), -0.523, 0.0005, unit=runs.change, work="OFWAR", where="f", what="w")
+    full = Setting(full=True)
+    speed = 1
+    claim, *others = holds.with_region(full, missed, load(), "financial1", "response", {"policy.ofwar.write_threshold": 8})
+    assert claim.verdict == "holds if"
+    assert "on IOzone (look-alike) alone -52.3 % comes out in 1 of 1 settings" in claim.note
+    assert [type(each) for each in others] == [Picture, Table]
+    assert asked == [
+        (
+            "ofwar-financial1",
+            holds.QUANTITIES["response"],
+            {"stop_after": holds.REQUESTS},
+            {"policy.ofwar.write_threshold": 8},
+            pytest.approx(0.05 * 0.523),
+        )
+    ]
+    # Faster than recorded is not plausible: the verdict stays.
+    speed = 4
+    claim, *_ = holds.with_region(full, missed, load(), "response", "response")
+    assert (claim.verdict, "none of them plausible" in claim.note) == ("differs", True)
+    # Without the full form, and for what is met, nothing is searched.
+    assert [*holds.with_region(Setting(), missed, load(), "response", "response")] == [missed]
+    met = replace(missed, ours=-0.523)
+    assert [*holds.with_region(full, met, load(), "response", "response")] == [met]
+    assert len(asked) == 2
+
+
+def test_what_is_searched_and_assumed_has_its_reason_and_its_usual_value():
+    described = tomllib.loads(ssdlab.check({"base": "ofwar-64g", "policy": {"kind": "ofwar"}}))
+    assert [*believed.entries(QUICK)] == []
+    for each in holds.OPEN:
+        assert each.why.endswith(".")
+    for each in believed.ASSUMED:
+        if isinstance(each.usual, float):
+            assert each.values[0] <= each.usual <= each.values[-1]
+        else:
+            assert each.usual in each.values
+        (field,) = each.fields(each.usual)
+        if field != "precondition":
+            assert valued(described, field) == each.usual
+
+
+def valued(described: dict, field: str) -> object:
+    """Returns a field of a description by its dotted name."""
+    found: object = described
+    for part in field.replace("[", ".").replace("]", "").split("."):
+        found = found[int(part)] if isinstance(found, list) else found[part]
+    return found

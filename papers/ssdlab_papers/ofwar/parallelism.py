@@ -1,165 +1,197 @@
-"""Figures 9 to 11 again with 4, 8, 16 and 32 programming units per channel, at recorded speed and on a loaded drive.
+"""The gain by the number of programming units per channel, by the load's speed, and by the depth of the rewrite queue.
 
-The gain of fast writes depends on the other limits of the drive, which the paper leaves open: the number of chips that
-program at once, the channel, and how busy they are.
+The gain of fast writes depends on the other limits of the drive, of which the paper states some and leaves others open:
+the number of chips that program at once, the channel, and how busy they are. Utilisations are the measured ones.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
-from statistics import fmean
+from dataclasses import dataclass
 
 from ssdlab.charts import Axis, Chart, Mark, Series
+from ssdlab.explore.statistics import Estimate
 from ssdlab.units import percent
+from ssdlab_papers.claim import Claim
 from ssdlab_papers.entry import Entry, Picture, Table
-from ssdlab_papers.ofwar.figures import POLICIES, PUBLISHED, Case, beside, change, order, points
-from ssdlab_papers.ofwar.loads import LENGTHS, loads, note_of
-from ssdlab_papers.ofwar.runs import SHAPES, Effect, Run, run
-from ssdlab_papers.scaling import scale_to
+from ssdlab_papers.ofwar.loads import LENGTHS, QUEUE_FULL, Loads, loads, titles
+from ssdlab_papers.ofwar.runs import (
+    COLUMNS,
+    SHAPES,
+    Pair,
+    change,
+    deviation,
+    extra,
+    on_drive,
+    on_full,
+    over_loads,
+    point,
+    response,
+    rewritten,
+    shape,
+    short,
+    shown_only,
+)
 from ssdlab_papers.setting import Setting
+from ssdlab_papers.sweeps import Row, samples
 from ssdlab_papers.traces import Load
 
-#: Write utilisations of the baseline that are run beside recorded speed.
-_TARGETS = (0.7, 0.9)
-#: Condition at which the order of the policies is checked: loaded, and not limited by the bus.
-_ORDERED = (8, "0.7")
+#: Loads, and speeds relative to the recording.
+_LOADS = ("iozone", "postmark", "desktop", "telegram")
+_SPEEDS = (1.0, 4.0, 16.0)
+#: Depths of the rewrite queue: the paper's, and two that no load fills, or hardly.
+_DEPTHS = (65_536, 262_144, 4_194_304)
+_DEPTH_UNITS = (4, 8, 16)
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One load on one drive at one speed: OFWAR and the bound beside the baseline."""
+
+    load: Load
+    units: int
+    speed: float
+    ofwar: Pair
+    bound: Pair
+
+    @property
+    def utilisation(self) -> Estimate:
+        """Measured share of the time that the baseline's programming units write."""
+        return self.ofwar.base.estimate(_busy)
 
 
 def entries(setting: Setting) -> Iterator[Entry | Picture | Table]:
-    """Yields the means of all loads under each condition, their trend, and a table of every case."""
-    used = [load for load in loads(setting) if LENGTHS[load.name].grid is not None][: 1 if setting.quick else None]
-    all_units: Sequence[int] = (8, 32) if setting.quick else [*SHAPES]
-    targets = _TARGETS[:1] if setting.quick else _TARGETS
-    pieces = [(load, units) for load in used for units in all_units]
-    found = setting.share_out("parallelism", lambda piece: _speeds(setting, *piece, targets), pieces)
-    cases = [case for several in found for case in several]
-    speeds = ("recorded", *map(str, targets))
-    for units in all_units:
-        for speed in speeds:
-            here = [case for case in cases if (case.units, case.speed) == (units, speed)]
-            if here:
-                yield from _condition(here, note_of(used))
-            if here and (units, speed) == _ORDERED:
-                yield from order(here, _words(units, speed))
-    yield from _trend(cases, min(all_units), max(all_units))
+    """Yields the gain by units and speed, and by the depth of the queue."""
+    used = loads(setting)
+    cases = _measured(setting, used)
+    for units in dict.fromkeys(case.units for case in cases):
+        for speed in dict.fromkeys(case.speed for case in cases):
+            yield _condition([case for case in cases if (case.units, case.speed) == (units, speed)])
+    yield _picture(cases)
     yield _table(cases)
-    for speed in speeds:
-        yield _picture([case for case in cases if case.speed == speed], speed)
+    yield from _depths(setting, used)
 
 
-def _speeds(setting: Setting, load: Load, units: int, targets: Sequence[float]) -> list[Case]:
-    """Runs one load on one drive at each speed."""
-    length = LENGTHS[load.name]
-    requests = length.quick if setting.quick else length.grid
+def _busy(row: Row) -> float:
+    return float(row["utilisation.dies_writing"] or 0.0)
 
-    def measure(policy: str, scale: float) -> Run:
-        return run(load.workload(requests, scale), policy, units)
 
-    scales = [("recorded", 1.0, measure("baseline", 1.0))]
-    for target in targets if scales[0][2].utilisation else ():
-        # Starts from the result of the last search that is not too fast for this target, or else from recorded speed.
-        start = next(found for found in reversed(scales) if found[2].utilisation <= target or found is scales[0])
-        scales.append((str(target), *scale_to(lambda scale: measure("baseline", scale), target, start[1:])))
-    return [
-        Case(load, units, speed, scale, base, {policy: Effect(base, measure(policy, scale)) for policy in POLICIES})
-        for speed, scale, base in scales
+def _measured(setting: Setting, used: Loads) -> list[Case]:
+    chosen = [load for load in used.leading if load.name in _LOADS][: 1 if setting.quick else None]
+    all_units: Sequence[int] = (8, 32) if setting.quick else [*SHAPES]
+    speeds = _SPEEDS[:1] if setting.quick else _SPEEDS
+    wanted = [(load, units, speed) for load in chosen for units in all_units for speed in speeds]
+    points = [
+        {**load.fields(LENGTHS[load.name].quick, speed), **on_drive(policy, units), "precondition": "steady"}
+        for load, units, speed in wanted
+        for policy in ("baseline", "ofwar", "all_fast")
     ]
+    runs = samples(setting, "parallelism", points, columns=COLUMNS)
+    several = zip(wanted, runs[::3], runs[1::3], runs[2::3], strict=True)
+    return [Case(*each, Pair(each[0], base, ofwar), Pair(each[0], base, bound)) for each, base, ofwar, bound in several]
 
 
-def _words(units: int, speed: str) -> str:
-    how = "recorded speed" if speed == "recorded" else f"write utilisation {speed}"
-    return f"{units} units per channel, {how}"
-
-
-def _condition(cases: Sequence[Case], note: str) -> Iterator[Entry]:
-    """Yields the means of all loads under one condition."""
-    where = _words(cases[0].units, cases[0].speed)
-
-    def mean(policy: str, key: str) -> float:
-        return fmean(getattr(case.effects[policy], key) for case in cases)
-
-    for figure, key, what in (("figure 10a", "mean", "mean response"), ("figure 9", "stddev", "standard deviation")):
-        yield Entry(
-            work="OFWAR",
-            where=figure,
-            what=f"{what}: {where}",
-            published=PUBLISHED[key],
-            standing="stated",
-            ours=mean("ofwar", key),
-            shown=beside(lambda policy, key=key: mean(policy, key)),  # type: ignore[misc]
-            note=note,
+def _condition(cases: Sequence[Case]) -> Claim:
+    """Returns the means of all loads at one number of units and one speed."""
+    ofwar, bound = ([case.ofwar for case in cases], [case.bound for case in cases])
+    found = over_loads(response, ofwar)
+    first = cases[0]
+    busy = ", ".join(f"{case.load.known.title} {case.utilisation.mean:.2f}" for case in cases)
+    further = ", ".join(
+        f"{name} {text(over_loads(quantity, ofwar).mean)}"
+        for name, quantity, text in (
+            ("deviation", deviation, change),
+            ("rewritten", rewritten, percent),
+            ("extra", extra, percent),
         )
-    yield Entry(
-        work="OFWAR",
-        where="figures 10b, 11",
-        what=f"rewritten pages; extra writes: {where}",
-        published=f"{PUBLISHED['rewritten']}; {PUBLISHED['extra']}",
+    )
+    return shown_only(
+        found,
+        f"{change(found.mean)} (all fast {change(over_loads(response, bound).mean)}); {further}",
+        where="figures 9 to 11",
+        what=f"mean response time, {first.units} units per channel, {first.speed:g} times the recorded speed",
+        published="-52.3 %",
         standing="stated",
-        ours=mean("ofwar", "extra"),
-        shown=f"{percent(mean('ofwar', 'rewritten'))}; {percent(mean('ofwar', 'extra'))}",
-        note=note,
+        load=titles([case.load for case in cases]),
+        real_trace=all(case.load.is_trace for case in cases),
+        note=f"measured write utilisation of the baseline: {busy}",
     )
 
 
-def _trend(cases: Sequence[Case], few: int, many: int) -> Iterator[Entry]:
-    """Yields the trend that fast writes gain less with more programming units per channel."""
-    gained = {
-        units: fmean(case.effects["all_fast"].mean for case in cases if (case.units, case.speed) == (units, "0.7"))
-        for units in (few, many)
-    }
-    difference = gained[many] - gained[few]
-    yield Entry(
-        work="OFWAR",
-        where="POLICIES 2",
-        what=f"all fast over the baseline at write utilisation 0.7: {many} units per channel less {few}",
-        published="positive: behind many units the bus is the limit",
-        standing="derived",
-        ours=difference,
-        shown=f"{points(difference)} ({change(gained[many])} less {change(gained[few])})",
-        low=0.0,
-        high=1.0,
-        note="4 KiB at 133 MB/s take 30.8 us of bus, and 32 units at 600 us take 18.75 us per page: they wait for the bus at "
-        "normal speed already",
+def _picture(cases: Sequence[Case]) -> Picture:
+    """Returns the change of the mean response against the measured utilisation, a dot for each load and speed."""
+    series = []
+    for units in dict.fromkeys(case.units for case in cases):
+        here = [case for case in cases if case.units == units]
+        # A gap after each dot keeps a line from joining them.
+        places = [place for case in here for place in (case.utilisation.mean, case.utilisation.mean)]
+        values = [value for case in here for value in (100.0 * case.ofwar.of(response).mean, math.nan)]
+        series.append(Series(f"{units} units per channel", places, values))
+    chart = Chart(
+        title="Change of the mean response time by the measured write utilisation",
+        x=Axis("write utilisation of the baseline", span=(0.0, 1.0)),
+        y=Axis("change of the mean response time (%)", better="lower"),
+        series=tuple(series),
+        marks=(Mark(-52.3, "the paper's mean of ten traces"),),
     )
+    return Picture(name="ofwar-parallelism", chart=chart)
 
 
 def _table(cases: Sequence[Case]) -> Table:
-    """Returns the table of every case."""
-    columns = ["load", "units per channel", "speed", "time scale", "write utilisation", "mean us"]
-    columns += [f"{policy} {what}" for policy in POLICIES for what in ("mean", "stddev")]
-    columns += ["fast writes", "rewrites", "extra writes", "saturated"]
-
-    def row(case: Case) -> list[object]:
-        ofwar = case.effects["ofwar"]
-        cells: list[object] = [case.load.title, case.units, case.speed, case.time_scale]
-        cells += [case.base.utilisation, case.base.mean_ns / 1000]
-        cells += [value for policy in POLICIES for value in (case.effects[policy].mean, case.effects[policy].stddev)]
-        return [*cells, ofwar.run.fast_share, ofwar.rewritten, ofwar.extra, case.base.saturated]
-
-    return Table(
-        name="ofwar-parallelism",
-        title="Figures 9 to 11 for every load, number of programming units per channel and speed, each value over the baseline's",
-        columns=tuple(columns),
-        rows=[row(case) for case in cases],
-    )
+    """Returns the numbers of every case."""
+    quantities = (response, deviation, rewritten, extra, on_full)
+    rows = [
+        [
+            case.load.title,
+            case.units,
+            case.speed,
+            case.utilisation.mean,
+            *(case.ofwar.of(quantity).mean for quantity in quantities),
+            case.bound.of(response).mean,
+        ]
+        for case in cases
+    ]
+    columns = ("load", "units per channel", "speed", "write utilisation", "response", "deviation", "rewritten", "extra")
+    further = ("writes on a full queue", "response of the bound")
+    return Table(name="ofwar-parallelism", title="The gain by units per channel and speed", columns=columns + further, rows=rows)
 
 
-def _picture(cases: Sequence[Case], speed: str) -> Picture:
-    """Returns the mean response over all loads against parallelism, for each policy."""
-    all_units = sorted({case.units for case in cases})
+def _depths(setting: Setting, used: Loads) -> Iterator[Claim]:
+    """Yields the gain by the depth of the queue on the traces that fill it, with few units and with the paper's."""
+    chosen = [load for load in used.leading if load.name in QUEUE_FULL]
+    depths, all_units = (_DEPTHS[::2], _DEPTH_UNITS[1:2]) if setting.quick else (_DEPTHS, _DEPTH_UNITS)
+    for load in chosen:
+        requests = LENGTHS[load.name].of_sweep(setting)
+        ways: list[tuple[str, dict[str, object]]] = [("baseline", {}), ("all_fast", {})]
+        ways += [("ofwar", {"policy.ofwar.queue_depth": depth}) for depth in depths]
+        points = [point(load, requests, policy, {**shape(units), **fields}) for units in all_units for policy, fields in ways]
+        runs = samples(setting, f"depth of the queue, {load.name}", points, columns=COLUMNS)
+        for place, units in enumerate(all_units):
+            base, bound, *others = runs[place * len(ways) : (place + 1) * len(ways)]
+            pairs = [Pair(load, base, run) for run in others]
+            each = "; ".join(
+                f"{short(depth)}: {change(pair.of(response).mean)}, full for {percent(pair.of(on_full).mean)} of the writes"
+                for depth, pair in zip(depths, pairs, strict=True)
+            )
+            limit = Pair(load, base, bound).of(response).mean
+            deepest = pairs[-1].of(response)
+            yield shown_only(
+                deepest,
+                f"{each}; all fast {change(limit)}",
+                where="section 6.1",
+                what=f"mean response time by D_rw, {load.title}, {units} units per channel",
+                load=load.title,
+                real_trace=load.is_trace,
+                note=_limited_by(limit, pairs[0].of(response).mean, deepest.mean),
+            )
 
-    def mean(policy: str, units: int) -> float:
-        return fmean(case.effects[policy].mean for case in cases if case.units == units)
 
-    title = "recorded speed" if speed == "recorded" else f"write utilisation {speed}"
-    chart = Chart(
-        title=f"Mean response over the baseline's, mean of the loads: {title}",
-        x=Axis("programming units per channel", ticks=tuple((float(units), str(units)) for units in all_units)),
-        y=Axis("mean response / baseline", span=(0.0, 1.1), better="lower"),
-        series=tuple(
-            Series(policy, [*map(float, all_units)], [mean(policy, units) for units in all_units], dashed=policy != "ofwar")
-            for policy in POLICIES
-        ),
-        marks=(Mark(0.477, "the paper: -52.3 %"),),
-    )
-    return Picture(name=f"ofwar-parallelism-{speed.replace('.', '')}", chart=chart)
+def _limited_by(bound: float, stated: float, deepest: float) -> str:
+    """Returns what limits the gain on a load: the depth of the queue, the threshold of waiting writes, or the drive."""
+    by_depth, by_threshold = stated - deepest, deepest - bound
+    if max(by_depth, by_threshold) < 0.05:
+        return "the drive is the limit: writing everything fast gains little more"
+    if by_depth >= by_threshold:
+        return "the queue of 64 K entries is the limit: a deeper one makes up most of the distance to the bound"
+    return "the threshold of waiting writes is the limit: a deeper queue makes up little of the distance to the bound"

@@ -1,7 +1,8 @@
 """Section 3.3: data protection during power shutdown.
 
 The experiment measures the pages at risk and lost by power-down time and retention margin, the entries of the rewrite
-queue saved by the time of the supercapacitor, and a graceful shutdown. The paper gives no figure. It states that data
+queue saved by the time of the supercapacitor, and a graceful shutdown. Its few runs are not in a sweep, as a sweep
+keeps no time of a shutdown. The paper gives no figure. It states that data
 survives a power-down that is short compared with its retention, and that the depth of the queue follows from the backup
 power.
 """
@@ -14,8 +15,11 @@ from typing import Any
 
 from ssdlab import Drive, check
 from ssdlab.charts import Axis, Chart, Mark, Series
-from ssdlab.units import count, duration, percent
+from ssdlab.explore.statistics import estimate
+from ssdlab.units import count
+from ssdlab_papers.claim import Claim, number
 from ssdlab_papers.entry import Entry, Picture, Table
+from ssdlab_papers.ofwar.runs import WORK, said, shown_only
 from ssdlab_papers.session import run
 from ssdlab_papers.setting import Setting
 
@@ -37,7 +41,6 @@ _CUT = "5d"
 _NEVER: dict[str, object] = {"policy.ofwar.rewrite_threshold": 65_536}
 #: Settings that fill the queue of 64 K entries: every write is fast, and nothing is rewritten in idle time.
 _FULL: dict[str, object] = _NEVER | {"policy.ofwar.write_threshold": 0}
-_DEPTH = 65_536
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +74,7 @@ class Found:
     case: Case
     #: Power-down time [h].
     down: float
+    seed: int
     at_risk: int
     lost: int
     #: Fast pages that the policy still had to rewrite.
@@ -90,22 +94,21 @@ def entries(setting: Setting) -> Iterator[Entry | Picture | Table]:
     drive = aged_drive()
     downs = _FEW_DOWNS if setting.quick else _DOWNS
     cases = (_CASES[0], _CASES[1], _CASES[3]) if setting.quick else _CASES
-    pieces = [(case, down) for case in cases for down in downs]
+    pieces = [(case, down, seed) for case in cases for down in downs for seed in range(1, setting.seeds + 1)]
     found = setting.share_out("power failure", lambda piece: _fail(drive, *piece), pieces)
-    yield from _margins(found)
-    yield from _losses(found)
-    yield from _supercapacitor(setting, drive)
-    yield _graceful(drive)
-    yield _picture(cases, found)
+    yield _losses(found)
+    yield from _saved(setting, drive)
+    yield _graceful(setting, drive)
+    yield _picture(cases, [each for each in found if each.seed == 1])
     yield Table(
         name="ofwar-power",
         title="Pages at risk and lost by power-down time, on the paper's drive at its rated wear",
-        columns=("policy", "margin_h", "down_h", "queue_entries", "at_risk_pages", "lost_pages", "deadline_misses"),
-        rows=[(f.case.name, f.case.margin, f.down, f.held, f.at_risk, f.lost, f.misses) for f in found],
+        columns=("policy", "margin_h", "down_h", "seed", "queue_entries", "at_risk_pages", "lost_pages", "deadline_misses"),
+        rows=[(f.case.name, f.case.margin, f.down, f.seed, f.held, f.at_risk, f.lost, f.misses) for f in found],
     )
 
 
-def _fail(drive: Drive, case: Case, down: float) -> Found:
+def _fail(drive: Drive, case: Case, down: float, seed: int) -> Found:
     job = {"name": "bursts", "pattern": "random", "read_share": 0.0, "arrival": _BURSTS, "requests": _REQUESTS}
     summary = run(
         drive,
@@ -115,11 +118,13 @@ def _fail(drive: Drive, case: Case, down: float) -> Found:
         precondition="fill",
         power_cut=_CUT,
         power_down=f"{round(down * _HOUR)}s",
+        seed=seed,
     ).summary
     failure = summary["power_failure"]
     return Found(
         case=case,
         down=down,
+        seed=seed,
         at_risk=int(failure["at_risk_pages"]),
         lost=int(failure["lost_pages"]),
         held=int(failure["policy_entries"]["held"]),
@@ -127,108 +132,36 @@ def _fail(drive: Drive, case: Case, down: float) -> Found:
     )
 
 
-def _margins(found: list[Found]) -> Iterator[Entry]:
-    """Yields the effect of the retention margin.
-
-    No page is at risk in a power-down shorter than the margin; in a longer one, pages are.
-    """
-    shorter = [each for each in found if each.down < each.case.margin]
-    worst = max(each.at_risk + each.misses for each in shorter)
-    yield Entry(
-        work="OFWAR",
-        where="section 3.3",
-        what="pages at risk or moved too late, power-down shorter than the retention margin",
-        published="0",
-        standing="derived",
-        ours=worst,
-        shown=f"{worst} at most ({len(shorter)} power-downs, up to {count(max(each.held for each in shorter))} fast pages owed)",
-        low=0,
-        high=0,
-        note="power fails after five days of hourly bursts, when fast pages of every age are on the drive",
-    )
-    for margin in dict.fromkeys(each.case.margin for each in found):
-        within = 3 * _DAY / _HOUR
-        beyond = [each for each in found if each.case.margin == margin and each.case.settings and margin < each.down < within]
-        if not beyond:
-            continue
-        by_down = ", ".join(f"{duration(each.down * _HOUR * 1e9)}: {count(each.at_risk)}" for each in beyond)
-        yield Entry(
-            work="OFWAR",
-            where="section 3.3",
-            what=f"pages at risk, power-down beyond a margin of {margin} h, no rewrites in idle time",
-            published="more than 0, rising with the power-down",
-            standing="derived",
-            ours=min(each.at_risk for each in beyond),
-            shown=f"{by_down} (of {count(beyond[0].held)} fast pages owed)",
-            low=1,
-            high=float(_DEPTH),
-        )
-
-
-def _losses(found: list[Found]) -> Iterator[Entry]:
-    """Yields the pages lost, and the share of the pages at risk that are lost."""
+def _losses(found: list[Found]) -> Claim:
+    """Returns the pages lost in power-downs that are short compared with the retention of fast data."""
     short = [each for each in found if each.down <= 24.0]
-    lost = max(each.lost for each in short)
-    yield Entry(
-        work="OFWAR",
+    lost = estimate([max(each.lost for each in short if each.seed == seed) for seed in dict.fromkeys(e.seed for e in short)])
+    return said(
+        lost,
+        f"{lost.mean:,.0f} ({len(short)} power-downs, at most {count(max(each.held for each in short))} fast pages owed)",
         where="section 3.3",
         what="pages lost, power-down of a day at most",
-        published="0: 4 days are significantly longer than the power-down",
-        standing="stated",
-        ours=lost,
-        shown=f"{lost} (at risk: {count(max(each.at_risk for each in short))} at most)",
-        low=0,
-        high=0,
+        published="none: 4 days are significantly longer than the power-down",
+        high=0.0,
+        load="five days of hourly bursts, then a power failure",
+        note="fast pages of every age are on the drive when power fails",
     )
-    for each in found:
-        if each.down != 365 * 24.0 or each.case.margin != 1:
-            continue
-        share = each.lost / each.at_risk if each.at_risk else 0.0
-        yield Entry(
-            work="OFWAR",
-            where="section 3.3",
-            what=f"share of the pages at risk that is lost after a year without power, {each.case.name}",
-            published="none given",
-            standing="derived",
-            ours=share,
-            shown=f"{percent(share)} ({count(each.lost)} of {count(each.at_risk)})",
-            note="a limit is where a codeword fails once in 1e15: long after it most pages are still read. At the rated wear",
-        )
 
 
-def _supercapacitor(setting: Setting, drive: Drive) -> Iterator[Entry | Picture]:
-    """Yields the entries of a full queue saved within given times, and the fate of pages whose entries are lost."""
+def _saved(setting: Setting, drive: Drive) -> Iterator[Claim | Picture]:
+    """Yields the entries of a full queue saved within given times."""
     times = _FEW_TIMES if setting.quick else _TIMES
-    runs = setting.share_out("supercapacitor", lambda time: _full_queue(drive, time), times)
-    saved = {time: int(summary["power_failure"]["policy_entries"]["saved"]) for time, summary in zip(times, runs, strict=True)}
-    least = min(time for time in times if saved[time] == _DEPTH)
-    yield Entry(
-        work="OFWAR",
+    runs = setting.share_out("supercapacitor", lambda time: full_queue(drive, time), times)
+    saved = [float(summary["power_failure"]["policy_entries"]["saved"]) for summary in runs]
+    each = ", ".join(f"{time / 1000:g} ms: {count(int(entries))}" for time, entries in zip(times, saved, strict=True))
+    yield shown_only(
+        estimate(saved[-1:]),
+        each,
         where="section 3.3",
-        what="time of the supercapacitor that saves a full rewrite queue of 64 K entries [ms]",
-        published="none given: the depth follows from the backup power",
-        standing="derived",
-        ours=least / 1000,
-        shown=f"{least / 1000:g} ms ({', '.join(f'{time / 1000:g} ms: {count(saved[time])}' for time in times)})",
-        low=4.8,
-        high=4.8,
-        note="1 MiB in entries of 16 bytes [A], 32 chips that program 4 KiB in 600 us at once: eight programs. The policy's "
-        "default is 10 ms [A]",
-    )
-    late = max(int(summary["reliability"]["deadline_misses"]) for summary in runs)
-    moved = max(int(summary["flash"]["programs"].get("reprogram", 0)) for summary in runs)
-    yield Entry(
-        work="OFWAR",
-        where="section 3.3",
-        what="pages past their limit because their entry was lost",
-        published="0",
-        standing="derived",
-        ours=late,
-        shown=f"{late} (up to {count(_DEPTH - min(saved.values()))} entries lost, {count(moved)} pages moved by their blocks' "
-        "limits)",
-        low=0,
-        high=0,
-        note="what the policy has forgotten is moved when its block nears its limit; five days follow the power failure",
+        what="entries of a full rewrite queue that are saved, by the time of the backup power",
+        published="no number: the depth follows from the backup power",
+        standing="stated",
+        note="entries of 16 bytes are assumed; 32 chips program 4 KiB of them in 600 us at once",
     )
     yield Picture(
         name="ofwar-supercapacitor",
@@ -236,12 +169,12 @@ def _supercapacitor(setting: Setting, drive: Drive) -> Iterator[Entry | Picture]
             title="Entries of a full rewrite queue that are saved",
             x=Axis("time of the supercapacitor (ms)"),
             y=Axis("entries saved", better="higher"),
-            series=(Series("OFWAR", [time / 1000 for time in times], [float(saved[time]) for time in times]),),
+            series=(Series("OFWAR", [time / 1000 for time in times], saved),),
         ),
     )
 
 
-def _full_queue(drive: Drive, time: int) -> dict[str, Any]:
+def full_queue(drive: Drive, time: int) -> dict[str, Any]:
     """Runs writes that fill the queue within two seconds, an hour without power, then five days of a write per hour."""
     burst = {"name": "burst", "pattern": "random", "read_share": 0.0, "requests": 70_000}
     later = {"name": "later", "pattern": "random", "read_share": 0.0, "requests": 120}
@@ -254,26 +187,27 @@ def _full_queue(drive: Drive, time: int) -> dict[str, Any]:
     return run(drive, workload, "ofwar", set=settings, precondition="fill", power_cut="30s", power_down="1h").summary
 
 
-def _graceful(drive: Drive) -> Entry:
-    """Returns the entry on a shutdown that first rewrites a full queue."""
+def _graceful(setting: Setting, drive: Drive) -> Claim:
+    """Returns the time of a shutdown that first rewrites a full queue."""
     job = {"name": "burst", "pattern": "random", "read_share": 0.0, "requests": 70_000}
     workload = {"kind": "synthetic", "job": [{**job, "arrival": {"kind": "constant", "gap": "25us"}}]}
     settings = _FULL | {"state.graceful_shutdown": True}
-    summary = run(drive, workload, "ofwar", set=settings, precondition="fill").summary
-    took = float(summary["shutdown_ns"])
-    rewritten = int(summary["flash"]["programs"]["rewrite"])
-    return Entry(
-        work="OFWAR",
+    seeds = range(1, setting.seeds + 1)
+    done = [run(drive, workload, "ofwar", set=settings, precondition="fill", seed=seed).summary for seed in seeds]
+    took = estimate([float(summary["shutdown_ns"]) / 1e9 for summary in done])
+    return number(
+        took,
+        1.0,
+        0.5,
+        work=WORK,
         where="section 3.3",
         what="graceful shutdown with a full rewrite queue of 64 K entries",
-        published="around 1 s with the latest SSDs (256 MB)",
-        standing="stated",
-        ours=took / 1e9,
-        shown=f"{duration(took)} ({count(rewritten)} pages rewritten)",
-        low=0.5,
-        high=1.5,
-        note="each page passes one of two channels of 133 MB/s twice, 30.8 us each time: 2.0 s; the paper counts 256 MB at the "
-        "speed of a drive",
+        unit=lambda seconds: f"{seconds:.2f} s",
+        words="around 1 s with the latest SSDs (256 MB)",
+        agrees=False,
+        load="a full rewrite queue",
+        note="each page passes one of two channels of 133 MB/s twice, 30.8 us each time; the paper counts 256 MB at the speed "
+        "of another drive",
     )
 
 

@@ -1,20 +1,234 @@
-"""Runs of the paper's drive, and the values taken from their summaries."""
+"""Runs of the paper's drive, and the values taken from them."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
+from statistics import fmean
 from typing import Any
 
 from ssdlab import DriveLike, WorkloadLike
+from ssdlab.explore.statistics import Estimate
+from ssdlab_papers.claim import Claim, statement
 from ssdlab_papers.session import run as simulate
+from ssdlab_papers.sweeps import Row, Sample, over_seeds
+from ssdlab_papers.traces import Load
 
+WORK = "OFWAR"
 #: Chips per channel and blocks per plane by programming units per channel, at the capacity of the paper's drive. A chip
 #: serves one operation at a time.
 SHAPES = {4: (4, 8192), 8: (8, 4096), 16: (16, 2048), 32: (32, 1024)}
 #: Programming units per channel of the paper's drive.
 PAPER_UNITS = 16
+#: Numbers of the runs that a sweep does not keep by itself.
+COLUMNS = (
+    "modes.host_write.fast",
+    *(
+        f"policy_stats.{name}"
+        for name in (
+            "fast_writes_by_hit",
+            "rewrites_started",
+            "rewrite_queue_longest",
+            "urgent_rewrites",
+            "writes_on_full_queue",
+        )
+    ),
+)
+#: Strictly above zero, or below it with the other sign: a claim that something rises fails if it stays.
+ABOVE_0 = 1e-9
+#: The smallest change that the paper calls noticeable: 8 % (Financial2, section 6.2). What it calls significant is no
+#: less, and what it does not notice is less.
+NOTICEABLE = 0.08
+#: Accuracy to which a bar of normalised response times can be read: what is negligible cannot be seen.
+VISIBLE = 0.01
+_PROGRAMS = tuple(
+    f"flash.programs.{reason}" for reason in ("host", "rmw", "gc", "wear", "rewrite", "reprogram", "map", "padding", "journal")
+)
+#: A number of a policy's run and the baseline's.
+Quantity = Callable[[Row, Row], float]
+
+
+def point(load: Load, requests: int, policy: str, fields: Mapping[str, object] | None = None) -> dict[str, object]:
+    """Returns a point on the paper's drive; it starts in the steady state unless `fields` say otherwise."""
+    return {"precondition": "steady", **load.fields(requests), **on_drive(policy), **(fields or {})}
+
+
+def on_drive(policy: str, units: int = PAPER_UNITS) -> dict[str, object]:
+    """Returns the fields of the paper's drive under a policy."""
+    return {"drive": "ofwar-64g", "policy": policy, **shape(units)}
+
+
+def response(row: Row, base: Row) -> float:
+    """Returns the change of the mean response time, as a share of the baseline's."""
+    return float(row["latency.all.mean_ns"] / base["latency.all.mean_ns"]) - 1.0
+
+
+def reads(row: Row, base: Row) -> float:
+    """Returns the change of the mean response time of reads."""
+    return float(row["latency.read.mean_ns"] / base["latency.read.mean_ns"]) - 1.0
+
+
+def deviation(row: Row, base: Row) -> float:
+    """Returns the change of the standard deviation of the response time."""
+    return float(row["latency.all.stddev_ns"] / base["latency.all.stddev_ns"]) - 1.0
+
+
+def rewritten(row: Row, base: Row) -> float:
+    """Returns the rewritten pages per page that the host wrote."""
+    del base
+    return _per_page(row, float(row["flash.programs.rewrite"] or 0.0))
+
+
+def extra(row: Row, base: Row) -> float:
+    """Returns the extra writes per page of the host: programs less the baseline's (POLICIES 2)."""
+    return _per_page(row, programs(row) - programs(base))
+
+
+def hit_rate(row: Row, base: Row) -> float:
+    """Returns the share of the host's page writes that are fast because their page's current copy is fast.
+
+    The paper does not define its rate [A].
+    """
+    del base
+    return _per_page(row, number_of(row, "policy_stats.fast_writes_by_hit"))
+
+
+def fast(row: Row, base: Row) -> float:
+    """Returns the share of the host's pages that are written fast."""
+    del base
+    return _per_page(row, number_of(row, "modes.host_write.fast"))
+
+
+def on_full(row: Row, base: Row) -> float:
+    """Returns the share of the host's page writes that find the rewrite queue full."""
+    del base
+    return _per_page(row, number_of(row, "policy_stats.writes_on_full_queue"))
+
+
+def programs(row: Row) -> float:
+    """Returns the pages programmed for any reason."""
+    return sum(float(row[name] or 0.0) for name in _PROGRAMS)
+
+
+def number_of(row: Row, name: str) -> float:
+    """Returns a number that a run may lack: 0 if it does."""
+    found = row.get(name)
+    return 0.0 if found is None else float(found)
+
+
+def _per_page(row: Row, value: float) -> float:
+    written = float(row["host_units_written"] or 0.0)
+    return value / written if written else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """The runs of a policy on one load, beside the baseline's."""
+
+    load: Load
+    base: Sample
+    run: Sample
+
+    def of(self, quantity: Quantity) -> Estimate:
+        """Returns a quantity with its interval over the seeds."""
+        return over_seeds(quantity, self.run, self.base)
+
+
+def over_loads(quantity: Quantity, pairs: Sequence[Pair], of: Callable[[list[float]], float] = fmean) -> Estimate:
+    """Returns the mean (or another number) of a quantity over loads, seed by seed, with its interval over the seeds."""
+    runs = [sample for pair in pairs for sample in (pair.run, pair.base)]
+    return over_seeds(lambda *rows: of([quantity(*both) for both in _parts(rows, 2)]), *runs)
+
+
+def _parts(values: Sequence[Any], length: int) -> list[Any]:
+    """Returns the values in parts of one length."""
+    return [values[start : start + length] for start in range(0, len(values), length)]
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """The runs of one load at several values of a parameter, beside the baseline's."""
+
+    load: Load
+    values: tuple[int, ...]
+    pairs: tuple[Pair, ...]
+
+    def at(self, value: int) -> Pair:
+        """Returns the runs at a value."""
+        return self.pairs[self.values.index(value)]
+
+    def starting(self, low: int) -> Line:
+        """Returns the part with values of at least `low`."""
+        kept = [(value, pair) for value, pair in zip(self.values, self.pairs, strict=True) if value >= low]
+        return Line(self.load, tuple(value for value, _ in kept), tuple(pair for _, pair in kept))
+
+    @property
+    def is_idle(self) -> bool:
+        """True if no write is fast at any value, so that the load shows nothing."""
+        return not any(pair.of(fast).mean for pair in self.pairs)
+
+
+def change_along(quantity: Quantity, lines: Sequence[Line], worst: Callable[[list[float]], float]) -> Estimate:
+    """Returns the change of a quantity from the first value of a parameter to the last: that of the worst load."""
+
+    def of(values: list[float]) -> float:
+        return worst([last - first for first, last in _parts(values, 2)])
+
+    return over_loads(quantity, [pair for line in lines for pair in (line.pairs[0], line.pairs[-1])], of)
+
+
+def largest_rise(values: Sequence[float]) -> float:
+    """Returns the largest increase from one value to the next; negative if all are decreases."""
+    return max(after - before for before, after in pairwise(values))
+
+
+def steps_up(quantity: Quantity, lines: Sequence[Line]) -> Estimate:
+    """Returns the largest increase of a quantity from one value of a parameter to the next, over all loads."""
+    length = len(lines[0].values)
+
+    def of(values: list[float]) -> float:
+        return max(largest_rise(part) for part in _parts(values, length))
+
+    return over_loads(quantity, [pair for line in lines for pair in line.pairs], of)
+
+
+def said(found: Estimate, shown: str, **further: Any) -> Claim:
+    """Returns a claim in words (:func:`ssdlab_papers.claim.statement`) on a number with its interval."""
+    interval = None if found.low is None or found.high is None else (found.low, found.high)
+    return statement(found.mean, shown, work=WORK, seeds=found.count, interval=interval, **further)
+
+
+def shown_only(found: Estimate, shown: str, *, where: str, what: str, **further: Any) -> Claim:
+    """Returns what no work claims: it is shown, and not scored."""
+    return Claim(
+        work=WORK,
+        where=where,
+        what=what,
+        published=further.pop("published", "–"),
+        standing=further.pop("standing", "derived"),
+        ours=found.mean,
+        shown=shown,
+        seeds=found.count,
+        unscored="shown",
+        **further,
+    )
+
+
+def change(share: float) -> str:
+    """Formats a relative change."""
+    return f"{100 * share:+.1f} %"
+
+
+def points(difference: float) -> str:
+    """Formats a difference of shares in percentage points."""
+    return f"{100 * difference:+.1f} points"
+
+
+def short(value: int) -> str:
+    """Formats a value as the paper writes it."""
+    return f"{value // 1024}K" if value >= 1024 and value % 1024 == 0 else str(value)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,17 +6,29 @@ The control keeps the full retention, and uses the margin that the cell has left
 from __future__ import annotations
 
 from collections.abc import Iterator
-from statistics import fmean
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from ssdlab import Drive, check
 from ssdlab.charts import Axis, Chart, Series
+from ssdlab.explore.statistics import Estimate
 from ssdlab.units import percent
 from ssdlab_papers.entry import Entry, Picture
-from ssdlab_papers.ofwar.figures import change
-from ssdlab_papers.ofwar.loads import LENGTHS
-from ssdlab_papers.ofwar.runs import Effect, Run, run
+from ssdlab_papers.ofwar.loads import LENGTHS, loads, titles
+from ssdlab_papers.ofwar.runs import (
+    COLUMNS,
+    Pair,
+    change,
+    over_loads,
+    point,
+    response,
+    rewritten,
+    shape,
+    shown_only,
+)
 from ssdlab_papers.setting import Setting
-from ssdlab_papers.traces import Load
+from ssdlab_papers.sweeps import samples
 
 #: Shares of the rated cycles at which everything is run.
 _WEAR = (0.0, 0.3, 0.5, 1.0)
@@ -46,35 +58,38 @@ def worn_drive() -> Drive:
 
 def entries(setting: Setting) -> Iterator[Entry | Picture]:
     """Yields the mean response at 0, 30, 50 and 100 % of the rated wear."""
-    drive = worn_drive()
-    used = [load for name in _LOADS if (load := setting.traces.load(name)) is not None]
+    leading = loads(setting).leading
+    used = [load for load in leading if load.name in (_LOADS[-1:] if setting.quick else _LOADS)]
     wear = (0.0, 1.0) if setting.quick else _WEAR
-    used = used[-1:] if setting.quick else used
-    pieces = [(load, share, policy) for share in wear for load in used for policy in _POLICIES]
-    found = dict(zip(pieces, setting.share_out("wear", lambda piece: _run(setting, drive, *piece), pieces), strict=True))
-
-    def effects(share: float, policy: str) -> list[Effect]:
-        return [Effect(found[load, share, "baseline"], found[load, share, policy]) for load in used]
-
-    means = {(share, policy): fmean(e.mean for e in effects(share, policy)) for share in wear for policy in _POLICIES}
+    with drive_file(setting, "ofwar-worn", worn_drive()) as drive:
+        points = [
+            point(load, LENGTHS[load.name].quick, policy, _at(drive, share))
+            for share in wear
+            for load in used
+            for policy in _POLICIES
+        ]
+        runs = iter(samples(setting, "wear", points, columns=COLUMNS))
+    means: dict[tuple[float, str], Estimate] = {}
+    owed: dict[float, float] = {}
     for share in wear:
-        ofwar, control = means[share, "ofwar"], means[share, "wear_adaptive"]
-        young = share <= 0.5
-        rewritten = fmean(e.rewritten for e in effects(share, "ofwar"))
-        yield Entry(
-            work="OFWAR",
-            where="POLICIES 6",
-            what=f"mean response of OFWAR over the control wear_adaptive at {share:.0%} of the rated wear",
-            published="above 1: full retention is nearly free" if young else "below 1: now it costs",
-            standing="derived",
-            ours=ofwar / control,
-            shown=f"{ofwar / control:.2f} (OFWAR {change(ofwar)}, {percent(rewritten)} rewritten; "
-            f"wear_adaptive {change(control)})",
-            low=1.0 if young else 0.0,
-            high=10.0 if young else 1.0,
-            note="modes derived from the paper's cell: up to half the rated cycles a fast write keeps ten years (FACTS "
-            "1.3), so that writing fast always, without rewrites, beats OFWAR; near the end only the short promise is fast. "
-            f"Mean of {', '.join(load.title for load in used)}, {_UNITS} units per channel",
+        ofwar, adaptive = [], []
+        for load in used:
+            base, first, second = next(runs), next(runs), next(runs)
+            ofwar.append(Pair(load, base, first))
+            adaptive.append(Pair(load, base, second))
+        means[share, "ofwar"], means[share, "wear_adaptive"] = over_loads(response, ofwar), over_loads(response, adaptive)
+        owed[share] = over_loads(rewritten, ofwar).mean
+    for share in wear:
+        control = means[share, "wear_adaptive"].mean
+        yield shown_only(
+            means[share, "ofwar"],
+            f"{change(means[share, 'ofwar'].mean)}, {percent(owed[share])} rewritten; wear_adaptive {change(control)}",
+            where="section 4.1",
+            what=f"mean response time of OFWAR and of the control wear_adaptive at {share:.0%} of the rated wear",
+            load=titles(used),
+            real_trace=all(load.is_trace for load in used),
+            note="modes derived from the paper's cell; the control keeps ten years and uses the margin that the wear leaves; "
+            f"{_UNITS} units per channel",
         )
     yield Picture(
         name="ofwar-wear",
@@ -82,12 +97,22 @@ def entries(setting: Setting) -> Iterator[Entry | Picture]:
             title="Mean response over the baseline's by wear",
             x=Axis("share of the rated cycles", span=(-0.02, 1.02)),
             y=Axis("mean response / baseline", span=(0.0, 1.1), better="lower"),
-            series=tuple(Series(policy, [*wear], [means[share, policy] for share in wear]) for policy in _POLICIES[1:]),
+            series=tuple(
+                Series(policy, [*wear], [1.0 + means[share, policy].mean for share in wear]) for policy in _POLICIES[1:]
+            ),
         ),
     )
 
 
-def _run(setting: Setting, drive: Drive, load: Load, wear: float, policy: str) -> Run:
-    length = LENGTHS[load.name]
-    workload = load.workload(length.quick if setting.quick else length.grid)
-    return run(workload, policy, _UNITS, {"state.pe_cycles": round(wear * _RATED)}, drive=drive)
+def _at(drive: Path, wear: float) -> dict[str, object]:
+    """Returns the fields of the drive at a share of its rated wear."""
+    return {"drive": str(drive), "state.pe_cycles": round(wear * _RATED), **shape(_UNITS)}
+
+
+@contextmanager
+def drive_file(setting: Setting, name: str, drive: Drive) -> Iterator[Path]:
+    """Yields the file of a drive, in the folder of kept runs or in one that is removed."""
+    with nullcontext(setting.runs) if setting.runs is not None else TemporaryDirectory(prefix="ssdlab-") as folder:
+        path = Path(folder) / f"{name}.toml"
+        path.write_text(drive.text or "", encoding="utf-8")
+        yield path
