@@ -197,7 +197,8 @@ def on_loads(
 
     Args:
         real: The value on real traces; ``None`` if none are at hand.
-        alike: The value on their look-alikes; ``None`` if they were not run. One of the two is there.
+        alike: The value on their look-alikes; ``None`` if they were not run. One of the two is there. Without intervals
+            of both, they are not compared.
         published: The published value.
         resolution: As for :func:`number`.
         unit: Formats a value.
@@ -210,7 +211,7 @@ def on_loads(
     assert found is not None, "a claim on traces needs one or a look-alike"
     remarks = [note]
     if real is not None and alike is not None:
-        if abs(real.mean - alike.mean) > _half(real) + _half(alike):
+        if real.low is not None and alike.low is not None and abs(real.mean - alike.mean) > _half(real) + _half(alike):
             remarks.append(f"the look-alikes are unfaithful in this respect ({unit(alike.mean)}) and not used")
     elif real is None:
         remarks.append("look-alikes only: no trace is at hand")

@@ -35,7 +35,7 @@ class Open:
     field: str
     #: Name on the page, with its unit.
     title: str
-    #: What a search may choose, as a specification has it: ``{"choices": [..]}`` or ``{"low": .., "high": ..}``.
+    #: Choices of a search, as a specification has them: ``{"choices": [..]}`` or ``{"low": .., "high": ..}``.
     choices: Mapping[str, Any]
     #: Least and greatest value that the set-up of the work makes plausible, or the plausible choices.
     plausible: tuple[float, float] | frozenset[Any]

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import math
 import os
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from typer.testing import CliRunner
 
 import ssdlab
 from ssdlab.cli import app
+
+if TYPE_CHECKING:
+    from ssdlab_papers.claim import Claim
 
 #: Reads and writes at depth 8, enough of them for a 99.9th percentile.
 JOB = """\
@@ -167,3 +173,10 @@ def result() -> ssdlab.Result:
 def comparison() -> ssdlab.Comparison:
     """A comparison of two policies under the same job."""
     return ssdlab.compare("tiny", ssdlab.Workload.from_text(JOB), ["baseline", "ofwar"])
+
+
+def wrong(claim: Claim) -> Iterator[Claim]:
+    """Yields the claim with a value beyond each side of its range on which it can fail."""
+    for bound, sign in ((claim.low, -1.0), (claim.high, 1.0)):
+        if bound is not None and math.isfinite(bound):
+            yield replace(claim, ours=bound + sign * max(1e-6, 1e-6 * abs(bound)))

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import math
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 import ssdlab_papers as papers
+from conftest import wrong
 from ssdlab.explore.statistics import Estimate, estimate
 from ssdlab_papers import Outcome
 from ssdlab_papers.claim import SCORED_VERDICTS, Claim, number, on_loads, statement, taken, untestable
@@ -25,13 +24,6 @@ COMMON = {"work": "OFWAR", "where": "figure 9", "what": "deviation"}
 
 def percent(value: float) -> str:
     return f"{100 * value:+.1f} %"
-
-
-def wrong(claim: Claim) -> Iterator[Claim]:
-    """Yields the claim with a value beyond each side of its range on which it can fail."""
-    for bound, sign in ((claim.low, -1.0), (claim.high, 1.0)):
-        if bound is not None and math.isfinite(bound):
-            yield replace(claim, ours=bound + sign * max(1e-6, 1e-6 * abs(bound)))
 
 
 def claimed() -> list[Claim]:

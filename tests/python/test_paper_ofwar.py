@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 import tomllib
-from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
 
 import ssdlab
+from conftest import wrong
 from ssdlab.explore.statistics import Estimate
 from ssdlab_papers.claim import Claim, number
 from ssdlab_papers.entry import Picture, Table
@@ -23,13 +22,6 @@ from ssdlab_papers.sweeps import Sample
 from ssdlab_papers.traces import Load, Traces
 
 QUICK = Setting(quick=True)
-
-
-def wrong(claim: Claim) -> Iterator[Claim]:
-    """Yields the claim with a value beyond each side of its range on which it can fail."""
-    for bound, sign in ((claim.low, -1.0), (claim.high, 1.0)):
-        if bound is not None and math.isfinite(bound):
-            yield replace(claim, ours=bound + sign * max(1e-6, 1e-6 * abs(bound)))
 
 
 def measured(**fields) -> Run:

@@ -232,24 +232,7 @@ impl Description {
         self.ftl.problems(&geometry, self.streams(host_streams), &mut problems);
         self.host.problems(&mut problems);
         self.buffer.problems(geometry.unit, geometry.units_per_program, geometry.shape.channels, &mut problems);
-        if self.buffer.flush_order == FlushOrder::ByDie && self.ftl.write_allocation == ftl::WriteAllocation::Pull {
-            let what = "\"by_die\": with ftl.write_allocation = \"pull\" units wait for no particular die, expected \"static\" or \
-                        \"round_robin\" there";
-            problems.add("buffer.flush_order", what);
-        }
-        if self.buffer.rewritten == Rewritten::Appended {
-            let other = [
-                (self.ftl.translation != ftl::TranslationConfig::default(), "ftl.translation = \"page_map\""),
-                (self.buffer.policy == BufferPolicy::None, "buffer.policy = \"write_back\" or \"write_through\""),
-                (
-                    self.buffer.flush_order == FlushOrder::Lru,
-                    "another flush_order than \"lru\", which is for data that is replaced",
-                ),
-            ];
-            for (_, expected) in other.iter().filter(|(is_other, _)| *is_other) {
-                problems.add("buffer.rewritten", format!("\"appended\": expected {expected}"));
-            }
-        }
+        self.buffer_problems(&mut problems);
         let tables = geometry.unit.offset(self.buffer.units(geometry.unit))
             + self.buffer.read_cache.unwrap_or_default().0
             + self.map_bytes_in_memory(&geometry);
@@ -453,6 +436,28 @@ impl Description {
             parameters,
             starting: self.state.preconditioned(),
         })
+    }
+
+    /// Adds the inconsistencies of the write buffer with other sections to `problems`.
+    fn buffer_problems(&self, problems: &mut Problems) {
+        if self.buffer.flush_order == FlushOrder::ByDie && self.ftl.write_allocation == ftl::WriteAllocation::Pull {
+            let what = "\"by_die\": with ftl.write_allocation = \"pull\" units wait for no particular die, expected \"static\" or \
+                        \"round_robin\" there";
+            problems.add("buffer.flush_order", what);
+        }
+        if self.buffer.rewritten == Rewritten::Appended {
+            let other = [
+                (self.ftl.translation != ftl::TranslationConfig::default(), "ftl.translation = \"page_map\""),
+                (self.buffer.policy == BufferPolicy::None, "buffer.policy = \"write_back\" or \"write_through\""),
+                (
+                    self.buffer.flush_order == FlushOrder::Lru,
+                    "another flush_order than \"lru\", which is for data that is replaced",
+                ),
+            ];
+            for (_, expected) in other.iter().filter(|(is_other, _)| *is_other) {
+                problems.add("buffer.rewritten", format!("\"appended\": expected {expected}"));
+            }
+        }
     }
 
     /// Returns the parameters that the translation layer takes from other sections. `name` identifies the policy.

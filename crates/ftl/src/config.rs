@@ -152,9 +152,9 @@ pub struct FtlConfig {
     /// `gc_low_blocks` where it amounts to more blocks.
     #[schemars(range(min = 0.0, max = 0.9))]
     pub gc_spare_fraction: f64,
-    /// Blocks of which `gc_spare_fraction` is a share. OFWAR collects if less than 20 % of "the number of total physical
-    /// blocks" are free: read as a share of all blocks, that leaves hardly any spare room for invalid data, which is why
-    /// the spare blocks are the default.
+    /// Blocks of which `gc_spare_fraction` is a share. OFWAR collects if less than 20 % of "the number of total
+    /// physical blocks" are free: of all blocks, that leaves hardly any spare room for invalid data, which is why the
+    /// spare blocks are the default.
     #[serde(default)]
     pub gc_fraction_of: FractionOf,
     /// True if host writes may be served between the steps of a collection in progress, as long as the die has at least

@@ -61,8 +61,8 @@ impl MoveTimes {
 }
 
 /// Returns the retention limits of blocks, by the write mode recorded for a block and by wear class, from the limits of
-/// data. With the page as the scope of a mode, a block holds pages of all modes that the policy uses, so that it has the
-/// shortest limit of these modes.
+/// data. With the page as the scope of a mode, a block holds pages of all modes that the policy uses, so that it has
+/// the shortest limit of these modes.
 pub(crate) fn limits_of_blocks(limits: &[Vec<Nanos>], mixed: Option<&[ModeId]>) -> Vec<Vec<Nanos>> {
     let Some(mixed) = mixed else { return limits.to_vec() };
     let used = || mixed.iter().map(|mode| &limits[mode.index()]);

@@ -357,8 +357,8 @@ impl WriteQueue {
         freed
     }
 
-    /// Makes a waiting unit obsolete and returns its older copy, which is now that of the later write; none if the unit is
-    /// in no list, because the rest of it is being read.
+    /// Makes a waiting unit obsolete and returns its older copy, which is now that of the later write; none if the unit
+    /// is in no list, because the rest of it is being read.
     pub fn overtake(&mut self, slot: u32) -> Option<u32> {
         let unit = &mut self.units[slot];
         (unit.list != NONE).then(|| {

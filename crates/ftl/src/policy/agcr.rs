@@ -18,14 +18,15 @@ pub const SUMMARY: &str =
 /// Access characteristic guided cost regulation (AGCR), sections 3.2 to 3.4 of the paper. A page is classified by its
 /// last `window - 1` accesses and the upcoming one. A write is at low cost if the page was only written, at medium cost
 /// if it was read as well, and at high cost if it has no history. A read of a page whose window holds only reads, and
-/// whose copy was not written at high cost, enters one rewrite at high cost in the rewrite queue. The queue is worked off in
-/// idle time; a rewrite is dropped if the page is written first. A page is read at the cost that belongs to the write
-/// cost of its copy. Data older than the run counts as written at high cost.
+/// whose copy was not written at high cost, enters one rewrite at high cost in the rewrite queue. The queue is worked
+/// off in idle time; a rewrite is dropped if the page is written first. A page is read at the cost that belongs to the
+/// write cost of its copy. Data older than the run counts as written at high cost.
 ///
 /// Section 3.3 names two conditions of a rewrite: the page "was not written with a high cost before", and it is read at
 /// high cost, that is, its copy was written at low cost. The first is the default, the second an option
-/// (`rewrite_medium`). Our choices where the paper is silent: relocated data keeps its class (`keep_class`); a rewrite needs an idle channel (`idle`); the rewrite queue has a depth, and
-/// when it is full, reads enter no further rewrites; where a page's history is shorter than the window, its known
+/// (`rewrite_medium`). Our choices where the paper is silent: relocated data keeps its class (`keep_class`); a rewrite
+/// needs an idle channel (`idle`); the rewrite queue has a depth, and when it is full, reads enter no further rewrites;
+/// where a page's history is shorter than the window, its known
 /// accesses decide. Only accesses that reach the flash count: writes absorbed by the write buffer do not, nor do reads
 /// answered by the buffer or, during a program, by the controller. The paper counts two bits of metadata for each page,
 /// one for the history and one for the class. Either needs one more state here: a page without history, and a third
