@@ -221,6 +221,23 @@ class Load:
             text = _replaced(text, field, value)
         return Workload.from_text(text)
 
+    def fields(self, requests: int | None = None, time_scale: float = 1.0, **options: Any) -> dict[str, object]:
+        """Returns the fields of a point of a sweep (:func:`ssdlab_papers.sweeps.samples`) with this workload.
+
+        The arguments, and the run, are those of :meth:`workload`.
+
+        Raises:
+            InputError: an option that a look-alike does not accept.
+        """
+        given = self.workload(requests, time_scale, **options)
+        if self.is_trace:
+            return {"workload": str(self.path), **{f"workload.{key}": value for key, value in given.options().items()}}
+        if self.at_most is not None:
+            requests = min(requests or self.at_most, self.at_most)
+        changed = {key: value for key, value in options.items() if value != _LOOK_ALIKE_OPTIONS[key][0]}
+        fields = {"speed": float(time_scale), "requests": requests or self.requests, **changed}
+        return {"workload": str(self.path), **{f"workload.{key}": value for key, value in fields.items()}}
+
 
 def _replaced(text: str, field: str, value: str) -> str:
     """Returns a look-alike's text with a top-level field set to `value`, added if it is not stated."""

@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 
 import ssdlab
+from ssdlab_papers import Setting
 from ssdlab_papers import traces as module
+from ssdlab_papers.sweeps import samples
 from ssdlab_papers.traces import KNOWN, Traces
 
 LOOK_ALIKES = sorted((Path(module.__file__).parent / "lookalikes").glob("*.toml"))
@@ -152,6 +154,19 @@ def test_a_look_alike_takes_a_length_and_a_speed():
         load.workload(10, slice="0..5")
     model = tomllib.loads(load.workload(10, replay="gaps", address="wrap").text or "")
     assert (model["replay"], model["address"], model["requests"]) == ("gaps", "wrap", 10)
+
+
+@pytest.mark.parametrize("given", [{}, {"replay": "gaps", "address": "wrap"}], ids=["as it is", "gaps, wrapped"])
+def test_the_fields_of_a_point_are_the_same_workload(tmp_path, given):
+    msr(tmp_path / "hm_0.csv", 60)
+    for load in (Traces(tmp_path).load("hm_0"), Traces().load("telegram")):
+        (sample,) = samples(
+            Setting(quick=True), "one", [{"drive": "ofwar-64g", "precondition": "none", **load.fields(100, 2.0, **given)}]
+        )
+        done = ssdlab.run("ofwar-64g", load.workload(100, 2.0, **given), precondition="none").summary
+        row = sample.rows[1]
+        assert (row["simulated_ns"], row["commands.write"]) == (done["simulated_ns"], done["commands"]["write"])
+        assert row["latency.all.mean_ns"] == pytest.approx(done["latency"]["all"]["mean_ns"])
 
 
 def test_bad_input_says_what_would_be_right(tmp_path):

@@ -20,6 +20,8 @@ from ssdlab.workloads import STANDARD_INPUT, Workload, standard_input
 __all__ = ["Load", "changed"]
 
 _INDEX = re.compile(r"(\w+)((?:\[\d+\])*)")
+#: Options of traces that are fields of a workload TOML.
+_FIELDS = ("replay", "address")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +56,7 @@ class Load:
         Raises:
             InputError: the file cannot be read, or has no such fields.
         """
-        known = GROUPS["workload"]
+        known = _options(path)
         read = {**options, **{name: value for name, value in fields.items() if name in known}}
         changed = {name: value for name, value in fields.items() if name not in known}
         if not changed:
@@ -78,7 +80,7 @@ def changed(workload: Workload, fields: Mapping[str, Any]) -> Workload:
         >>> loads.changed(ssdlab.Workload("examples/randwrite.fio"), {"iodepth": 4, "repeat": 2})
         <ssdlab.Workload text of 11 lines · repeat=2>
     """
-    known = GROUPS["workload"]
+    known = _options("" if workload.path is None else fspath(workload.path))
     options: dict[str, Any] = {**workload.options(), **{name: value for name, value in fields.items() if name in known}}
     inner = {name: value for name, value in fields.items() if name not in known}
     if not inner:
@@ -92,6 +94,11 @@ def changed(workload: Workload, fields: Mapping[str, Any]) -> Workload:
         name = fspath(workload.path)
         text = _text(name, next(iter(inner)))
     return Workload(text=_edited(text or "", name or "", inner), name=name, **options)
+
+
+def _options(path: str) -> set[str]:
+    """Returns the names that are options for reading a file; some of them are fields of a workload TOML."""
+    return {name for name in GROUPS["workload"] if name not in _FIELDS or not path.endswith(".toml")}
 
 
 def _text(path: str, field: str) -> str:
