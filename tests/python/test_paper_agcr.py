@@ -9,12 +9,14 @@ from pathlib import Path
 
 import pytest
 
+import ssdlab
 from ssdlab.analyses import access
 from ssdlab_papers import agcr
-from ssdlab_papers.agcr import costs, figures, shares, why
-from ssdlab_papers.agcr.loads import NAMES, OF_MSR, Loads, is_of_the_paper, length, loads
+from ssdlab_papers.agcr import believe, costs, figures, maps, shares, why
+from ssdlab_papers.agcr.loads import NAMES, OF_MSR, Loads, every, is_of_the_paper, length, loads
 from ssdlab_papers.agcr.runs import POLICIES, RIVALS, Case, Cases, Run, flat, mean_of, measured, run, seen, worded
 from ssdlab_papers.claim import Claim
+from ssdlab_papers.regions import Open, settled
 from ssdlab_papers.setting import Setting
 from ssdlab_papers.sweeps import Sample
 from ssdlab_papers.traces import KNOWN, MSR_VOLUMES, Load, Traces
@@ -138,10 +140,27 @@ def test_an_overload_stays_out_of_the_scored_means():
     usual, flooded = case(all=175.0), case(all=3500.0)
     flooded.samples["MCW/MCR"].rows[1]["latency.write.mean_ns"] = 10_001_000
     assert [figures.is_usual(each) for each in (usual, flooded, case("mail"))] == [True, False, False]
-    found = [*figures._beside(alike(usual, flooded))]
+    (alone,) = figures.overloads(alike(usual, flooded))
+    assert (alone.verdict, alone.ours) == ("shown", 9.0)
+
+
+def test_the_distribution_is_that_of_all_loads():
+    *found, picture = figures.beside(alike(*(case(all=350.0 * ratio) for ratio in (0.5, 0.7, 0.9, 1.1, 4.0))))
     assert {each.verdict for each in found} == {"shown"}
-    assert [each.ours for each in found if each.what.endswith("prxy_0 (look-alike)")] == [9.0]
-    assert claim(iter(found), "overall response of AGCR over the rival, share").ours == 0.5
+    assert [each.ours for each in found if each.what.startswith("overall")] == pytest.approx([-0.1, -0.3, 0.1, 0.6])
+    assert picture.chart.series[0].y == pytest.approx([0.5, 0.7, 0.9, 1.1, 4.0])
+
+
+def test_every_trace_of_a_folder_is_run_but_in_a_quick_run(tmp_path):
+    (tmp_path / "hm_0.csv").write_text(
+        "".join(f"{128166372003061629 + 1000 * at},hm,0,Read,{4096 * at},4096,9\n" for at in range(9))
+    )
+    (tmp_path / "broken.csv").write_text("no trace\n")
+    (tmp_path / "more.csv").write_text((tmp_path / "hm_0.csv").read_text())
+    folder = Traces(tmp_path)
+    found = every(Setting(traces=folder))
+    assert [(load.name, load.requests, load.is_trace) for load in found.real] == [("hm_0", 9, True), ("more", 9, True)]
+    assert every(Setting(quick=True, traces=folder)).real == every(Setting()).real == ()
 
 
 def test_the_headline_is_scored_around_the_published_value():
@@ -281,6 +300,72 @@ def test_figures_2_and_6_have_shares_curves_and_a_row_for_each_load():
         assert sum(series.y[place] for series in bars.chart.series) == pytest.approx(1.0)
     assert curves.chart.series[-1].y == sorted(curves.chart.series[-1].y)
     assert [len(line) for line in table.rows] == [len(table.columns)] * 4
+
+
+def test_the_usual_values_of_what_is_assumed_are_those_of_the_drive():
+    usual = ssdlab.describe("agcr-64g")
+    bounds = usual.pop("bounds")
+    for each in believe.ASSUMED:
+        given = believe._of("AGCR", each.fields(each.usual))
+        found = ssdlab.describe("agcr-64g", set=given)
+        assert found.pop("bounds") == pytest.approx(bounds, rel=1e-5), each.title
+        assert {name: found[name] for name in ("channels", "chips", "blocks", "user_bytes")} == {
+            name: usual[name] for name in ("channels", "chips", "blocks", "user_bytes")
+        }, each.title
+        for value in each.values:
+            ssdlab.describe("agcr-64g", set=believe._of("AGCR", each.fields(value)))
+    assert believe._of("rival", {"policy.agcr.idle": 1, "flash.channels": 2}) == {"flash.channels": 2}
+
+
+def test_every_structure_of_the_map_has_the_capacity_of_the_paper():
+    for dies in maps._DIES:
+        given = maps.fields({"dies": dies, "partial_write": "read nothing", "old_data": "high cost"}, "AGCR")
+        found = ssdlab.describe("agcr-64g", set=given)
+        assert (found["physical_bytes"], found["chips"]) == (64 << 30, dies)
+    assert "policy.queue_driven.old_data" not in given
+
+
+def few(**choices) -> tuple[Open, ...]:
+    # Reads gain little against old data at high cost, and much against old data at medium cost.
+    first = {each.field: each.choices["choices"][:1] for each in maps.PARAMETERS} | {"dies": [32]} | choices
+    return tuple(replace(each, choices={"choices": first[each.field]}) for each in maps.PARAMETERS)
+
+
+def test_a_map_runs_every_setting_and_finds_where_a_gain_comes_out():
+    found = maps.maps(Setting(full=True), [look_alike("hm_0")], few(old_data=["high cost", "medium cost"]), length=300)
+    assert [len(each.rows) for each in found.regions.values()] == [2, 2, 2]
+    cheap, dear = found.regions["reads"].rows
+    # Against old data at high cost reads gain little, and against old data at medium cost much.
+    assert dear["value"] < -0.3 < cheap["value"]
+    assert found.regions["reads"].by_importance[0].field == "old_data"
+    one = run(look_alike("hm_0").workload(300), "AGCR").over(run(look_alike("hm_0").workload(300), "rival"), "all")
+    assert found.regions["overall"].rows[0]["value"] == pytest.approx(one - 1.0)
+
+
+def test_a_headline_holds_if_its_region_is_plausible():
+    def made(**values: float) -> maps.Maps:
+        grid = [{each.field: each.choices["choices"][0] for each in maps.PARAMETERS}]
+        grid.append({**grid[0], "partial_write": "read the rest"})
+        runs = [
+            case(**{kind: values.get(kind, 1.0) * base for kind, base in (("all", 350.0), ("read", 100.0), ("write", 600.0))})
+        ]
+        regions = {name: maps._region(name, grid, [runs, runs], maps.PARAMETERS) for name in maps.GAINS}
+        return maps.Maps(regions, "hm_0")
+
+    headline = next(figures.figure_7(alike(case(all=300.0)), ""))
+    assert headline.verdict == "direction only"
+    missed = replace(headline, ours=-0.3)
+    hit = made(all=0.85)
+    assert hit.region(missed) is hit.regions["overall"]
+    assert len(hit.regions["overall"].hits) == 2
+    assert len(hit.regions["overall"].plausible) == 1
+    assert settled(missed, hit.region(missed)).verdict == "holds if"
+    assert settled(missed, made(all=0.7).region(missed)).verdict == "direction only"
+    assert hit.region(replace(missed, headline=False)) is None
+    # One of the gains alone is not all of them.
+    assert (hit.together.ours, hit.together.verdict) == (0, "differs")
+    every_gain = made(all=0.85, read=0.517, write=0.796).together
+    assert (every_gain.ours, every_gain.verdict) == (1, "reproduced")
 
 
 def test_the_experiment_begins_with_the_headlines(monkeypatch):

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from statistics import fmean, median
+from statistics import fmean
+
+import numpy as np
 
 from ssdlab.charts import Axis, Chart, Mark, Series
-from ssdlab_papers.agcr.loads import is_of_the_paper
+from ssdlab_papers.agcr.loads import every, is_of_the_paper
 from ssdlab_papers.agcr.runs import (
     COSTS,
     RIVALS,
@@ -16,6 +18,7 @@ from ssdlab_papers.agcr.runs import (
     Quantity,
     change,
     mean_of,
+    measured,
     points_of,
     seen,
     share_of,
@@ -76,9 +79,18 @@ def entries(setting: Setting, cases: Cases) -> Iterator[Claim | Picture | Table]
     yield from figure_7(usual, about)
     yield from figure_8(usual, about)
     yield from figure_9(usual, about)
-    yield from _beside(cases)
+    yield from overloads(cases)
+    yield from beside(_every(setting) or cases)
     yield from _pictures(cases.leading)
     yield _table((*cases.real, *cases.alike))
+
+
+def _every(setting: Setting) -> Cases | None:
+    """Runs every trace in the user's folder, each with one seed; ``None`` without any."""
+    found = every(setting)
+    return (
+        measured(setting, "every", {policy: (policy, {}) for policy in ("AGCR", "rival")}, found, seeds=1) if found.real else None
+    )
 
 
 def figure_1(usual: Cases) -> Iterator[Claim]:
@@ -323,12 +335,15 @@ def _hundredths(value: float) -> str:
     return f"{100 * value:.2f} %"
 
 
-def _beside(cases: Cases) -> Iterator[Claim]:
-    """Yields how AGCR does on all loads, whatever they are, and in an overload."""
+def beside(cases: Cases) -> Iterator[Claim | Picture]:
+    """Yields how AGCR does on all of these loads, whatever they are."""
+    text = f"{len(cases.leading)} traces" if cases.real else f"{len(cases.leading)} look-alikes"
     for kind in ("all", "read", "write"):
         for what, quantity, unit in (
-            ("median over all loads, those of other collections among them", _median(kind), change),
-            ("share of all loads on which AGCR responds sooner", _sooner(kind), share_of),
+            (f"median over {text} of any collection", _quantile(kind, 0.5), change),
+            (f"lower quartile over {text} of any collection", _quantile(kind, 0.25), change),
+            (f"upper quartile over {text} of any collection", _quantile(kind, 0.75), change),
+            (f"share of {text} of any collection on which AGCR responds sooner", _sooner(kind), share_of),
         ):
             yield seen(
                 cases.find(quantity),
@@ -337,6 +352,24 @@ def _beside(cases: Cases) -> Iterator[Claim]:
                 what=f"{KINDS[kind]} of AGCR over the rival, {what}",
                 published="–",
             )
+    ordered = {kind: sorted(_ratios(cases.leading, kind, cases.leading[0].seeds[0])) for kind in ("all", "read", "write")}
+    series = tuple(
+        Series(KINDS[kind], [(at + 1) / len(found) for at in range(len(found))], found)
+        for kind, found in ordered.items()
+        if found
+    )
+    chart = Chart(
+        title=f"AGCR over its rival on {text} of any collection",
+        x=Axis("share of the traces with at most this ratio"),
+        y=Axis("mean response / rival", log=True, better="lower"),
+        series=series,
+        marks=(Mark(1.0, "the rival"), Mark(0.85, "the paper: 0.85 overall")),
+    )
+    yield Picture(name="agcr-distribution", chart=chart)
+
+
+def overloads(cases: Cases) -> Iterator[Claim]:
+    """Yields how AGCR does on loads that exceed the drive's throughput."""
     for case in (case for case in cases.leading if case.is_overload):
         one = Cases((case,), ()) if case.load.is_trace else Cases((), (case,))
         yield seen(
@@ -355,8 +388,8 @@ def _ratios(cases: Sequence[Case], kind: str, seed: int) -> list[float]:
     return [each for case in cases if (each := case.over("AGCR", "rival", kind, seed)) is not None]
 
 
-def _median(kind: str) -> Quantity:
-    return lambda cases, seed: median(_ratios(cases, kind, seed)) - 1.0
+def _quantile(kind: str, share: float) -> Quantity:
+    return lambda cases, seed: float(np.quantile(_ratios(cases, kind, seed), share)) - 1.0
 
 
 def _sooner(kind: str) -> Quantity:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
+from ssdlab import InputError
+from ssdlab.traces import trace_info
 from ssdlab_papers.setting import Setting
-from ssdlab_papers.traces import MSR_VOLUMES, Load, Traces
+from ssdlab_papers.traces import KNOWN, MSR_VOLUMES, Known, Load, Traces, files_in
 
 #: Loads that come with the experiments: look-alikes of parts of MSR Cambridge, the paper's collection, then stand-ins
 #: for volumes.
@@ -56,10 +59,25 @@ def loads(setting: Setting) -> Loads:
     return Loads(real, alike)
 
 
+def every(setting: Setting) -> Loads:
+    """Returns every trace in the user's folder that can be read, whatever it is.
+
+    There are none without a folder, and in a quick run.
+    """
+    found: list[Load] = []
+    folder = None if setting.quick else setting.traces.folder
+    for path in [] if folder is None else files_in(folder):
+        name = path.name.split(".")[0]
+        with suppress(InputError):
+            requests = int(trace_info(path)["requests"])
+            found.append(Load(known=Known(name=name, title=name, pattern=name), path=path, is_trace=True, requests=requests))
+    return Loads(tuple(found), ())
+
+
 def length(setting: Setting, load: Load) -> int:
     """Returns the number of requests of a load that are run."""
     whole = _MOST_WHOLE if setting.full else _MOST_WHOLE_USUAL
-    most = _MOST_QUICK if setting.quick else whole if load.is_whole else _MOST
+    most = _MOST_QUICK if setting.quick else whole if load.is_whole and load.name in KNOWN else _MOST
     return min(load.requests, most)
 
 

@@ -235,6 +235,7 @@ def measured(
     of: Loads,
     time_scale: float = 1.0,
     passes: int = 1,
+    seeds: int | None = None,
 ) -> Cases:
     """Runs loads under policies of :data:`POLICIES`, each with further fields, by names of their own.
 
@@ -246,7 +247,7 @@ def measured(
         for load in used
         for policy, fields in ways.values()
     ]
-    found = iter(samples(setting, f"agcr-{name}", points, columns=COLUMNS))
+    found = iter(samples(setting, f"agcr-{name}", points, columns=COLUMNS, seeds=seeds))
     cases = [Case(load, {way: next(found) for way in ways}) for load in used]
     return Cases(tuple(cases[: len(of.real)]), tuple(cases[len(of.real) :]))
 
