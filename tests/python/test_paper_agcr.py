@@ -188,6 +188,8 @@ def test_rewriting_that_never_happens_is_no_reproduction():
         found = [*figures.rewriting(alike(case(rewrites=rewrites, queued=7)), "AGCR", "")]
         assert [each.verdict for each in found] == verdicts
         assert all(("7 rewrites" in each.note) == (rewrites == 0) for each in found)
+    none = [*figures.rewriting(alike(case()), "AGCR", "")]
+    assert all("calls for a rewrite" in each.note for each in none)
 
 
 def test_more_low_cost_accesses_must_be_considerably_more():
@@ -326,7 +328,7 @@ def test_every_structure_of_the_map_has_the_capacity_of_the_paper():
 
 
 def few(**choices) -> tuple[Open, ...]:
-    # Reads gain little against old data at high cost, and much against old data at medium cost.
+    """Returns the parameters of the map with some of their choices."""
     first = {each.field: each.choices["choices"][:1] for each in maps.PARAMETERS} | {"dies": [32]} | choices
     return tuple(replace(each, choices={"choices": first[each.field]}) for each in maps.PARAMETERS)
 

@@ -307,7 +307,9 @@ def rewriting(usual: Cases, policy: str, about: str) -> Iterator[Claim]:
     """Yields the rewrites of a form of AGCR. If there are none, *no more than 1 %* is not tested."""
     rewrites = usual.find(lambda cases, seed: max(case.run(policy, seed).rewritten for case in cases))
     queued = usual.find(lambda cases, seed: max(case.run(policy, seed).queued for case in cases)).leading.mean
-    reason = f"at most {queued:g} rewrites are queued in a volume, and the host writes their pages before its channel is idle"
+    reason = "no read of these volumes calls for a rewrite"
+    if queued:
+        reason = f"at most {queued:g} rewrites are queued in a volume, and the host writes their pages before its channel is idle"
     never = rewrites.leading.mean == 0.0
     yield worded(
         rewrites,

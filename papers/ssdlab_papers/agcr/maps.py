@@ -25,7 +25,7 @@ from ssdlab_papers.traces import Load
 _LENGTH = 10_000
 #: Channels, chips of each and blocks of each plane, by the number of dies; the capacity stays.
 _DIES = {8: (4, 2, 16384), 16: (4, 4, 8192), 32: (8, 4, 4096), 64: (8, 8, 2048)}
-#: What the paper leaves open.
+#: Parameters that the paper leaves open.
 PARAMETERS = (
     Open(
         field="speed",
@@ -86,7 +86,7 @@ class Maps:
 
     @property
     def together(self) -> Claim:
-        """How many of the plausible settings have all of the published values at once."""
+        """The number of plausible settings that have all of the published values at once."""
         hits = {name: [_place(row) for row in each.plausible] for name, each in self.regions.items()}
         common = [place for place in hits["overall"] if all(place in each for each in hits.values())]
         where = "; ".join(common[:3])
