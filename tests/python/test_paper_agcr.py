@@ -7,16 +7,20 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import ssdlab
 from ssdlab.analyses import access
+from ssdlab.explore.statistics import estimate
 from ssdlab_papers import agcr
 from ssdlab_papers.agcr import believe, costs, figures, maps, shares, why
 from ssdlab_papers.agcr.loads import NAMES, OF_MSR, Loads, every, is_of_the_paper, length, loads
 from ssdlab_papers.agcr.runs import POLICIES, RIVALS, Case, Cases, Run, flat, mean_of, measured, run, seen, worded
 from ssdlab_papers.claim import Claim
+from ssdlab_papers.entry import Picture, Table
 from ssdlab_papers.regions import Open, settled
+from ssdlab_papers.sensitivity import Sensitivity
 from ssdlab_papers.setting import Setting
 from ssdlab_papers.sweeps import Sample
 from ssdlab_papers.traces import KNOWN, MSR_VOLUMES, Load, Traces
@@ -344,37 +348,67 @@ def test_a_map_runs_every_setting_and_finds_where_a_gain_comes_out():
     assert found.regions["overall"].rows[0]["value"] == pytest.approx(one - 1.0)
 
 
-def test_a_headline_holds_if_its_region_is_plausible():
-    def made(**values: float) -> maps.Maps:
-        grid = [{each.field: each.choices["choices"][0] for each in maps.PARAMETERS}]
-        grid.append({**grid[0], "partial_write": "read the rest"})
-        runs = [
-            case(**{kind: values.get(kind, 1.0) * base for kind, base in (("all", 350.0), ("read", 100.0), ("write", 600.0))})
-        ]
-        regions = {name: maps._region(name, grid, [runs, runs], maps.PARAMETERS) for name in maps.GAINS}
-        return maps.Maps(regions, "hm_0")
+def made_map(**values: float) -> maps.Maps:
+    """Returns a map of two settings, one of them plausible, with AGCR's responses over the rival's."""
+    grid = [{each.field: each.choices["choices"][0] for each in maps.PARAMETERS}]
+    grid.append({**grid[0], "partial_write": "read the rest"})
+    times = {kind: values.get(kind, 1.0) * base for kind, base in (("all", 350.0), ("read", 100.0), ("write", 600.0))}
+    runs = [case(**times)]
+    regions = {name: maps._region(name, grid, [runs, runs], maps.PARAMETERS) for name in maps.GAINS}
+    return maps.Maps(regions, "hm_0")
 
+
+def test_a_headline_holds_if_its_region_is_plausible():
     headline = next(figures.figure_7(alike(case(all=300.0)), ""))
     assert headline.verdict == "direction only"
     missed = replace(headline, ours=-0.3)
-    hit = made(all=0.85)
+    hit = made_map(all=0.85)
     assert hit.region(missed) is hit.regions["overall"]
     assert len(hit.regions["overall"].hits) == 2
     assert len(hit.regions["overall"].plausible) == 1
     assert settled(missed, hit.region(missed)).verdict == "holds if"
-    assert settled(missed, made(all=0.7).region(missed)).verdict == "direction only"
+    assert settled(missed, made_map(all=0.7).region(missed)).verdict == "direction only"
     assert hit.region(replace(missed, headline=False)) is None
     # One of the gains alone is not all of them.
     assert (hit.together.ours, hit.together.verdict) == (0, "differs")
-    every_gain = made(all=0.85, read=0.517, write=0.796).together
+    every_gain = made_map(all=0.85, read=0.517, write=0.796).together
     assert (every_gain.ours, every_gain.verdict) == (1, "reproduced")
 
 
-def test_the_experiment_begins_with_the_headlines(monkeypatch):
-    # The parts are tested above; here their order.
-    made = alike(case(), case("hm_0"))
-    monkeypatch.setattr(agcr, "policies", lambda setting: made)
+def experiment_on_made_runs(monkeypatch, **setting: bool) -> list:
+    """Runs the experiment with made-up runs, and without the parts that are tested above."""
+    cases = alike(case(all=245.0), case("hm_0", all=245.0))
+    monkeypatch.setattr(agcr, "policies", lambda setting: cases)
     for part in (costs, shares, why):
         monkeypatch.setattr(part, "entries", lambda *_: iter(()))
-    found = [each for each in agcr.experiment(Setting(quick=True)) if isinstance(each, Claim) and each.headline]
+    return [*agcr.experiment(Setting(**setting))]
+
+
+def test_the_experiment_begins_with_the_headlines(monkeypatch):
+    found = [each for each in experiment_on_made_runs(monkeypatch, quick=True) if isinstance(each, Claim) and each.headline]
     assert [each.published for each in found] == ["-15 %", "up to -48.3 %", "up to -20.4 %", "no more than 1 %"]
+    assert found[0].verdict == "direction only"
+
+
+def test_the_full_form_has_maps_and_what_must_be_believed(monkeypatch):
+    asked = []
+
+    def believed(setting, used):
+        asked.extend(load.name for load in used)
+        ends = ((estimate([-0.2]), estimate([-0.1])),) * len(believe.ASSUMED)
+        index = np.zeros((3, len(believe.ASSUMED)))
+        drawn = (-0.2, -0.1)
+        return Sensitivity(
+            name="agcr", title="gain", assumed=believe.ASSUMED, usual=estimate([-0.15]), ends=ends, drawn=drawn,
+            first=index, total=index, predicted=0.5,
+        )  # fmt: skip
+
+    monkeypatch.setattr(maps, "maps", lambda setting, used: made_map(all=0.85))
+    monkeypatch.setattr(believe, "believe", believed)
+    found = experiment_on_made_runs(monkeypatch, full=True)
+    overall = next(each for each in found if isinstance(each, Claim) and each.headline)
+    assert overall.verdict == "holds if"
+    assert asked == ["prxy_0", "hm_0"]
+    names = {each.name for each in found if isinstance(each, Picture | Table)}
+    assert {"region-agcr-overall", "region-agcr-reads", "region-agcr-writes", "sensitivity-agcr"} <= names
+    assert any(isinstance(each, Claim) and each.what.startswith("what a reader must believe") for each in found)
