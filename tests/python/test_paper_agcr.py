@@ -160,6 +160,9 @@ def test_every_trace_of_a_folder_is_run_but_in_a_quick_run(tmp_path):
         "".join(f"{128166372003061629 + 1000 * at},hm,0,Read,{4096 * at},4096,9\n" for at in range(9))
     )
     (tmp_path / "broken.csv").write_text("no trace\n")
+    (tmp_path / "timeless.log").write_text(
+        "fio version 2 iolog\n/dev/x add\n/dev/x open\n/dev/x write 0 4096\n/dev/x read 0 4096\n"
+    )
     (tmp_path / "more.csv").write_text((tmp_path / "hm_0.csv").read_text())
     folder = Traces(tmp_path)
     found = every(Setting(traces=folder))

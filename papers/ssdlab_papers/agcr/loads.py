@@ -60,7 +60,7 @@ def loads(setting: Setting) -> Loads:
 
 
 def every(setting: Setting) -> Loads:
-    """Returns every trace in the user's folder that can be read, whatever it is.
+    """Returns every trace with times in the user's folder that can be read, whatever it is.
 
     There are none without a folder, and in a quick run.
     """
@@ -69,8 +69,11 @@ def every(setting: Setting) -> Loads:
     for path in [] if folder is None else files_in(folder):
         name = path.name.split(".")[0]
         with suppress(InputError):
-            requests = int(trace_info(path)["requests"])
-            found.append(Load(known=Known(name=name, title=name, pattern=name), path=path, is_trace=True, requests=requests))
+            info = trace_info(path)
+            known = Known(name=name, title=name, pattern=name)
+            # A trace without times cannot be played at recorded speed.
+            if info["span_ns"]:
+                found.append(Load(known=known, path=path, is_trace=True, requests=int(info["requests"])))
     return Loads(tuple(found), ())
 
 
