@@ -47,14 +47,14 @@ def measure(case: Case) -> dict[str, Any]:
     default, ours = runs["MCW/MCR"], runs["AGCR"]
     row: dict[str, Any] = {
         "trace": case.trace.name.split(".")[0],
-        "reads": default.reads,
-        "writes": default.writes,
+        "reads": default.count("read"),
+        "writes": default.count("write"),
         "dies busy": default.busy,
         "reads to read-only": shares.classes["read_only"].read_request_share,
         "writes to write-only": shares.classes["write_only"].write_request_share,
     }
     row |= {f"accuracy {size}": shares.windows[size - 1].accuracy for size in (2, 4, 8)}
-    row |= {"read us": default.read_us, "write us": default.write_us}
+    row |= {"read us": default.mean_us("read"), "write us": default.mean_us("write")}
     for policy in ("HCW/LCR", "LCW/HCR", "AGCR"):
         row |= {f"{policy} {kind}": runs[policy].over(default, kind) for kind in ("read", "write", "all")}
     for rival, title in zip(RIVALS, ("rival", "rival, old data medium"), strict=True):
