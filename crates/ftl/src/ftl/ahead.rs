@@ -126,6 +126,10 @@ impl Ftl {
     }
 
     fn is_intact_and_current(&self, lpn: Lpn, ppn: Ppn) -> bool {
+        // The program of an obsolete unit leaves no unit at its place.
+        if !self.store.is_valid(ppn) {
+            return false;
+        }
         let is_lost = self.integrity.as_ref().is_some_and(|integrity| integrity.is_lost(ppn));
         !is_lost && decode(self.store.l2p.get(lpn.index())) == Mapped::At(ppn)
     }

@@ -45,7 +45,7 @@ fn many_reads_enter_one_rewrite() {
 }
 
 #[test]
-fn pages_of_high_and_medium_cost_are_not_rewritten() {
+fn pages_of_high_cost_are_not_rewritten_and_those_of_medium_cost_by_option() {
     let run = |sets: &[&str]| {
         let mut rig = agcr(sets);
         programs(&mut rig, 0, "WRRRR");
@@ -53,8 +53,8 @@ fn pages_of_high_and_medium_cost_are_not_rewritten() {
         rest(&mut rig, 10);
         (rewrites(&rig), moved(&mut rig))
     };
-    assert_eq!(run(&[]), ((0, 0, 0), vec![]));
-    assert_eq!(run(&["policy.agcr.rewrite_medium=true"]), ((1, 1, 0), vec![(Reason::Rewrite, 1, FINE)]));
+    assert_eq!(run(&[]), ((1, 1, 0), vec![(Reason::Rewrite, 1, FINE)]));
+    assert_eq!(run(&["policy.agcr.rewrite_medium=false"]), ((0, 0, 0), vec![]));
 }
 
 #[test]
@@ -125,7 +125,7 @@ fn the_channel_of_the_page_or_the_drive_must_be_idle() {
 
 #[test]
 fn a_rewrite_is_dropped_if_its_page_is_written_first() {
-    let mut rig = agcr(&[]);
+    let mut rig = agcr(&["policy.agcr.rewrite_medium=false"]);
     programs(&mut rig, 0, "WWR");
     let now = rig.drive.now();
     rig.submit(Op::Read, 0, 1, now);
