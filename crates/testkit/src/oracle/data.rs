@@ -87,7 +87,8 @@ impl Oracle {
         let held = self.slots.get_mut(slot as usize).and_then(Option::take);
         let held = held.filter(|held| held.lpn == lpn && held.is_obsolete && held.prior.is_none());
         let Some(held) = held else { return ensure(false, || "the slot holds no older data of the unit".to_owned()) };
-        self.occupy(ppn, lpn, held.version, None, held.loss)?;
+        // Nothing can be read there, so that nothing is lost.
+        self.occupy(ppn, lpn, held.version, None, Loss::Intact)?;
         self.counts.bound += 1;
         Ok(())
     }
