@@ -77,7 +77,7 @@ class Sample:
 
     def estimate(self, quantity: Callable[[Row], float]) -> Estimate:
         """Returns a quantity of each run, with its interval over the seeds."""
-        return over_seeds(lambda row: quantity(row), self)
+        return over_seeds(quantity, self)
 
 
 def over_seeds(quantity: Callable[..., float], *of: Sample) -> Estimate:

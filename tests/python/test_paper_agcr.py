@@ -14,7 +14,7 @@ import ssdlab
 from ssdlab.analyses import access
 from ssdlab.explore.statistics import estimate
 from ssdlab_papers import agcr
-from ssdlab_papers.agcr import believe, costs, figures, maps, shares, why
+from ssdlab_papers.agcr import assumed, costs, figures, regions, shares, why
 from ssdlab_papers.agcr.loads import NAMES, OF_MSR, Loads, every, is_of_the_paper, length, loads
 from ssdlab_papers.agcr.runs import POLICIES, RIVALS, Case, Cases, Run, flat, mean_of, measured, run, seen, worded
 from ssdlab_papers.claim import Claim
@@ -314,21 +314,21 @@ def test_figures_2_and_6_have_shares_curves_and_a_row_for_each_load():
 def test_the_usual_values_of_what_is_assumed_are_those_of_the_drive():
     usual = ssdlab.describe("agcr-64g")
     bounds = usual.pop("bounds")
-    for each in believe.ASSUMED:
-        given = believe._of("AGCR", each.fields(each.usual))
+    for each in assumed.ASSUMED:
+        given = assumed._of("AGCR", each.fields(each.usual))
         found = ssdlab.describe("agcr-64g", set=given)
         assert found.pop("bounds") == pytest.approx(bounds, rel=1e-5), each.title
         assert {name: found[name] for name in ("channels", "chips", "blocks", "user_bytes")} == {
             name: usual[name] for name in ("channels", "chips", "blocks", "user_bytes")
         }, each.title
         for value in each.values:
-            ssdlab.describe("agcr-64g", set=believe._of("AGCR", each.fields(value)))
-    assert believe._of("rival", {"policy.agcr.idle": 1, "flash.channels": 2}) == {"flash.channels": 2}
+            ssdlab.describe("agcr-64g", set=assumed._of("AGCR", each.fields(value)))
+    assert assumed._of("rival", {"policy.agcr.idle": 1, "flash.channels": 2}) == {"flash.channels": 2}
 
 
 def test_every_structure_of_the_map_has_the_capacity_of_the_paper():
-    for dies in maps._DIES:
-        given = maps.fields({"dies": dies, "partial_write": "read nothing", "old_data": "high cost"}, "AGCR")
+    for dies in regions._DIES:
+        given = regions.fields({"dies": dies, "partial_write": "read nothing", "old_data": "high cost"}, "AGCR")
         found = ssdlab.describe("agcr-64g", set=given)
         assert (found["physical_bytes"], found["chips"]) == (64 << 30, dies)
     assert "policy.queue_driven.old_data" not in given
@@ -336,12 +336,12 @@ def test_every_structure_of_the_map_has_the_capacity_of_the_paper():
 
 def few(**choices) -> tuple[Open, ...]:
     """Returns the parameters of the map with some of their choices."""
-    first = {each.field: each.choices["choices"][:1] for each in maps.PARAMETERS} | {"dies": [32]} | choices
-    return tuple(replace(each, choices={"choices": first[each.field]}) for each in maps.PARAMETERS)
+    first = {each.field: each.choices["choices"][:1] for each in regions.PARAMETERS} | {"dies": [32]} | choices
+    return tuple(replace(each, choices={"choices": first[each.field]}) for each in regions.PARAMETERS)
 
 
 def test_a_map_runs_every_setting_and_finds_where_a_gain_comes_out():
-    found = maps.maps(Setting(full=True), [look_alike("hm_0")], few(old_data=["high cost", "medium cost"]), length=300)
+    found = regions.maps(Setting(full=True), [look_alike("hm_0")], few(old_data=["high cost", "medium cost"]), length=300)
     assert [len(each.rows) for each in found.regions.values()] == [2, 2, 2]
     cheap, dear = found.regions["reads"].rows
     # Against old data at high cost reads gain little, and against old data at medium cost much.
@@ -351,14 +351,14 @@ def test_a_map_runs_every_setting_and_finds_where_a_gain_comes_out():
     assert found.regions["overall"].rows[0]["value"] == pytest.approx(one - 1.0)
 
 
-def made_map(**values: float) -> maps.Maps:
+def made_map(**values: float) -> regions.Maps:
     """Returns a map of two settings, one of them plausible, with AGCR's responses over the rival's."""
-    grid = [{each.field: each.choices["choices"][0] for each in maps.PARAMETERS}]
+    grid = [{each.field: each.choices["choices"][0] for each in regions.PARAMETERS}]
     grid.append({**grid[0], "partial_write": "read the rest"})
     times = {kind: values.get(kind, 1.0) * base for kind, base in (("all", 350.0), ("read", 100.0), ("write", 600.0))}
     runs = [case(**times)]
-    regions = {name: maps._region(name, grid, [runs, runs], maps.PARAMETERS) for name in maps.GAINS}
-    return maps.Maps(regions, "hm_0")
+    found = {name: regions._region(name, grid, [runs, runs], regions.PARAMETERS) for name in regions.GAINS}
+    return regions.Maps(found, "hm_0")
 
 
 def test_a_headline_holds_if_its_region_is_plausible():
@@ -398,16 +398,16 @@ def test_the_full_form_has_maps_and_what_must_be_believed(monkeypatch):
 
     def believed(setting, used):
         asked.extend(load.name for load in used)
-        ends = ((estimate([-0.2]), estimate([-0.1])),) * len(believe.ASSUMED)
-        index = np.zeros((3, len(believe.ASSUMED)))
+        ends = ((estimate([-0.2]), estimate([-0.1])),) * len(assumed.ASSUMED)
+        index = np.zeros((3, len(assumed.ASSUMED)))
         drawn = (-0.2, -0.1)
         return Sensitivity(
-            name="agcr", title="gain", assumed=believe.ASSUMED, usual=estimate([-0.15]), ends=ends, drawn=drawn,
+            name="agcr", title="gain", assumed=assumed.ASSUMED, usual=estimate([-0.15]), ends=ends, drawn=drawn,
             first=index, total=index, predicted=0.5,
         )  # fmt: skip
 
-    monkeypatch.setattr(maps, "maps", lambda setting, used: made_map(all=0.85))
-    monkeypatch.setattr(believe, "believe", believed)
+    monkeypatch.setattr(regions, "maps", lambda setting, used: made_map(all=0.85))
+    monkeypatch.setattr(assumed, "of_gain", believed)
     found = experiment_on_made_runs(monkeypatch, full=True)
     overall = next(each for each in found if isinstance(each, Claim) and each.headline)
     assert overall.verdict == "holds if"

@@ -12,7 +12,7 @@ from conftest import wrong
 from ssdlab.explore.statistics import Estimate
 from ssdlab_papers.claim import Claim, number
 from ssdlab_papers.entry import Picture, Table
-from ssdlab_papers.ofwar import believed, examples, figures, holds, parallelism, power, runs, sweeps, synthetic, wear
+from ssdlab_papers.ofwar import assumed, examples, figures, parallelism, power, regions, runs, sweeps, synthetic, wear
 from ssdlab_papers.ofwar.loads import LENGTHS, OF_THE_PAPER, Loads, loads
 from ssdlab_papers.ofwar.runs import SHAPES, Effect, Line, Pair, Run, shape
 from ssdlab_papers.regions import Region
@@ -367,40 +367,40 @@ def test_a_claim_that_is_not_met_gets_its_region_in_the_full_form(monkeypatch):
             name, spec["title"], published, tolerance, tuple(parameters), ({**row, "value": -0.5, "off": 0.0},), tuple(parameters)
         )
 
-    monkeypatch.setattr(holds, "region", region)
+    monkeypatch.setattr(regions, "region", region)
     missed = number(Estimate(2, -0.2, -0.21, -0.19), -0.523, 0.0005, unit=runs.change, work="OFWAR", where="f", what="w")
     full = Setting(full=True)
     speed = 1
-    claim, *others = holds.with_region(full, missed, load(), "financial1", "response", {"policy.ofwar.write_threshold": 8})
+    claim, *others = regions.with_region(full, missed, load(), "financial1", "response", {"policy.ofwar.write_threshold": 8})
     assert claim.verdict == "holds if"
     assert "on IOzone (look-alike) alone -52.3 % comes out in 1 of 1 settings" in claim.note
     assert [type(each) for each in others] == [Picture, Table]
     assert asked == [
         (
             "ofwar-financial1",
-            holds.QUANTITIES["response"],
-            {"stop_after": holds.REQUESTS},
+            regions.QUANTITIES["response"],
+            {"stop_after": regions.REQUESTS},
             {"policy.ofwar.write_threshold": 8},
             pytest.approx(0.05 * 0.523),
         )
     ]
     # Faster than recorded is not plausible: the verdict stays.
     speed = 4
-    claim, *_ = holds.with_region(full, missed, load(), "response", "response")
+    claim, *_ = regions.with_region(full, missed, load(), "response", "response")
     assert (claim.verdict, "none of them plausible" in claim.note) == ("differs", True)
     # Without the full form, and for what is met, nothing is searched.
-    assert [*holds.with_region(Setting(), missed, load(), "response", "response")] == [missed]
+    assert [*regions.with_region(Setting(), missed, load(), "response", "response")] == [missed]
     met = replace(missed, ours=-0.523)
-    assert [*holds.with_region(full, met, load(), "response", "response")] == [met]
+    assert [*regions.with_region(full, met, load(), "response", "response")] == [met]
     assert len(asked) == 2
 
 
 def test_what_is_searched_and_assumed_has_its_reason_and_its_usual_value():
     described = tomllib.loads(ssdlab.check({"base": "ofwar-64g", "policy": {"kind": "ofwar"}}))
-    assert [*believed.entries(QUICK)] == []
-    for each in holds.OPEN:
+    assert [*assumed.entries(QUICK)] == []
+    for each in regions.OPEN:
         assert each.why.endswith(".")
-    for each in believed.ASSUMED:
+    for each in assumed.ASSUMED:
         if isinstance(each.usual, float):
             assert each.values[0] <= each.usual <= each.values[-1]
         else:

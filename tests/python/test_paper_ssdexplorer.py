@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 import tomllib
 
 import pytest
 
 import ssdlab
+from conftest import wrong
 from ssdlab.explore.statistics import Estimate
 from ssdlab_papers.claim import CLAIM_VERDICTS, Claim, number, statement
 from ssdlab_papers.entry import Picture, Table
@@ -56,14 +56,6 @@ def test_the_verdict_follows_from_the_range(claim, verdict):
     assert verdict in CLAIM_VERDICTS
 
 
-def wrong_values(claim: Claim) -> list[float]:
-    """Values beyond each bound on which the claim can fail."""
-    assert claim.low is not None
-    assert claim.high is not None
-    scale = max(abs(bound) for bound in (claim.low, claim.high) if math.isfinite(bound)) or 1.0
-    return [bound + sign * 1e-6 * scale for bound, sign in ((claim.low, -1), (claim.high, 1)) if math.isfinite(bound)]
-
-
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory):
     return Setting(quick=True, runs=tmp_path_factory.mktemp("runs"))
@@ -93,11 +85,11 @@ def test_a_wrong_value_fails_on_each_side(table_2_1, runs):
     scored = [each for each in [*table_2_1, *translation.entries(runs)] if isinstance(each, Claim) and not each.unscored]
     assert len(scored) >= 12
     for claim in scored:
-        values = wrong_values(claim)
-        assert values, f"{claim.what}: cannot fail"
-        for value in values:
-            missed = dataclasses.replace(claim, ours=value, agrees=False, region="")
-            assert missed.verdict == "differs", f"{claim.what}: {value}"
+        beyond = [*wrong(claim)]
+        assert beyond, f"{claim.what}: cannot fail"
+        for each in beyond:
+            missed = dataclasses.replace(each, agrees=False, region="")
+            assert missed.verdict == "differs", f"{claim.what}: {each.ours}"
 
 
 def test_an_outcome_of_claims_has_their_verdicts(table_2_1):

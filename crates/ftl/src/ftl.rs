@@ -169,12 +169,7 @@ fn retention(config: &FtlConfig, policy: &dyn ModePolicy, parameters: &Parameter
         user_units,
         dies: geometry.die_count as usize,
     };
-    let mut mixed = policy.mixes();
-    if let Some(modes) = &mut mixed {
-        // The mode of host data that its own mode could not move in time.
-        modes.push(facts.write_mode("normal"));
-    }
-    let limits = limits_of_blocks(&facts.retention_by_wear, mixed.as_deref());
+    let limits = limits_of_blocks(&facts.retention_by_wear, policy.mixes(facts).as_deref());
     let move_after = (0..facts.write_modes.len()).map(|mode| policy.move_after(ModeId(mode as u8))).collect();
     Retention::new(limits, move_after, *rated_pe_cycles, config.retention_margin, &moving)
 }

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ssdlab_papers.agcr import believe, costs, figures, maps, shares, why
+from ssdlab_papers.agcr import assumed, costs, figures, regions, shares, why
 from ssdlab_papers.agcr.runs import Cases, policies
 from ssdlab_papers.claim import Claim
 from ssdlab_papers.entry import Entry, Picture, Table
@@ -23,7 +23,7 @@ __all__ = ["experiment"]
 def experiment(setting: Setting) -> Iterator[Entry | Picture | Table]:
     """AGCR's evaluation: table 1, figures 1, 2 and 6 to 9, with its rival, by speed, history and window."""
     cases = policies(setting)
-    found = maps.maps(setting, _volumes(cases)) if setting.full else None
+    found = regions.maps(setting, _volumes(cases)) if setting.full else None
     for each in figures.entries(setting, cases):
         where = found.region(each) if found is not None and isinstance(each, Claim) else None
         yield each if where is None or not isinstance(each, Claim) else settled(each, where)
@@ -34,8 +34,8 @@ def experiment(setting: Setting) -> Iterator[Entry | Picture | Table]:
         yield found.together
         for one in found.regions.values():
             yield from (one.picture(), one.table())
-        trusted = believe.believe(setting, _volumes(cases))
-        yield believe.claim(trusted)
+        trusted = assumed.of_gain(setting, _volumes(cases))
+        yield assumed.claim(trusted)
         yield from (trusted.picture(), trusted.table())
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ssdlab_papers.entry import Entry, Picture, Table
-from ssdlab_papers.ofwar import believed, examples, figures, parallelism, power, sweeps, synthetic, wear
+from ssdlab_papers.ofwar import assumed, examples, figures, parallelism, power, sweeps, synthetic, wear
 from ssdlab_papers.setting import Setting
 
 __all__ = ["experiment"]
@@ -24,4 +24,4 @@ def experiment(setting: Setting) -> Iterator[Entry | Picture | Table]:
     yield from sweeps.entries(setting)
     yield from wear.entries(setting)
     yield from power.entries(setting)
-    yield from believed.entries(setting)
+    yield from assumed.entries(setting)

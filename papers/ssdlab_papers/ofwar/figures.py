@@ -8,7 +8,6 @@ from ssdlab.charts import Axis, Chart, Mark, Series
 from ssdlab.units import percent
 from ssdlab_papers.claim import Claim, on_loads
 from ssdlab_papers.entry import Entry, Picture, Table
-from ssdlab_papers.ofwar.holds import with_region
 from ssdlab_papers.ofwar.loads import (
     LENGTHS,
     STAND_IN,
@@ -19,6 +18,7 @@ from ssdlab_papers.ofwar.loads import (
     stand_ins,
     titles,
 )
+from ssdlab_papers.ofwar.regions import with_region
 from ssdlab_papers.ofwar.runs import (
     ABOVE_0,
     COLUMNS,

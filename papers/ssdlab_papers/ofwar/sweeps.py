@@ -16,8 +16,8 @@ from ssdlab.units import percent
 from ssdlab_papers.claim import Claim, on_loads, untestable
 from ssdlab_papers.entry import Entry, Picture, Table
 from ssdlab_papers.ofwar.figures import DIGIT
-from ssdlab_papers.ofwar.holds import with_region
 from ssdlab_papers.ofwar.loads import LENGTHS, QUEUE_FULL, STAND_IN, TOO_LIGHT, Loads, loads, stand_ins, titles
+from ssdlab_papers.ofwar.regions import with_region
 from ssdlab_papers.ofwar.runs import (
     ABOVE_0,
     COLUMNS,

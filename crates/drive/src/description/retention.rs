@@ -83,7 +83,7 @@ impl Description {
     fn moving(&self, geometry: &Geometry, policy: &dyn ModePolicy) -> Moving {
         let facts = self.facts(geometry);
         let mode = policy.mode_of_old_data().index();
-        let mixed: Vec<usize> = policy.mixes().unwrap_or_default().iter().map(|mode| mode.index()).collect();
+        let mixed: Vec<usize> = policy.mixes(&facts).unwrap_or_default().iter().map(|mode| mode.index()).collect();
         // If `program_time` is not that of relocated data, the worst case of program, transfers and sensing is assumed.
         let apart = !mixed.is_empty() || mode != facts.write_mode("normal").index();
         let scales = facts.program_scales.iter().enumerate().filter(|(index, _)| *index == mode || mixed.contains(index));

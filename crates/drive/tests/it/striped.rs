@@ -153,7 +153,7 @@ impl Program<'_> {
     fn play(&mut self) {
         while let Some(commands) = self.left.next() {
             for (op, units) in &commands {
-                // What is reset comes first, and the write afterwards.
+                // The resets of a request complete before its write begins.
                 if *op == Op::Trim {
                     self.submit(*op, units);
                     self.wait();
@@ -269,7 +269,7 @@ fn random_writes_are_refused_by_the_drive() {
     let outcome = session("base = \"tiny\"", LINES, None, job).unwrap_or_else(|problems| panic!("{problems}"));
     assert!(outcome.notes.iter().any(|note| note.contains("commands were refused")), "{:?}", outcome.notes);
     assert!(count(&outcome.summary, "/translation/refused_commands") > 200.0);
-    // What is no multiple of a program, and no whole units.
+    // Writes that are no multiple of a program, and writes of parts of units.
     let log = play(&mut new(LINES), "rw=write\nbs=4k\nnumber_ios=3");
     assert_eq!(log[0], (Op::Write, Status::InvalidField), "{log:?}");
     assert_eq!(play(&mut new(LINES), "rw=write\nbs=512\nnumber_ios=3"), all(Op::Write, Status::InvalidField, 3));

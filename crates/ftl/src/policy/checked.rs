@@ -416,7 +416,7 @@ impl ModePolicy for Checked {
     }
 
     /// Returns all modes where the scope of a mode is the page: answers are not compared with [`ModePolicy::uses`].
-    fn mixes(&self) -> Option<Vec<ModeId>> {
+    fn mixes(&self, _: &Facts) -> Option<Vec<ModeId>> {
         self.needs.page_scope.then(|| (0..self.write_modes.len()).map(|mode| ModeId(mode as u8)).collect())
     }
 

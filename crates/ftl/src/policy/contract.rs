@@ -1,6 +1,7 @@
 //! The contract of a mode policy: its needs, its calls, and what passes in them.
 
 use super::backup::Backup;
+use super::facts::Facts;
 use super::future::Future;
 use super::view::View;
 use kit::{Archive, Archived, BlockId, ChannelId, DieId, Lpn, ModeId, Nanos, Ppn, Problem, Reason, SimTime};
@@ -343,11 +344,12 @@ pub trait ModePolicy: Send {
         vec![self.mode_of_old_data()]
     }
 
-    /// Returns the write modes that one block may hold together: none unless the scope of a mode is the page.
-    fn mixes(&self) -> Option<Vec<ModeId>> {
+    /// Returns the write modes that one block may hold together: those in use, that of old data, and `normal`, in which
+    /// the engine writes what could not be moved in time. None unless the scope of a mode is the page.
+    fn mixes(&self, facts: &Facts) -> Option<Vec<ModeId>> {
         self.needs().page_scope.then(|| {
             let mut modes = self.uses();
-            modes.push(self.mode_of_old_data());
+            modes.extend([self.mode_of_old_data(), facts.write_mode("normal")]);
             modes
         })
     }

@@ -1,6 +1,6 @@
 //! The cap on the power of the flash, and suspension windows of programs.
 
-use super::loads::{Arrival, KINDS, check_load};
+use super::loads::check_random_loads;
 use super::*;
 use crate::power::{CapOrder, Constant, PowerConfig, Step, Steps, SuspendWindows, Waveform, Waveforms};
 use kit::{Current, Power};
@@ -199,18 +199,7 @@ fn random_loads_stay_under_the_cap_and_end() {
             power.suspend = windows([&[0.4][..], &[0.3, 0.31, 0.8]][rng.below(2) as usize], rng.chance(0.5));
         }
         let mut rig = rig(&config, &power);
-        if round % 7 < 3 {
-            rig.flash.use_page_buffers(1 + round % 2);
-            rig.return_time = rng.below(20);
-        }
-        rig.encodes = rng.chance(0.3);
-        for most_gap in [1, 10, 40] {
-            let mut arrival = || -> Arrival {
-                let (kind, reason) = KINDS[rng.below(4) as usize];
-                (kind, reason, rng.below(4) as u32, rng.below(most_gap))
-            };
-            check_load(&mut rig, &(0..120).map(|_| arrival()).collect::<Vec<_>>());
-        }
+        check_random_loads(&mut rig, round, &mut rng);
         let spans = std::mem::take(&mut rig.array_spans);
         if power.cap.is_some() {
             seen[0] += rig.flash.power(SimTime(rig.now)).and_then(|report| report.cap).expect("a cap").waits;

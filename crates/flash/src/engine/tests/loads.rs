@@ -85,3 +85,19 @@ fn every_scheduler_serves_long_loads() {
         }
     }
 }
+
+/// Checks random loads of four dies, from dense to sparse, in some rounds with page buffers or an encoder.
+pub(super) fn check_random_loads(rig: &mut Rig, round: u32, rng: &mut Rng) {
+    if round % 7 < 3 {
+        rig.flash.use_page_buffers(1 + round % 2);
+        rig.return_time = rng.below(20);
+    }
+    rig.encodes = rng.chance(0.3);
+    for most_gap in [1, 10, 40] {
+        let mut arrival = || -> Arrival {
+            let (kind, reason) = KINDS[rng.below(4) as usize];
+            (kind, reason, rng.below(4) as u32, rng.below(most_gap))
+        };
+        check_load(rig, &(0..120).map(|_| arrival()).collect::<Vec<_>>());
+    }
+}

@@ -1,7 +1,7 @@
 //! Suspension of operations for the power of reads on other dies.
 
 use super::control::{greatest, power, rig};
-use super::loads::{Arrival, KINDS, check_load};
+use super::loads::check_random_loads;
 use super::*;
 use crate::power::{CapOrder, Constant, PowerConfig, Waveform, Waveforms};
 use kit::Current;
@@ -279,19 +279,8 @@ fn random_loads_with_suspensions_stay_under_the_cap_and_end() {
         power.cap_order = [CapOrder::Fifo, CapOrder::ReadsFirst][rng.below(2) as usize];
         power.cap_overtakes = rng.below(4) as u32;
         let mut rig = rig(&config, &power);
-        if round % 7 < 3 {
-            rig.flash.use_page_buffers(1 + round % 2);
-            rig.return_time = rng.below(20);
-        }
-        rig.encodes = rng.chance(0.3);
         rig.urgent_move = rng.chance(0.2);
-        for most_gap in [1, 10, 40] {
-            let mut arrival = || -> Arrival {
-                let (kind, reason) = KINDS[rng.below(4) as usize];
-                (kind, reason, rng.below(4) as u32, rng.below(most_gap))
-            };
-            check_load(&mut rig, &(0..120).map(|_| arrival()).collect::<Vec<_>>());
-        }
+        check_random_loads(&mut rig, round, &mut rng);
         let spans = std::mem::take(&mut rig.array_spans);
         assert!(greatest(&spans) <= room, "round {round}: {} of {room}", greatest(&spans));
         let count = suspensions(&rig).0;

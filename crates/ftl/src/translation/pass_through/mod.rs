@@ -80,10 +80,8 @@ impl Params {
             offline_after: self.offline_after.unwrap_or(u32::MAX),
         }
     }
-}
 
-impl Params {
-    /// Adds what stands in the way of a host that writes lines.
+    /// Adds the problems of a host that writes lines.
     fn stripe_problems(&self, units: u32, geometry: &Geometry, problems: &mut Problems) {
         let (program, chunk, dies) = (geometry.units_per_program, geometry.units_per_block, geometry.die_count);
         let most = MOST_ADDRESSES as u32;
