@@ -126,6 +126,25 @@ def test_the_library_leaves_signals_alone():
     subprocess.run([sys.executable, "-c", program], check=True)
 
 
+@pytest.mark.parametrize("number", [INT, TERM])
+def test_a_signal_in_a_destructor_is_not_lost(number):
+    program = f"""
+import signal, time
+from ssdlab.cli import signals
+class Closing:
+    def __del__(self):
+        signal.raise_signal({int(number)})
+with signals.installed():
+    try:
+        Closing()
+        time.sleep({PATIENCE})
+    except KeyboardInterrupt:
+        raise SystemExit(signals.exit_status(signals.INTERRUPTED))
+"""
+    done = subprocess.run([sys.executable, "-c", program], check=False, capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (128 + number, "", "")
+
+
 def test_sigterm_waits_for_a_folder_that_the_library_writes(result, tmp_path):
     folder = result.save(tmp_path / "out")
     program = f"""

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import signal
+import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
@@ -29,9 +32,12 @@ def installed() -> Iterator[None]:
     terminates = signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
     if terminates:
         signal.signal(signal.SIGTERM, _terminate)
+    report = sys.unraisablehook
+    sys.unraisablehook = _unraisable
     try:
         yield
     finally:
+        sys.unraisablehook = report
         # All results are written: from here on the process may be killed.
         if terminates:
             signal.signal(signal.SIGTERM, signal.SIG_DFL)
@@ -50,6 +56,15 @@ def _terminate(number: int, _: FrameType | None) -> None:
     _heard.append(number)
     if len(_heard) == 1:
         raise Terminated
+
+
+def _unraisable(error: sys.UnraisableHookArgs) -> None:
+    """Repeats a signal whose exception Python dropped: one in a destructor or in the callback of a weak reference."""
+    if error.exc_type is not None and issubclass(error.exc_type, KeyboardInterrupt):
+        # From another thread and a little later: at once, it would be raised in this hook and be dropped, too.
+        threading.Timer(0.001, os.kill, (os.getpid(), _heard.pop())).start()
+    else:
+        sys.__unraisablehook__(error)
 
 
 def exit_status(status: str | int | None) -> str | int | None:
