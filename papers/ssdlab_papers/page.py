@@ -34,7 +34,9 @@ _LEGEND_OF_CLAIMS = """\
 Of published claims: **reproduced**: ours lies in the accepted range, which is the resolution of the published value and half \
 of the interval of ours; **direction only**: it does not, but points the way that the claim says; **holds if**: it does under \
 the condition that the note gives; **differs**; **not testable**: its input is lost; **input**: a parameter of our model, not \
-scored. ± is half of the 95 % confidence interval over the seeds."""
+scored. ± is half of the 95 % confidence interval over the seeds. What the works' text does not carry is marked [F] found in \
+another source, [D] derived, [R] recalled or [A] assumed, and `FACTS 1.2` is a section of the collection of these numbers, \
+`docs/models/FACTS.md`."""
 
 
 def save(outcomes: Sequence[Outcome], folder: str | PathLike[str], *, force: bool = False) -> Path:
