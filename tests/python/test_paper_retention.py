@@ -14,8 +14,9 @@ import ssdlab
 from conftest import wrong
 from ssdlab.traces import retention, trace_info
 from ssdlab_papers.claim import Claim
-from ssdlab_papers.entry import Picture
-from ssdlab_papers.retention import codes, curves, lifetimes, loads, speed, wear, weeks
+from ssdlab_papers.entry import Picture, Table
+from ssdlab_papers.regions import Open, Region
+from ssdlab_papers.retention import assumed, codes, curves, lifetimes, loads, regions, speed, wear, weeks
 from ssdlab_papers.retention.runs import CODES, SPEED, Case, Cases, Gain, Run, measured, written_down
 from ssdlab_papers.setting import Setting
 from ssdlab_papers.sweeps import Sample
@@ -252,7 +253,7 @@ def test_what_is_as_fast_does_not_outperform():
         assert claim.verdict == verdict
     missed_beyond([claim])
     for encoding, verdict in ((0.0, "reproduced"), (1.0, "differs")):
-        claim = codes.off_the_path(Cases((with_encoders(faster, faster, encoding=encoding),), ()), THROUGHPUTS)
+        claim = codes.off_the_path(Cases((with_encoders(faster, faster, encoding=encoding),), ()), "at recorded speed")
         assert claim.verdict == verdict
     missed_beyond([claim])
 
@@ -374,3 +375,102 @@ def test_the_claims_of_a_quick_run_can_fail():
     assert 2.0 < least.ours < 2.31
     assert (least.verdict, least.seeds, least.real_trace) == ("direction only", 1, False)
     assert json.dumps([each.as_json() for each in claims], allow_nan=False)
+
+
+@pytest.fixture
+def few(monkeypatch):
+    """Leaves each parameter of a search one choice, except the speed."""
+    usual = regions.parameters
+
+    def parameters(load: Load) -> list[Open]:
+        found = usual(load)
+        kept = {each.field: each.choices["choices"][-1:] for each in found} | {"flash.channels": [4], "precondition": ["fill"]}
+        return [replace(each, choices={"choices": kept[each.field]}) for each in found[1:]] + [
+            replace(found[0], choices={"choices": [1, 300]})
+        ]
+
+    monkeypatch.setattr(regions, "parameters", parameters)
+
+
+def test_a_search_has_the_speed_up_of_two_runs(few):
+    load = look_alike("prxy_0")
+    target = next(each for each in regions.TARGETS if each.name == "least")
+    found = regions.searched(Setting(full=True), load, target, trials=2, requests=2_000)
+    first = found.rows[0]
+    played = load.workload(2_000, float(first["workload.speed"]))
+    given = {
+        "flash.transfer_rate": "200MT/s", "ftl.write_allocation": "round_robin", "ftl.partial_write": "whole",
+    }  # fmt: skip
+    runs = [
+        ssdlab.run(SPEED, played, policy, set=given, precondition="fill").summary["latency"]["write"]["mean_ns"]
+        for policy in ("baseline", "rr_speed")
+    ]
+    assert first["value"] == pytest.approx(runs[0] / runs[1])
+    assert (found.published, found.tolerance) == (pytest.approx(1.8), pytest.approx(0.05))
+    queueing = next(each for each in regions.TARGETS if each.name == "queueing")
+    waits = regions.searched(Setting(full=True), load, queueing, trials=2, requests=2_000)
+    assert all(row["value"] > 0.0 for row in waits.rows)
+
+
+def made_region(value: float, plausible: bool = True) -> Region:
+    parameter = regions.ENCODERS[1]
+    row = {"near": 0.95 if plausible else 0.5, "value": value, "off": 0.0}
+    return Region("made", "made", value, 0.1, (parameter,), (row,), (parameter,))
+
+
+def test_a_headline_that_is_not_met_gets_its_region(monkeypatch):
+    ours = case(trace("hadoop"), baseline=row(), rr_speed=row(write=1500.0, waiting=500.0))
+    found = Cases((ours,), ())
+    asked = []
+
+    def searched(setting, load, target):
+        asked.append((load.name, target.name))
+        return made_region(4.8, plausible=target.name == "hadoop")
+
+    monkeypatch.setattr(regions, "searched", searched)
+    pieces = [*regions.with_regions(Setting(full=True), speed.hadoop(found), found)]
+    claims = [each for each in pieces if isinstance(each, Claim)]
+    assert asked == [("hadoop", "hadoop"), ("hadoop", "queueing")]
+    assert [each.verdict for each in claims] == ["holds if", "direction only"]
+    assert len(pieces) == 6
+    assert len([*regions.with_regions(Setting(), speed.hadoop(found), found)]) == 2
+
+
+def test_eight_times_has_a_map_of_how_busy_the_drive_is(monkeypatch):
+    shares = []
+
+    def pressed(setting, throughputs, share, seeds):
+        shares.append(share)
+        faster = with_encoders((2.0, 1.5, 1.0, 1.0, 1.0, 1.0), (9.0, 8.0, 6.0, 4.0, 2.0, 1.0))
+        return codes.Pressed(Cases((faster,), ()), {})
+
+    monkeypatch.setattr(regions, "compressed", pressed)
+    monkeypatch.setattr(regions, "throughputs_of", lambda setting: THROUGHPUTS)
+    found = regions.encoders(Setting(full=True))
+    assert (shares, len(found.rows), len(found.plausible)) == ([0.01, 0.03, 0.1, 0.3], 12, 12)
+    missed = Cases((with_encoders((1.0,) * 6, (9.0, 8.0, 6.0, 4.0, 2.0, 1.0)),), ())
+    pieces = [*regions.with_encoders(Setting(full=True), codes.needed_claims(missed, THROUGHPUTS, "at recorded speed", "why"))]
+    settled = next(each for each in pieces if isinstance(each, Claim) and each.value == codes.LESS)
+    assert settled.verdict == "holds if"
+    assert [type(each) for each in pieces[-2:]] == [Picture, Table]
+
+
+def test_the_usual_values_of_what_is_assumed_are_those_of_the_drive():
+    usual = ssdlab.describe(SPEED)
+    for each in assumed.ASSUMED:
+        given = each.fields(each.usual)
+        if "precondition" not in given:
+            assert ssdlab.describe(SPEED, set=given) == usual, each.title
+            for value in each.values:
+                ssdlab.describe(SPEED, set=each.fields(value))
+
+
+def test_the_sensitivity_of_the_speed_up(rsrch):
+    chosen = [each for each in assumed.ASSUMED if each.title in ("transfer rate [MT/s]", "writes of parts of pages")]
+    found = assumed.of_gain(QUICK, [rsrch], chosen, draws=8, length=300)
+    assert 1.0 < found.usual.mean < 4.0
+    slow, fast = found.ends[0]
+    # A slow bus takes the same from both.
+    assert slow.mean < fast.mean
+    assert assumed.claim(found).verdict == "shown"
+    assert assumed.loads_of(Cases((case(trace("tpc_c")), case(trace("rsrch_1")), case(trace("vm"))), ()))[0].name == "rsrch_1"

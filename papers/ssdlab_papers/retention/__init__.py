@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ssdlab_papers.entry import Entry, Picture, Table
-from ssdlab_papers.retention import codes, curves, lifetimes, speed, wear, weeks
+from ssdlab_papers.retention import assumed, codes, curves, lifetimes, regions, speed, wear, weeks
 from ssdlab_papers.setting import Setting
 
 __all__ = ["experiment"]
@@ -19,11 +19,16 @@ __all__ = ["experiment"]
 def experiment(setting: Setting) -> Iterator[Entry | Picture | Table]:
     """Retention relaxation: lifetimes of data, faster writes over four weeks, throughput of encoders, by queueing and wear."""  # noqa: W505
     found = speed.runs(setting)
-    yield from speed.claims(found)
+    yield from regions.with_regions(setting, speed.claims(found), found.all)
     yield weeks.reliable(found.weeks)
-    yield from codes.entries(setting)
+    yield from regions.with_encoders(setting, codes.entries(setting))
     yield from lifetimes.entries(setting)
     yield from curves.entries()
     yield from speed.entries(setting, found)
     yield from weeks.entries(setting, found.weeks)
     yield from wear.entries(setting)
+    used = assumed.loads_of(found.all)
+    if setting.full and used:
+        trusted = assumed.of_gain(setting, used)
+        yield assumed.claim(trusted)
+        yield from (trusted.picture(), trusted.table())

@@ -24,7 +24,7 @@ WORK = "retention relaxation"
 #: code.
 SPEED, CODES = "rr-106g", "rr-ecc-106g"
 #: Numbers of a run that a sweep does not keep by itself.
-COLUMNS = ("utilisation.encoder_ldpc",)
+COLUMNS = ("utilisation.encoder_ldpc", "modes.host_write.normal")
 #: Causes that are service of a write. All other causes are waiting: for dies, channels and space, for the rest of
 #: partly written pages, and for the other pages of the request.
 SERVICE = ("bus_command", "transfer", "program", "ecc_wait")
