@@ -244,6 +244,8 @@ def test_eight_times_less_is_eight(ours, rival, ratio, verdicts):
     assert (less.ours, [near.verdict, less.verdict]) == (ratio, verdicts)
     assert [each.verdict for each in beside] == ["shown", "shown"]
     missed_beyond([near, less])
+    assumed_load = [*codes.needed_claims(found, THROUGHPUTS, "weeks compressed", "why", "if the host writes more")]
+    assert [each.verdict == "holds if" for each in assumed_load[:2]] == [each == "reproduced" for each in verdicts]
 
 
 def test_what_is_as_fast_does_not_outperform():
@@ -322,11 +324,12 @@ def test_a_short_trace_sees_no_end_of_the_last_writes(tmp_path):
     life = lifetimes.lifetimes(load)
     assert (life.writes, life.unknown, lifetimes.share(life)) == (6, 4, pytest.approx(2 / 6))
     one = lifetimes.Life(load, (life,))
-    most, *ends = [*lifetimes.within_a_week(lifetimes.Lives((one,), ()))]
+    most, *ends, every = [*lifetimes.within_a_week(lifetimes.Lives((one,), ()), [one])]
     assert (most.ours, most.verdict, most.seeds) == (0.0, "differs", 0)
     assert "(1.50 times each" in most.note
     assert [each.verdict for each in ends] == ["differs", "differs"]
     missed_beyond([most, *ends])
+    assert every.verdict == "shown"
     so_far = lifetimes._so_far(one)
     assert (so_far.verdict, so_far.shown) == ("shown", "at least 33.3 %")
 

@@ -102,11 +102,11 @@ def entries(setting: Setting) -> Iterator[Claim | Picture | Table]:
     throughputs = throughputs_of(setting)
     at_speed, pressed = recorded(setting, throughputs), compressed(setting, throughputs)
     yield from needed_claims(at_speed, throughputs, "at recorded speed", _IDLE)
-    yield from needed_claims(pressed.found, throughputs, "weeks compressed in time with their limits", pressed.text)
+    yield from needed_claims(pressed.found, throughputs, _COMPRESSED, pressed.text, _PRESSED)
     both = at_speed + pressed.found
     yield outperforms(both, throughputs)
     yield off_the_path(at_speed, "at recorded speed")
-    yield off_the_path(pressed.found, "weeks compressed in time with their limits")
+    yield off_the_path(pressed.found, _COMPRESSED)
     for name, found in (("retention-codes", at_speed), ("retention-codes-compressed", pressed.found)):
         title = "recorded speed" if name == "retention-codes" else f"{WEEKS} weeks compressed"
         yield _picture(name, f"Performance by LDPC throughput, of the ideal's: {title}", throughputs, found.leading)
@@ -114,6 +114,9 @@ def entries(setting: Setting) -> Iterator[Claim | Picture | Table]:
     yield from _saturated(setting, throughputs)
 
 
+#: Loads of which the times and the retention limits are divided, and the condition under which their claims hold.
+_COMPRESSED = "weeks compressed in time with their limits"
+_PRESSED = f"if the host writes so much that the rival's dies write {PRESSED:.0%} of the time"
 #: Reason for what comes out at recorded speed.
 _IDLE = (
     "at recorded speed these traces write a few hundred bytes per second: what is reprogrammed leaves the encoder of "
@@ -219,7 +222,7 @@ def ratio_of(throughputs: Sequence[int], near: float = NEAR) -> tuple[list[str],
     return chosen, of
 
 
-def needed_claims(found: Cases, throughputs: Sequence[int], how: str, note: str) -> Iterator[Claim]:
+def needed_claims(found: Cases, throughputs: Sequence[int], how: str, note: str, condition: str = "") -> Iterator[Claim]:
     """Yields what encoder both need, for loads of one kind."""
     shares = found.find(*performance("rr_ecc", ENOUGH))
     rival = found.find(*performance("bch_ldpc", ENOUGH)).leading.mean
@@ -233,6 +236,7 @@ def needed_claims(found: Cases, throughputs: Sequence[int], how: str, note: str)
         low=NEAR,
         headline=True,
         agrees=shares.leading.mean > rival,
+        condition=condition,
         note=note,
     )
     ratio = found.find(*ratio_of(throughputs))
@@ -247,7 +251,8 @@ def needed_claims(found: Cases, throughputs: Sequence[int], how: str, note: str)
         unit=lambda value: f"{value:g}x",
         headline=True,
         agrees=lambda value: value > 1.0,
-        note=f"{text} for {NEAR:.0%} of the ideal performance",
+        condition=condition,
+        note=f"{text} for {NEAR:.0%} of the ideal performance{f'; {condition}' if condition else ''}",
     )
     for near in _OTHERS:
         yield seen(

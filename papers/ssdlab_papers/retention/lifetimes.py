@@ -89,9 +89,9 @@ def entries(setting: Setting) -> Iterator[Claim | Picture | Table]:
     analysed = setting.share_out("lifetimes", lambda piece: lifetimes(*piece), pieces)
     by_load = {id(load): [life for (of, _), life in zip(pieces, analysed, strict=True) if of is load] for load in used.all}
     lives = Lives(*(tuple(Life(load, tuple(by_load[id(load)])) for load in part) for part in (used.real, used.alike)))
-    yield from within_a_week(lives)
-    yield from _tpc_c([life for life in lives.real if life.load.name == "tpc_c"])
     others = _short_files(setting, used.real)
+    yield from within_a_week(lives, others)
+    yield from _tpc_c([life for life in lives.real if life.load.name == "tpc_c"])
     yield from (_so_far(life) for life in others if life.load.name in DIES)
     yield _table([*lives.real, *lives.alike, *others])
     yield _picture([*lives.leading])
@@ -114,36 +114,59 @@ def _unknown(life: Retention) -> float:
     return life.unknown / life.writes if life.writes else 0.0
 
 
-def within_a_week(lives: Lives) -> Iterator[Claim]:
-    """Yields the share of writes overwritten within a week: in most cases, and both ends of the range."""
-    where = "Conclusions, Retention Analysis"
-    each = ", ".join(f"{life.load.title} {share_of(life.of(share).mean)}" for life in lives.leading)
-    inside = lives.find(lambda found: fmean(LEAST <= share(one) <= MOST for one in found))
-    yield worded(
-        inside,
-        share_of,
-        shown=f"{share_of(inside.leading.mean)} of the loads ({each})",
-        where=where,
-        what="loads with 49 % to 99 % of the writes overwritten within a week, share of all loads",
-        published="most (more than half)",
-        low=math.nextafter(0.5, 1.0),
-        headline=True,
-        note="; ".join(filter(None, (_why_less(lives), about([life.load for life in lives.leading])))),
-    )
+def within_a_week(lives: Lives, short: Sequence[Life] = ()) -> Iterator[Claim]:
+    """Yields the share of writes overwritten within a week: in most cases, and both ends of the range.
+
+    Files of minutes and hours, which say how much is overwritten at least, are mentioned.
+    """
     ours = lives.of(is_of_collections)
-    if not ours.leading:
-        return
-    for what, extreme, published in (("least", min, LEAST), ("most", max, MOST)):
-        yield valued(
-            ours.find(_extreme(extreme)),
-            published,
-            _HALF_POINT,
-            where=where,
-            what=f"writes overwritten within a week, {what} of any load of the work's collections",
-            unit=share_of,
-            agrees=lambda value: value >= LEAST - _HALF_POINT,
-            note=about([life.load for life in ours.leading]),
+    remark = about([life.load for life in ours.leading])
+    if ours.leading:
+        why = [_why_less(ours), *(_at_least(life) for life in short if is_of_collections(life.load)), remark]
+        yield worded(
+            ours.find(_inside),
+            share_of,
+            shown=_each(ours),
+            where="Conclusions, Retention Analysis",
+            what="loads of the work's collections of whose writes 49 % to 99 % are overwritten within a week",
+            published="most (more than half)",
+            low=math.nextafter(0.5, 1.0),
+            headline=True,
+            note="; ".join(filter(None, why)),
         )
+        for what, extreme, published in (("least", min, LEAST), ("most", max, MOST)):
+            yield valued(
+                ours.find(_extreme(extreme)),
+                published,
+                _HALF_POINT,
+                where="Conclusions, Retention Analysis",
+                what=f"writes overwritten within a week, {what} of any load of the work's collections",
+                unit=share_of,
+                agrees=lambda value: value >= LEAST - _HALF_POINT,
+                note="; ".join(filter(None, (_why_less(ours) if extreme is min else "", remark))),
+            )
+    yield seen(
+        lives.find(_inside),
+        share_of,
+        shown=_each(lives),
+        where="Conclusions, Retention Analysis",
+        what="loads of any collection of whose writes 49 % to 99 % are overwritten within a week",
+        published="most (more than half)",
+    )
+
+
+def _inside(found: Sequence[Retention]) -> float:
+    return fmean(LEAST <= share(one) <= MOST for one in found)
+
+
+def _each(lives: Lives) -> str:
+    each = ", ".join(f"{life.load.title} {share_of(life.of(share).mean)}" for life in lives.leading)
+    return f"{share_of(lives.find(_inside).leading.mean)} of the loads ({each})"
+
+
+def _at_least(life: Life) -> str:
+    least = life.of(lambda found: 1.0 - _unknown(found)).mean
+    return f"of {life.load.title} at least {share_of(least)} are, as so many are before its file ends" if least >= LEAST else ""
 
 
 def _extreme(of: Callable[[Iterator[float]], float]) -> Callable[[Sequence[Retention]], float]:

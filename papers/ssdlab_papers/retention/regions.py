@@ -179,7 +179,7 @@ def with_regions(setting: Setting, claims: Iterator[Claim], found: Cases) -> Ite
         yield from (where.picture(), where.table())
 
 
-#: What decides how many times the throughput the rival needs.
+#: Parameters that decide how many times the throughput the rival needs.
 ENCODERS = (
     Open(
         field="pressed",
