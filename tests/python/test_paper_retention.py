@@ -16,7 +16,7 @@ from ssdlab.traces import retention, trace_info
 from ssdlab_papers.claim import Claim
 from ssdlab_papers.entry import Picture, Table
 from ssdlab_papers.regions import Open, Region
-from ssdlab_papers.retention import assumed, codes, curves, lifetimes, loads, regions, speed, wear, weeks
+from ssdlab_papers.retention import assumed, codes, curves, lifetimes, loads, regions, runs, speed, wear, weeks
 from ssdlab_papers.retention.runs import CODES, SPEED, Case, Cases, Gain, Run, measured, written_down
 from ssdlab_papers.setting import Setting
 from ssdlab_papers.sweeps import Sample
@@ -63,6 +63,22 @@ def row(write: float = 3000.0, waiting: float = 1000.0, **fields) -> dict:
 def case(load: Load, **ways: dict) -> Case:
     """Returns a load with a row for each way, and one seed."""
     return Case(load, {way.replace("__", " "): Sample({1: made}) for way, made in ways.items()})
+
+
+def test_nothing_is_drawn_in_the_run_of_a_trace(tmp_path, monkeypatch):
+    monkeypatch.setattr(runs, "length", lambda setting, load: 300)
+    path = tmp_path / "prxy_0.csv"
+    start = 128_166_372_000_000_000
+    path.write_text("".join(f"{start + 10**4 * at},h,0,Write,{8192 * at},8192,1\n" for at in range(300)))
+    load = Traces(tmp_path).find("prxy_0")
+    assert load is not None
+    both = measured(Setting(), "test", {"one": (SPEED, "rr_speed", {})}, loads.Loads((load,), (look_alike("wdev_1"),)))
+    (real,), (alike,) = both.real, both.alike
+    assert [len(each.samples["one"].rows) for each in (real, alike)] == [1, 2]
+    found = both.find(("one",), lambda runs: runs[0][0].write_ns)
+    assert (found.real.count, found.real.low, found.alike.count) == (0, found.real.mean, 2)
+    again = ssdlab.run(SPEED, load.workload(300), "rr_speed", precondition="fill", seed=2).summary
+    assert found.real.mean == again["latency"]["write"]["mean_ns"]
 
 
 def trace(name: str) -> Load:
@@ -368,8 +384,8 @@ def test_the_curves_of_the_cell_pass_the_points_of_the_slides():
 
 
 def test_the_claims_of_a_quick_run_can_fail():
-    runs = speed.runs(QUICK)
-    claims = [*speed.claims(runs), weeks.reliable(runs.weeks)]
+    found = speed.runs(QUICK)
+    claims = [*speed.claims(found), weeks.reliable(found.weeks)]
     claims += [each for each in lifetimes.entries(QUICK) if isinstance(each, Claim)]
     missed_beyond(claims)
     assert [each.what for each in claims if not each.unscored and not each.can_fail] == []
@@ -404,11 +420,11 @@ def test_a_search_has_the_speed_up_of_two_runs(few):
     given = {
         "flash.transfer_rate": "200MT/s", "ftl.write_allocation": "round_robin", "ftl.partial_write": "whole",
     }  # fmt: skip
-    runs = [
+    means = [
         ssdlab.run(SPEED, played, policy, set=given, precondition="fill").summary["latency"]["write"]["mean_ns"]
         for policy in ("baseline", "rr_speed")
     ]
-    assert first["value"] == pytest.approx(runs[0] / runs[1])
+    assert first["value"] == pytest.approx(means[0] / means[1])
     assert (found.published, found.tolerance) == (pytest.approx(1.8), pytest.approx(0.05))
     queueing = next(each for each in regions.TARGETS if each.name == "queueing")
     waits = regions.searched(Setting(full=True), load, queueing, trials=2, requests=2_000)

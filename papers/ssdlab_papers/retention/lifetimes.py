@@ -26,7 +26,7 @@ from ssdlab_papers.retention.loads import (
     span_ns,
     weekly,
 )
-from ssdlab_papers.retention.runs import WORK, Found, seen, share_of, valued, worded, written_down
+from ssdlab_papers.retention.runs import WORK, Found, fixed, seen, share_of, valued, worded, written_down
 from ssdlab_papers.setting import Setting
 from ssdlab_papers.traces import Load
 
@@ -77,7 +77,7 @@ class Lives:
 
 def _over(lives: Sequence[Life], quantity: Callable[[Sequence[Retention]], float]) -> Estimate:
     if all(len(life.found) == 1 and life.load.is_trace for life in lives):
-        return Estimate(0, quantity([life.found[0] for life in lives]), None, None)
+        return fixed(quantity([life.found[0] for life in lives]))
     count = max(len(life.found) for life in lives)
     return estimate([quantity([life.found[min(seed, len(life.found) - 1)] for life in lives]) for seed in range(count)])
 

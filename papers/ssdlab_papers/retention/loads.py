@@ -47,8 +47,7 @@ EXCERPTS: dict[str, int] = {
     "postmark": 40_000,
     "iozone": 30_000,
 }
-#: Loads of a quick run: weeks of the first two stand-ins, and minutes of these. Look-alikes of traces on large drives
-#: run on small ones; traces of them do not.
+#: Loads of a quick run: weeks of the first two stand-ins, and minutes of these.
 _QUICK, _QUICK_WEEKS = ("prxy_0", "hadoop", "telegram"), 2
 #: Requests of an excerpt in a quick run.
 _QUICK_REQUESTS = 10_000
@@ -100,8 +99,6 @@ def minutes(setting: Setting) -> Loads:
     """Returns the loads that are run for minutes: the user's files, and their look-alikes."""
     names = _QUICK if setting.quick else [*EXCERPTS]
     real = [load for name in names if (load := setting.traces.find(name)) is not None]
-    if setting.quick:
-        real = [load for load in real if DIES.get(load.name, _DIES) == _DIES]
     return _beside(real, names)
 
 
@@ -136,13 +133,13 @@ def length(setting: Setting, load: Load) -> int:
 def shape(load: Load) -> dict[str, object]:
     """Returns the settings of a drive with the number of dies that the work used for the trace.
 
-    A look-alike touches little of the drive. For it, each die has fewer blocks, so that the drive has as many blocks as
-    the smallest one.
+    A look-alike or a part of a trace touches little of the drive. For it, each die has fewer blocks, so that the drive
+    has as many blocks as the smallest one.
     """
     dies = DIES.get(load.name, _DIES)
     if dies == _DIES:
         return {}
-    blocks = {} if load.is_trace else {"flash.blocks_per_plane": _BLOCKS * _DIES // dies}
+    blocks = {} if load.is_whole else {"flash.blocks_per_plane": _BLOCKS * _DIES // dies}
     return {"flash.channels": 4 * dies // _DIES, **blocks}
 
 

@@ -135,6 +135,8 @@ class Case:
 
     load: Load
     samples: Mapping[str, Sample]
+    #: True if the runs depend on their seed.
+    is_drawn: bool = True
 
     def first(self, way: str) -> Run:
         """Returns the run with the first seed."""
@@ -143,11 +145,12 @@ class Case:
 
     def of(self, way: str, quantity: Callable[[Run], float]) -> Estimate:
         """Returns a quantity of the runs of one way."""
-        return over_seeds(lambda row: quantity(Run(row)), self.samples[way])
+        return _settled(over_seeds(lambda row: quantity(Run(row)), self.samples[way]), [self])
 
     def gain(self, way: str, quantity: Callable[[Gain], float], base: str = "baseline") -> Estimate:
         """Returns a quantity of the runs of a way beside those of another."""
-        return over_seeds(lambda row, before: quantity(Gain(Run(before), Run(row))), self.samples[way], self.samples[base])
+        found = over_seeds(lambda row, before: quantity(Gain(Run(before), Run(row))), self.samples[way], self.samples[base])
+        return _settled(found, [self])
 
 
 #: A quantity of several loads: of each, the runs of the ways in question with one seed.
@@ -206,7 +209,17 @@ def _over_loads(cases: Sequence[Case], ways: Sequence[str], quantity: Quantity) 
         runs = [Run(row) for row in rows]
         return quantity([tuple(runs[at : at + len(ways)]) for at in range(0, len(runs), len(ways))])
 
-    return over_seeds(of, *(case.samples[way] for case in cases for way in ways)) if cases else None
+    return _settled(over_seeds(of, *(case.samples[way] for case in cases for way in ways)), cases) if cases else None
+
+
+def _settled(found: Estimate, cases: Sequence[Case]) -> Estimate:
+    """Returns a value with an interval of no width and no seeds, if no run depends on its seed."""
+    return found if any(case.is_drawn for case in cases) else fixed(found.mean)
+
+
+def fixed(value: float) -> Estimate:
+    """Returns a value in which nothing is drawn."""
+    return Estimate(0, value, value, value)
 
 
 #: Drive, policy and further fields of runs.
@@ -225,6 +238,8 @@ def measured(
 ) -> Cases:
     """Runs loads in several ways, on drives that were filled once with data of the full guarantee.
 
+    From such a drive nothing in the run of a trace is drawn: it is run once.
+
     Args:
         setting: The setting.
         name: Name of the sweep.
@@ -234,15 +249,21 @@ def measured(
         time_scale: Speed of the loads relative to the recording.
         seeds: Number of seeds, if not that of the setting.
     """
-    with _folder(setting) as folder:
-        points = [
-            {**point(drive, policy, load), **_fields(setting, load, folder, weeks, time_scale), **fields}
-            for load in of.all
-            for drive, policy, fields in ways.values()
-        ]
-        found = iter(samples(setting, f"retention-{name}", points, columns=COLUMNS, seeds=seeds))
-    cases = tuple(Case(load, {way: next(found) for way in ways}) for load in of.all)
-    return Cases(cases[: len(of.real)], cases[len(of.real) :])
+    is_drawn = any("precondition" in fields for _, _, fields in ways.values())
+
+    def cases(part: Sequence[Load], count: int | None) -> tuple[Case, ...]:
+        if not part:
+            return ()
+        with _folder(setting) as folder:
+            points = [
+                {**point(drive, policy, load), **_fields(setting, load, folder, weeks, time_scale), **fields}
+                for load in part
+                for drive, policy, fields in ways.values()
+            ]
+            found = iter(samples(setting, f"retention-{name}", points, columns=COLUMNS, seeds=count))
+        return tuple(Case(load, {way: next(found) for way in ways}, is_drawn or not load.is_trace) for load in part)
+
+    return Cases(cases(of.real, seeds if is_drawn else 1), cases(of.alike, seeds))
 
 
 def point(drive: str, policy: str, load: Load) -> dict[str, object]:
