@@ -1,9 +1,8 @@
 """Retention relaxation (Liu, Yang and Wu, FAST 2012): lifetimes of data, faster writes, cheaper codes.
 
-Published values are asserted only on the work's own traces, if they are available and whole. On other loads only
-mechanisms are asserted: the order of the policies, signs, and dependences (POLICIES 8). The slides give no numbers for
-single traces, which are compared with the published range of all of them, and no reprogramming overhead, which is only
-shown. Nothing is tuned.
+The claims of the slides and of the abstract are scored on volumes and parts of traces of the collections that the work
+ran, as none of its eleven traces is at hand whole; other loads stand beside them. The slides give no numbers for single
+traces, and no reprogramming overhead. Nothing is tuned to reach a published figure.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ssdlab_papers.entry import Entry, Picture, Table
-from ssdlab_papers.retention import codes, lifetimes, queueing, wear, weeks
+from ssdlab_papers.retention import assumed, codes, curves, lifetimes, regions, speed, wear, weeks
 from ssdlab_papers.setting import Setting
 
 __all__ = ["experiment"]
@@ -19,8 +18,17 @@ __all__ = ["experiment"]
 
 def experiment(setting: Setting) -> Iterator[Entry | Picture | Table]:
     """Retention relaxation: lifetimes of data, faster writes over four weeks, throughput of encoders, by queueing and wear."""  # noqa: W505
+    found = speed.runs(setting)
+    yield from regions.with_regions(setting, speed.claims(found), found.all)
+    yield weeks.reliable(found.weeks)
+    yield from regions.with_encoders(setting, codes.entries(setting))
     yield from lifetimes.entries(setting)
-    yield from weeks.entries(setting)
-    yield from queueing.entries(setting)
-    yield from codes.entries(setting)
+    yield from curves.entries()
+    yield from speed.entries(setting, found)
+    yield from weeks.entries(setting, found.weeks)
     yield from wear.entries(setting)
+    used = assumed.loads_of(found.all)
+    if setting.full and used:
+        trusted = assumed.of_gain(setting, used)
+        yield assumed.claim(trusted)
+        yield from (trusted.picture(), trusted.table())

@@ -2,185 +2,271 @@
 
 from __future__ import annotations
 
+import math
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from statistics import fmean
 
 from ssdlab import Workload
 from ssdlab.charts import Axis, Chart, Mark, Series
+from ssdlab.explore.statistics import Estimate, estimate
 from ssdlab.traces import Retention, retention
-from ssdlab.units import percent
-from ssdlab_papers.entry import Entry, Picture, Table
-from ssdlab_papers.retention.loads import DIES, EXCERPTS, WEEK_NS, note_of, of_the_work, weekly
-from ssdlab_papers.retention.runs import whole_percent, written_down
+from ssdlab_papers.claim import Claim, number, untestable
+from ssdlab_papers.entry import Picture, Table
+from ssdlab_papers.retention.loads import (
+    DIES,
+    EXCERPTS,
+    WEEK_NS,
+    about,
+    is_of_collections,
+    named,
+    of_the_work,
+    span_ns,
+    weekly,
+)
+from ssdlab_papers.retention.runs import WORK, Found, fixed, seen, share_of, valued, worded, written_down
 from ssdlab_papers.setting import Setting
 from ssdlab_papers.traces import Load
 
 #: Shares of a TPC-C trace's writes by lifetime class, as :class:`ssdlab.traces.Retention` names it (slide *Actual
 #: Retention Requirements*).
 TPC_C = {"below a minute": 0.53, "a minute to an hour": 0.43, "an hour to a day": 0.03, "unknown (trace ended)": 0.01}
-#: Range of the share of writes that are overwritten within a week, *in most cases* (slides).
-PUBLISHED = (0.49, 0.99)
-#: Precision of the shares on the slides: one percentage point.
-_POINT = 0.01
-#: Weeks of a look-alike that are analysed. Data written in the last of them cannot be observed for a week.
-_WEEKS = 4
+#: Ends of the share of writes that are overwritten within a week, *in most cases* (slides).
+LEAST, MOST = 0.49, 0.99
+#: Half of a percentage point: the slides give whole ones.
+_HALF_POINT = 0.005
 #: First and last age of the curves [days].
 _FIRST, _LAST = 1e-5, 30.0
 
 
-def entries(setting: Setting) -> Iterator[Entry | Picture | Table]:
-    """Yields the shares of written sectors by lifetime: as observed, and as Kaplan-Meier estimates."""
+@dataclass(frozen=True, slots=True)
+class Life:
+    """Lifetimes in one load: of a trace once, of a look-alike with every seed."""
+
+    load: Load
+    found: tuple[Retention, ...]
+
+    def of(self, quantity: Callable[[Retention], float]) -> Estimate:
+        """Returns a quantity; nothing in that of a trace is drawn."""
+        return _over([self], lambda lives: quantity(lives[0]))
+
+
+@dataclass(frozen=True, slots=True)
+class Lives:
+    """Lifetimes in real traces, which lead, and in look-alikes."""
+
+    real: tuple[Life, ...]
+    alike: tuple[Life, ...]
+
+    @property
+    def leading(self) -> tuple[Life, ...]:
+        """Those in real traces, or those in look-alikes if there are none."""
+        return self.real or self.alike
+
+    def find(self, quantity: Callable[[Sequence[Retention]], float]) -> Found:
+        """Returns a quantity of all loads."""
+        real, alike = (_over(part, quantity) if part else None for part in (self.real, self.alike))
+        return Found(real, alike, named([life.load for life in self.leading]))
+
+    def of(self, chosen: Callable[[Load], bool]) -> Lives:
+        """Returns the lifetimes in loads for which a condition holds."""
+        return Lives(*(tuple(life for life in part if chosen(life.load)) for part in (self.real, self.alike)))
+
+
+def _over(lives: Sequence[Life], quantity: Callable[[Sequence[Retention]], float]) -> Estimate:
+    if all(len(life.found) == 1 and life.load.is_trace for life in lives):
+        return fixed(quantity([life.found[0] for life in lives]))
+    count = max(len(life.found) for life in lives)
+    return estimate([quantity([life.found[min(seed, len(life.found) - 1)] for life in lives]) for seed in range(count)])
+
+
+def entries(setting: Setting) -> Iterator[Claim | Picture | Table]:
+    """Yields the shares of written sectors by lifetime, as observed, and the curves of the Kaplan-Meier estimates."""
     used = weekly(setting)
-    lives = setting.share_out("lifetimes", lambda load: lifetimes(load, 1 if load.is_trace else _WEEKS), used)
-    for load, life in zip(used, lives, strict=True):
-        if load.name == "tpc_c":
-            yield from _tpc_c(load, life)
-        else:
-            yield _within_a_week(load, life)
-    if all(load.name != "tpc_c" for load in used):
-        yield _no_tpc_c()
-    if not setting.quick and not used[0].is_trace:
-        yield _censored(used[0], lifetimes(used[0], 1), lives[0])
-    others = _short_files(setting, used)
-    seen = [*zip(used, lives, strict=True), *others]
-    for load, life in others:
-        if load.name in DIES:
-            yield _so_far(load, life)
-    yield Table(
-        name="retention-lifetimes",
-        title="Writes of sectors by lifetime",
-        columns=("trace", "lifetime", "sectors written", "share as seen", "trimmed"),
-        rows=[(load.title, one.name, one.writes, one.share, one.trimmed) for load, life in seen for one in life.classes],
-    )
-    yield _picture(used, lives)
+    pieces = [(load, seed) for load in used.all for seed in range(1, 2 if load.is_trace else setting.seeds + 1)]
+    analysed = setting.share_out("lifetimes", lambda piece: lifetimes(*piece), pieces)
+    by_load = {id(load): [life for (of, _), life in zip(pieces, analysed, strict=True) if of is load] for load in used.all}
+    lives = Lives(*(tuple(Life(load, tuple(by_load[id(load)])) for load in part) for part in (used.real, used.alike)))
+    others = _short_files(setting, used.real)
+    yield from within_a_week(lives, others)
+    yield from _tpc_c([life for life in lives.real if life.load.name == "tpc_c"])
+    yield from (_so_far(life) for life in others if life.load.name in DIES)
+    yield _table([*lives.real, *lives.alike, *others])
+    yield _picture([*lives.leading])
 
 
-def _short_files(setting: Setting, used: list[Load]) -> list[tuple[Load, Retention]]:
-    """Returns the lifetimes in files of minutes and hours.
-
-    They give a lower bound: data overwritten in such a file is overwritten within a week, and all other data is
-    censored.
-    """
-    found = (setting.traces.find(name) for name in EXCERPTS)
-    files = [load for load in found if load is not None and load not in used]
-    return [*zip(files, setting.share_out("short files", lambda load: lifetimes(load, 1), files), strict=True)]
-
-
-def _so_far(load: Load, life: Retention) -> Entry:
-    return Entry(
-        work="retention relaxation",
-        where="Retention Analysis",
-        what=f"writes overwritten within a week, {load.title}",
-        published="49 % to 99 % in most cases",
-        standing="stated",
-        ours=1.0 - _unknown(life),
-        shown=f"at least {percent(1.0 - _unknown(life))}: so many before the file ends",
-        note=note_of(load),
-    )
-
-
-def lifetimes(load: Load, weeks: int) -> Retention:
-    """Returns the retention analysis of a trace as recorded, or of `weeks` weeks of a look-alike."""
+def lifetimes(load: Load, seed: int = 1) -> Retention:
+    """Returns the retention analysis of a trace as recorded, or of a week of a look-alike."""
     if load.is_trace:
         return retention(Workload(load.path), by="sector")
     with tempfile.TemporaryDirectory() as folder:
-        return retention(written_down(load, weeks, Path(folder) / f"{load.name}.csv"), by="sector")
+        return retention(written_down(load, 1, Path(folder) / f"{load.name}.csv", seed), by="sector")
 
 
-def _estimate(life: Retention, name: str) -> str:
-    """Formats an observed share beside its Kaplan-Meier estimate."""
-    mark = next(mark for mark in life.marks if mark.name == name)
-    known = "too short for one" if mark.kaplan_meier is None else percent(mark.kaplan_meier)
-    return f"{percent(mark.share or 0.0)} (Kaplan-Meier: {known}; unknown at the end: {percent(_unknown(life))})"
+def share(life: Retention) -> float:
+    """Returns the share of the writes that are seen to be overwritten within a week."""
+    return next(mark for mark in life.marks if mark.name == "a week").share or 0.0
 
 
 def _unknown(life: Retention) -> float:
     return life.unknown / life.writes if life.writes else 0.0
 
 
-def _within_a_week(load: Load, life: Retention) -> Entry:
-    mark = next(mark for mark in life.marks if mark.name == "a week")
-    is_of_the_work = of_the_work(load)
-    seen = "as long as it is" if load.is_trace else f"over {_WEEKS} weeks"
-    return Entry(
-        work="retention relaxation",
-        where="Retention Analysis",
-        what=f"writes overwritten within a week, {load.title}, {seen}",
-        published="49 % to 99 % in most cases",
-        standing="stated",
-        ours=mark.share or 0.0,
-        shown=_estimate(life, "a week"),
-        low=PUBLISHED[0] if is_of_the_work else None,
-        high=PUBLISHED[1] if is_of_the_work else None,
-        note="; ".join(part for part in (_why_less(life, mark.share or 0.0), note_of(load)) if part),
-    )
+def within_a_week(lives: Lives, short: Sequence[Life] = ()) -> Iterator[Claim]:
+    """Yields the share of writes overwritten within a week: in most cases, and both ends of the range.
 
-
-def _why_less(life: Retention, share: float) -> str:
-    """Returns the reason why less data than published is seen to be overwritten; empty if it is not less."""
-    if share >= PUBLISHED[0] or not life.unknown:
-        return ""
-    return (
-        "less than published, as the last write of each sector is not seen to be overwritten, and sectors are written "
-        f"{life.writes / life.unknown:.2f} times each in the trace"
-    )
-
-
-def _tpc_c(load: Load, life: Retention) -> Iterator[Entry]:
-    shares = {one.name: one.share or 0.0 for one in life.classes}
-    for name, published in TPC_C.items():
-        yield Entry(
-            work="retention relaxation",
-            where="Actual Requirements",
-            what=f"writes that live {name}, {load.title}",
-            published=whole_percent(published),
-            standing="stated",
-            ours=shares[name],
-            shown=percent(shares[name]),
-            low=published - _POINT if of_the_work(load) else None,
-            high=published + _POINT if of_the_work(load) else None,
-            note=note_of(load),
+    Files of minutes and hours, which say how much is overwritten at least, are mentioned.
+    """
+    ours = lives.of(is_of_collections)
+    remark = about([life.load for life in ours.leading])
+    if ours.leading:
+        why = [_why_less(ours), *(_at_least(life) for life in short if is_of_collections(life.load)), remark]
+        yield worded(
+            ours.find(_inside),
+            share_of,
+            shown=_each(ours),
+            where="Conclusions, Retention Analysis",
+            what="loads of the work's collections of whose writes 49 % to 99 % are overwritten within a week",
+            published="most (more than half)",
+            low=math.nextafter(0.5, 1.0),
+            headline=True,
+            note="; ".join(filter(None, why)),
         )
-
-
-def _no_tpc_c() -> Entry:
-    shares = ", ".join(f"{name} {whole_percent(share)}" for name, share in TPC_C.items())
-    return Entry(
-        work="retention relaxation",
-        where="Actual Requirements",
-        what="lifetimes of the writes of TPC-C",
-        published=shares,
-        standing="stated",
-        ours=float("nan"),
-        shown="not at hand",
-        note="a day of TPC-C is not: the excerpt that the look-alike was fitted to lasts a seventh of a second, and says nothing "
-        "of minutes and hours",
+        for what, extreme, published in (("least", min, LEAST), ("most", max, MOST)):
+            yield valued(
+                ours.find(_extreme(extreme)),
+                published,
+                _HALF_POINT,
+                where="Conclusions, Retention Analysis",
+                what=f"writes overwritten within a week, {what} of any load of the work's collections",
+                unit=share_of,
+                agrees=lambda value: value >= LEAST - _HALF_POINT,
+                note="; ".join(filter(None, (_why_less(ours) if extreme is min else "", remark))),
+            )
+    yield seen(
+        lives.find(_inside),
+        share_of,
+        shown=_each(lives),
+        where="Conclusions, Retention Analysis",
+        what="loads of any collection of whose writes 49 % to 99 % are overwritten within a week",
+        published="most (more than half)",
     )
 
 
-def _censored(load: Load, short: Retention, long: Retention) -> Entry:
-    """Returns the entry that compares the observed and the estimated share of one week with those of four weeks."""
-    day = {name: next(mark for mark in life.marks if mark.name == "a day") for name, life in (("one", short), ("four", long))}
-    return Entry(
-        work="retention relaxation",
-        where="POLICIES 3",
-        what=f"share overwritten within a day, {load.title}: one week as seen, over the estimate",
-        published="not given",
-        standing="derived",
-        ours=(day["one"].share or 0.0) / (day["one"].kaplan_meier or 1.0),
-        shown=f"one week: {_estimate(short, 'a day')}; four weeks: {_estimate(long, 'a day')}",
-        note="what the trace's end hides counts as unknown; a look-alike returns to data by how much was written since",
+def _inside(found: Sequence[Retention]) -> float:
+    return fmean(LEAST <= share(one) <= MOST for one in found)
+
+
+def _each(lives: Lives) -> str:
+    each = ", ".join(f"{life.load.title} {share_of(life.of(share).mean)}" for life in lives.leading)
+    return f"{share_of(lives.find(_inside).leading.mean)} of the loads ({each})"
+
+
+def _at_least(life: Life) -> str:
+    least = life.of(lambda found: 1.0 - _unknown(found)).mean
+    return f"of {life.load.title} at least {share_of(least)} are, as so many are before its file ends" if least >= LEAST else ""
+
+
+def _extreme(of: Callable[[Iterator[float]], float]) -> Callable[[Sequence[Retention]], float]:
+    return lambda found: of(map(share, found))
+
+
+def _in_class(name: str) -> Callable[[Retention], float]:
+    return lambda life: next(one.share or 0.0 for one in life.classes if one.name == name)
+
+
+def _why_less(lives: Lives) -> str:
+    """Returns the reason why less data than published is seen to be overwritten; empty if it is not less."""
+    less = [life for life in lives.leading if life.of(share).mean < LEAST and life.of(_unknown).mean]
+    if not less:
+        return ""
+    written = ", ".join(f"{life.of(lambda found: found.writes / found.unknown).mean:.2f}" for life in less)
+    return (
+        "the last write of each sector is not seen to be overwritten, and sectors are written few times in these traces "
+        f"({written} times each where less than 49 % is)"
     )
 
 
-def _picture(used: list[Load], lives: list[Retention]) -> Picture:
+def _tpc_c(found: Sequence[Life]) -> Iterator[Claim]:
+    """Yields the classes of TPC-C, if a trace of a day of it is at hand."""
+    if not found:
+        shares = ", ".join(f"{name} {100 * part:.0f} %" for name, part in TPC_C.items())
+        yield untestable(
+            work=WORK,
+            where="Actual Requirements",
+            what="lifetimes of the writes of TPC-C",
+            published=shares,
+            note="a day of TPC-C is not at hand: the excerpt lasts a seventh of a second, and says nothing of minutes and hours",
+        )
+    for life in found:
+        for name, published in TPC_C.items():
+            yield number(
+                life.of(_in_class(name)),
+                published,
+                _HALF_POINT,
+                work=WORK,
+                where="Actual Requirements",
+                what=f"writes that live {name}, TPC-C",
+                unit=share_of,
+                load=life.load.title,
+                real_trace=True,
+                note="" if of_the_work(life.load) else "the work does not say which of its two traces of TPC-C it shows",
+            )
+
+
+def _short_files(setting: Setting, used: Sequence[Load]) -> list[Life]:
+    """Returns the lifetimes in files of minutes and hours.
+
+    They give a lower bound: data overwritten in such a file is overwritten within a week, and all other data is
+    censored.
+    """
+    found = (setting.traces.find(name) for name in EXCERPTS)
+    known = {load.path for load in used}
+    files = [load for load in found if load is not None and load.path not in known]
+    return [Life(load, (life,)) for load, life in zip(files, setting.share_out("short files", lifetimes, files), strict=True)]
+
+
+def _so_far(life: Life) -> Claim:
+    least = life.of(lambda found: 1.0 - _unknown(found))
+    minutes = span_ns(life.load) / 60e9
+    return seen(
+        Found(least, None, life.load.title),
+        share_of,
+        shown=f"at least {share_of(least.mean)}",
+        where="Retention Analysis",
+        what=f"writes overwritten within a week, {life.load.title}: those overwritten before the file ends",
+        published="49 % to 99 % in most cases",
+        note=f"the file lasts {minutes:.3g} minutes",
+    )
+
+
+def _table(lives: Sequence[Life]) -> Table:
+    return Table(
+        name="retention-lifetimes",
+        title="Writes of sectors by lifetime",
+        columns=("trace", "lifetime", "sectors written", "share as seen", "trimmed", "Kaplan-Meier, a week"),
+        rows=[
+            (life.load.title, one.name, one.writes, one.share, one.trimmed, _estimated(life.found[0]))
+            for life in lives
+            for one in life.found[0].classes
+        ],
+    )
+
+
+def _estimated(life: Retention) -> float | None:
+    return next(mark.kaplan_meier for mark in life.marks if mark.name == "a week")
+
+
+def _picture(lives: Sequence[Life]) -> Picture:
     """Returns the Kaplan-Meier curves."""
 
-    def curve(load: Load, life: Retention) -> Series:
-        days = life.curve_ns / 86_400e9
+    def curve(life: Life) -> Series:
+        found = life.found[0]
+        days = found.curve_ns / 86_400e9
         kept = (days >= _FIRST) & (days <= _LAST)
-        return Series(load.title, days[kept].tolist(), (1.0 - life.curve_survives[kept]).tolist(), points=False)
+        return Series(life.load.title, days[kept].tolist(), (1.0 - found.curve_survives[kept]).tolist(), points=False)
 
     return Picture(
         name="retention-lifetimes",
@@ -188,7 +274,7 @@ def _picture(used: list[Load], lives: list[Retention]) -> Picture:
             title="Data that has been overwritten, by its age (Kaplan-Meier)",
             x=Axis("age (days)", log=True, span=(_FIRST, _LAST)),
             y=Axis("share of the sectors written", span=(0.0, 1.0)),
-            series=tuple(curve(load, life) for load, life in zip(used, lives, strict=True)),
+            series=tuple(curve(life) for life in lives),
             marks=(Mark(WEEK_NS / 86_400e9, "a week: reprogrammed", on="x"),),
         ),
     )

@@ -1,82 +1,107 @@
-"""Runs of the work's drives, and the values taken from their summaries."""
+"""Runs of the work's drives, the values taken from their rows, and claims on several loads together."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
-from ssdlab import DriveLike, Workload, WorkloadLike
+from ssdlab import Workload
+from ssdlab.explore.statistics import Estimate
 from ssdlab.units import duration
-from ssdlab_papers.retention.loads import weeks_of
+from ssdlab_papers.claim import Claim, on_loads, statement
+from ssdlab_papers.retention.loads import Loads, length, named, recorded, shape, weeks_of
 from ssdlab_papers.session import run as simulate
+from ssdlab_papers.setting import Setting
+from ssdlab_papers.sweeps import Row, Sample, over_seeds, samples
 from ssdlab_papers.traces import Load
 
+WORK = "retention relaxation"
 #: Presets: the drive on which two weeks of retention buy a wider program step, and the one on which they buy a weaker
 #: code.
 SPEED, CODES = "rr-106g", "rr-ecc-106g"
+#: Numbers of a run that a sweep does not keep by itself.
+COLUMNS = ("utilisation.encoder_ldpc", "modes.host_write.normal")
 #: Causes that are service of a write. All other causes are waiting: for dies, channels and space, for the rest of
 #: partly written pages, and for the other pages of the request.
 SERVICE = ("bus_command", "transfer", "program", "ecc_wait")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Run:
-    """Measurements of one run; the ramp time is left out."""
+    """One run, by the dotted names of its numbers; the ramp time is left out."""
 
-    #: Number of writes, and their mean response time [ns].
-    writes: int
-    write_ns: float
-    #: Mean response time of all commands [ns].
-    mean_ns: float
-    #: Mean time of a write outside its service, that is, outside its own bus command, transfer, program and encoding
-    #: [ns].
-    waiting_ns: float
-    #: Mean time of a write waiting for an encoder and being encoded [ns].
-    encoding_ns: float
-    #: Mapping units that the host wrote, that were reprogrammed, and that were moved by collection or wear levelling.
-    host: int
-    reprogrammed: int
-    collected: int
-    #: Blocks erased.
-    erases: int
-    #: Share of the time that the dies spent programming and erasing.
-    writing: float
-    #: Share of the time that the encoder was busy; 0 without one.
-    encoder: float
-    #: Bytes that the host wrote per second.
-    bytes_per_s: float
-    #: Moves of data that was already past its retention limit.
-    misses: int
-    #: True if the drive could not keep up with the load.
-    saturated: bool
+    row: Row
 
-    @classmethod
-    def from_summary(cls, summary: Mapping[str, Any]) -> Run:
-        """Takes the measurements from ``summary.json``."""
-        causes, programs = summary["causes"]["write"], summary["flash"]["programs"]
-        return cls(
-            writes=int(summary["commands"]["write"]),
-            write_ns=float(summary["latency"]["write"]["mean_ns"] or 0.0),
-            mean_ns=float(summary["latency"]["all"]["mean_ns"] or 0.0),
-            waiting_ns=float(sum(span for cause, span in causes.items() if cause not in SERVICE)),
-            encoding_ns=float(causes.get("ecc_wait", 0.0)),
-            host=int(summary["host_units_written"]),
-            reprogrammed=int(programs.get("reprogram", 0)),
-            collected=int(programs.get("gc", 0) + programs.get("wear", 0)),
-            erases=sum(summary["flash"]["erases"].values()),
-            writing=float(summary["utilisation"]["dies_writing"]),
-            encoder=float(summary["utilisation"].get("encoder_ldpc", 0.0)),
-            bytes_per_s=float(summary["throughput"]["write_bytes_per_s"] or 0.0),
-            misses=int(summary["reliability"]["deadline_misses"]),
-            saturated=bool(summary["saturated"]),
-        )
+    def number(self, name: str) -> float:
+        """Returns a number; 0 where the run has none."""
+        found = self.row.get(name)
+        return 0.0 if found is None else float(found)
+
+    @property
+    def writes(self) -> int:
+        """Number of writes."""
+        return int(self.number("commands.write"))
+
+    @property
+    def write_ns(self) -> float:
+        """Mean response time of writes [ns]."""
+        return self.number("latency.write.mean_ns")
+
+    @property
+    def waiting_ns(self) -> float:
+        """Mean time of a write outside its own bus command, transfer, program and encoding [ns]."""
+        causes = [name for name in self.row if name.startswith("causes.write.")]
+        return sum(self.number(name) for name in causes if name.removeprefix("causes.write.") not in SERVICE)
+
+    @property
+    def encoding_ns(self) -> float:
+        """Mean time of a write waiting for an encoder and being encoded [ns]."""
+        return self.number("causes.write.ecc_wait")
+
+    @property
+    def host(self) -> float:
+        """Mapping units that the host wrote."""
+        return self.number("host_units_written")
 
     @property
     def overhead(self) -> float:
         """Pages reprogrammed per page that the host wrote."""
-        return self.reprogrammed / self.host if self.host else 0.0
+        return self.number("flash.programs.reprogram") / self.host if self.host else 0.0
+
+    @property
+    def collected(self) -> float:
+        """Pages moved by collection or wear levelling per page that the host wrote."""
+        moved = self.number("flash.programs.gc") + self.number("flash.programs.wear")
+        return moved / self.host if self.host else 0.0
+
+    @property
+    def erases(self) -> float:
+        """Blocks erased."""
+        return self.number("flash.operations.erase")
+
+    @property
+    def writing(self) -> float:
+        """Share of the time that the dies spent programming and erasing."""
+        return self.number("utilisation.dies_writing")
+
+    @property
+    def encoder(self) -> float:
+        """Share of the time that the encoder was busy; 0 without one."""
+        return self.number("utilisation.encoder_ldpc")
+
+    @property
+    def bytes_per_s(self) -> float:
+        """Bytes that the host wrote per second."""
+        return self.number("throughput.write_bytes_per_s")
+
+    @property
+    def misses(self) -> float:
+        """Moves of data that was already past its retention limit."""
+        return self.number("reliability.deadline_misses")
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,26 +129,182 @@ class Gain:
         return self.base.waiting_ns > 0.5 * self.base.write_ns
 
 
-def run(
-    drive: DriveLike,
-    workload: WorkloadLike,
-    policy: str,
-    settings: Mapping[str, object] | None = None,
-    precondition: str = "fill",
-) -> Run:
-    """Runs a workload, by default on a drive full of old data with the full retention guarantee."""
-    return Run.from_summary(simulate(drive, workload, policy, set=dict(settings or {}), precondition=precondition).summary)
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One load under several policies, or under one with several settings, with every seed."""
+
+    load: Load
+    samples: Mapping[str, Sample]
+    #: True if the runs depend on their seed.
+    is_drawn: bool = True
+
+    def first(self, way: str) -> Run:
+        """Returns the run with the first seed."""
+        rows = self.samples[way].rows
+        return Run(rows[min(rows)])
+
+    def of(self, way: str, quantity: Callable[[Run], float]) -> Estimate:
+        """Returns a quantity of the runs of one way."""
+        return _settled(over_seeds(lambda row: quantity(Run(row)), self.samples[way]), [self])
+
+    def gain(self, way: str, quantity: Callable[[Gain], float], base: str = "baseline") -> Estimate:
+        """Returns a quantity of the runs of a way beside those of another."""
+        found = over_seeds(lambda row, before: quantity(Gain(Run(before), Run(row))), self.samples[way], self.samples[base])
+        return _settled(found, [self])
 
 
-def written_down(load: Load, weeks: int, path: Path) -> Workload:
+#: A quantity of several loads: of each, the runs of the ways in question with one seed.
+Quantity = Callable[[Sequence[tuple[Run, ...]]], float]
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A quantity on real traces and on look-alikes; ``None`` where there are none."""
+
+    real: Estimate | None
+    alike: Estimate | None
+    load: str
+
+    @property
+    def leading(self) -> Estimate:
+        """The quantity on real traces or, without them, on look-alikes."""
+        found = self.real or self.alike
+        assert found is not None, "a quantity is taken of some load"
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Cases:
+    """Cases of real traces, which lead, and of look-alikes."""
+
+    real: tuple[Case, ...]
+    alike: tuple[Case, ...]
+
+    @property
+    def leading(self) -> tuple[Case, ...]:
+        """The cases of real traces, or those of look-alikes if there are none."""
+        return self.real or self.alike
+
+    def __add__(self, other: Cases) -> Cases:
+        """Returns the cases of both."""
+        return Cases((*self.real, *other.real), (*self.alike, *other.alike))
+
+    def of(self, chosen: Callable[[Load], bool]) -> Cases:
+        """Returns the cases of loads for which a condition holds."""
+        return Cases(*(tuple(case for case in part if chosen(case.load)) for part in (self.real, self.alike)))
+
+    @property
+    def loads(self) -> Loads:
+        """The loads of the cases."""
+        return Loads(tuple(case.load for case in self.real), tuple(case.load for case in self.alike))
+
+    def find(self, ways: Sequence[str], quantity: Quantity) -> Found:
+        """Returns a quantity of the runs of these ways, computed seed by seed over all loads."""
+        text = named([case.load for case in self.leading])
+        return Found(_over_loads(self.real, ways, quantity), _over_loads(self.alike, ways, quantity), text)
+
+
+def _over_loads(cases: Sequence[Case], ways: Sequence[str], quantity: Quantity) -> Estimate | None:
+    def of(*rows: Row) -> float:
+        runs = [Run(row) for row in rows]
+        return quantity([tuple(runs[at : at + len(ways)]) for at in range(0, len(runs), len(ways))])
+
+    return _settled(over_seeds(of, *(case.samples[way] for case in cases for way in ways)), cases) if cases else None
+
+
+def _settled(found: Estimate, cases: Sequence[Case]) -> Estimate:
+    """Returns a value with an interval of no width and no seeds, if no run depends on its seed."""
+    return found if any(case.is_drawn for case in cases) else fixed(found.mean)
+
+
+def fixed(value: float) -> Estimate:
+    """Returns a value in which nothing is drawn."""
+    return Estimate(0, value, value, value)
+
+
+#: Drive, policy and further fields of runs.
+Way = tuple[str, str, Mapping[str, object]]
+
+
+def measured(
+    setting: Setting,
+    name: str,
+    ways: Mapping[str, Way],
+    of: Loads,
+    *,
+    weeks: bool = False,
+    time_scale: float = 1.0,
+    seeds: int | None = None,
+) -> Cases:
+    """Runs loads in several ways, on drives that were filled once with data of the full guarantee.
+
+    From such a drive nothing in the run of a trace is drawn: it is run once.
+
+    Args:
+        setting: The setting.
+        name: Name of the sweep.
+        ways: Drive, policy and further fields, by names of their own.
+        of: The loads.
+        weeks: Run weeks of each load, not a number of requests.
+        time_scale: Speed of the loads relative to the recording.
+        seeds: Number of seeds, if not that of the setting.
+    """
+    is_drawn = any("precondition" in fields for _, _, fields in ways.values())
+
+    def cases(part: Sequence[Load], count: int | None) -> tuple[Case, ...]:
+        if not part:
+            return ()
+        with _folder(setting) as folder:
+            points = [
+                {**point(drive, policy, load), **_fields(setting, load, folder, weeks, time_scale), **fields}
+                for load in part
+                for drive, policy, fields in ways.values()
+            ]
+            found = iter(samples(setting, f"retention-{name}", points, columns=COLUMNS, seeds=count))
+        return tuple(Case(load, {way: next(found) for way in ways}, is_drawn or not load.is_trace) for load in part)
+
+    return Cases(cases(of.real, seeds if is_drawn else 1), cases(of.alike, seeds))
+
+
+def point(drive: str, policy: str, load: Load) -> dict[str, object]:
+    """Returns the fields of a point that concern the drive, of the number of dies that the load's trace has."""
+    return {"drive": drive, "policy": policy, "precondition": "fill", **shape(load)}
+
+
+def _fields(setting: Setting, load: Load, folder: Path, weeks: bool, time_scale: float) -> dict[str, object]:
+    return weeks_of(load, folder, time_scale) if weeks else load.fields(length(setting, load), time_scale)
+
+
+@contextmanager
+def written(setting: Setting, name: str, text: str) -> Iterator[Path]:
+    """Yields the path of a file with a workload TOML."""
+    with _folder(setting) as folder:
+        path = folder / f"{name}.toml"
+        path.write_text(text, encoding="utf-8")
+        yield path
+
+
+@contextmanager
+def _folder(setting: Setting) -> Iterator[Path]:
+    """Yields the folder for look-alikes with a ramp time: one that stays where sweeps are kept."""
+    if setting.runs is not None:
+        folder = setting.runs / "retention-loads"
+        folder.mkdir(parents=True, exist_ok=True)
+        yield folder
+    else:
+        with TemporaryDirectory(prefix="ssdlab-") as path:
+            yield Path(path)
+
+
+def written_down(load: Load, weeks: int, path: Path, seed: int = 1) -> Workload:
     """Writes some weeks of a look-alike to a trace file, and returns it as a workload.
 
     The requests are the commands of a run, sorted by arrival.
     """
     import pyarrow.csv
 
-    result = simulate(SPEED, weeks_of(load, count=weeks, dropped=0), "baseline", precondition="none", record_commands=True)
-    table = result.command_table()
+    done = simulate(SPEED, recorded(load, weeks), "baseline", precondition="none", record_commands=True, seed=seed)
+    table = done.command_table()
     assert table is not None, "commands were recorded"
     table = table.select(["submitted_ns", "op", "offset", "length"]).sort_by("submitted_ns")
     plain = table.set_column(1, "op", table.column("op").cast("string"))
@@ -131,9 +312,42 @@ def written_down(load: Load, weeks: int, path: Path) -> Workload:
     return Workload(path, columns="time=1:ns,op=2,offset=3:B,size=4:B")
 
 
-def whole_percent(share: float) -> str:
-    """Formats a share in whole percent."""
-    return f"{100 * share:.0f} %"
+def valued(found: Found, published: float, resolution: float, **further: Any) -> Claim:
+    """Returns a claim that a quantity of the loads has a value."""
+    return on_loads(found.real, found.alike, published, resolution, work=WORK, load=found.load, **further)
+
+
+def worded(found: Found, unit: Callable[[float], str], *, shown: str = "", **further: Any) -> Claim:
+    """Returns a claim in words about a quantity of the loads."""
+    lead = found.leading
+    interval = None if lead.low is None or lead.high is None else (lead.low, lead.high)
+    return statement(
+        lead.mean,
+        shown or unit(lead.mean),
+        work=WORK,
+        load=found.load,
+        seeds=lead.count,
+        interval=interval,
+        real_trace=further.pop("real_trace", found.real is not None),
+        alike="" if found.alike is None else unit(found.alike.mean),
+        **further,
+    )
+
+
+def seen(found: Found, unit: Callable[[float], str], *, shown: str = "", **further: Any) -> Claim:
+    """Returns a quantity of the loads that no work claims."""
+    return replace(worded(found, unit, shown=shown, unscored="shown", **further), low=None, high=None)
+
+
+def alone(case: Case, found: Estimate) -> Found:
+    """Returns a quantity of one load."""
+    real, alike = (found, None) if case.load.is_trace else (None, found)
+    return Found(real, alike, case.load.title)
+
+
+def share_of(value: float) -> str:
+    """Formats a share."""
+    return f"{100 * value:.1f} %"
 
 
 def change(before_ns: float, after_ns: float) -> str:
