@@ -121,7 +121,13 @@ def _headline(claim: Claim) -> tuple[str, ...]:
     alike = claim.shown if claim.real_trace is False else claim.alike
     ours = "–" if claim.real_trace is False else claim.shown
     why = claim.note or claim.condition or claim.region
-    return claim.what, claim.where, claim.published, ours, alike or "–", str(claim.seeds or "none drawn"), verdict, why
+    return claim.what, claim.where, claim.published, ours, alike or "–", _seeds(claim), verdict, why
+
+
+def _seeds(claim: Claim) -> str:
+    """Returns the number of seeds; those of runs in which nothing is drawn give equal values."""
+    is_equal = claim.interval is not None and claim.interval[0] == claim.interval[1]
+    return "none drawn" if not claim.seeds else f"{claim.seeds}, equal" if is_equal else str(claim.seeds)
 
 
 def _works(outcome: Outcome) -> Iterator[str]:
