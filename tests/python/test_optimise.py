@@ -272,8 +272,11 @@ def test_lifetime_is_a_number_like_others(here):
         alone = ssdlab.lifetime("tiny", "job.fio", precondition="steady", seed=1, set=fields, method="full", wear_limit=4)
         assert row["lifetime.host_bytes_written"] == alone.host_bytes_written
     swept = {"drive": "tiny", "workload": "job.fio", "precondition": "steady", "options": {"stop_after": 200}}
-    swept |= {"columns": ["lifetime.cycles_mean"], "lifetime": {"method": "full", "wear_limit": 3}}
-    assert ssdlab.sweep(swept, "swept", jobs=1).table["lifetime.cycles_mean"].to_pylist() == [pytest.approx(3, abs=0.05)]
+    columns = ["lifetime.cycles_mean", "lifetime.erases", "lifetime.erase_modes.normal"]
+    swept |= {"columns": columns, "lifetime": {"method": "full", "wear_limit": 3}}
+    [row] = ssdlab.sweep(swept, "swept", jobs=1).table.to_pylist()
+    assert row["lifetime.cycles_mean"] == pytest.approx(3, abs=0.05)
+    assert row["lifetime.erase_modes.normal"] == row["lifetime.erases"] > 0
     for change, complaint in (
         ({"columns": ["lifetime.year"]}, "columns: unknown number of a lifetime `lifetime.year`"),
         ({"columns": []}, "columns: an empty list"),

@@ -6,6 +6,7 @@ import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -16,6 +17,7 @@ from ssdlab.explore.cost import Cost
 from ssdlab.explore.expression import Expression
 from ssdlab.explore.goal import Constraint, Method, Objective
 from ssdlab.files import existing_file
+from ssdlab.terms import definitions
 from ssdlab.workloads import STANDARD_INPUT
 
 __all__ = ["Design", "Range", "Spec", "SpecLike", "Until"]
@@ -66,20 +68,23 @@ _RANGE_KEYS = ("low", "high", "count", "log", "step")
 _SEARCH_RANGE_KEYS = ("choices", "low", "high", "log", "step")
 #: Parts of a point that are no fields of the drive.
 PARTS = ("drive", "workload", "policy", "precondition")
-#: Numbers of a lifetime, after `lifetime.` in their dotted names: keys of ``lifetime.json``.
-LIFE = (
-    "years_at_workload_rate",
-    "host_bytes_written",
-    "drive_writes",
-    "cycles_mean",
-    "cycles_max",
-    "max_pe_ratio",
-    "wear_per_erase",
-    "write_amplification",
-    "erases",
-)
 #: Most seeds, so that a misplaced number does not make millions of runs.
 _MOST_SEEDS = 10_000
+
+
+@cache
+def life_numbers() -> tuple[str, ...]:
+    """Returns the names of the numbers of a lifetime: keys of ``lifetime.json``, after `lifetime.` in dotted names.
+
+    ``MODE`` stands for the name of any mode.
+
+    Examples:
+        >>> from ssdlab.explore.spec import life_numbers
+        >>> [name in life_numbers() for name in ("cycles_mean", "erase_modes.MODE", "intervals.*.erases")]
+        [True, True, False]
+    """
+    keys = definitions()["keys"]["lifetime.json"]
+    return tuple(key["name"] for key in keys if key["unit"] and "*" not in key["name"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -539,10 +544,12 @@ class _Reader:
     def check_life(self, spec: Spec) -> None:
         """Checks that a lifetime has the numbers that are kept of it."""
         for name in spec.lifetime_numbers:
-            if name.removeprefix("lifetime.") not in LIFE:
+            own = name.removeprefix("lifetime.")
+            if own not in life_numbers() and f"{own.partition('.')[0]}.MODE" not in life_numbers():
                 keys = [f"objective#{at}/key" for at, one in enumerate(spec.objectives) if one.key == name]
                 key = keys[0] if keys else "columns" if name in spec.columns else "constraint"
-                raise self.error(key, str(unknown_name("number of a lifetime", name, [f"lifetime.{one}" for one in LIFE])))
+                known = [f"lifetime.{one}" for one in life_numbers()]
+                raise self.error(key, str(unknown_name("number of a lifetime", name, known)))
         if spec.life and not spec.lifetime_numbers:
             raise self.error(
                 "lifetime", "no number of it is kept: name one in `columns`, such as lifetime.years_at_workload_rate"
