@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Iterator
 
 import pytest
 
 import ssdlab
 from conftest import wrong
-from ssdlab_papers.autoftl import figures, gaps, runs
+from ssdlab.explore.statistics import Estimate
+from ssdlab_papers.autoftl import assumed, delays, examples, figures, gaps, model, regions, rules, runs
 from ssdlab_papers.autoftl.figures import Results
 from ssdlab_papers.autoftl.gaps import Gaps
 from ssdlab_papers.autoftl.loads import CONFIGURATIONS, ENTERPRISE, MOBILE, Case, Configuration, cases
 from ssdlab_papers.autoftl.runs import LEVELS, Both, Found
-from ssdlab_papers.claim import Claim
+from ssdlab_papers.claim import Claim, number
 from ssdlab_papers.entry import Picture, Table
+from ssdlab_papers.regions import Region
 from ssdlab_papers.setting import Setting
 from ssdlab_papers.sweeps import Sample
 from ssdlab_papers.traces import Load, Traces
@@ -214,6 +217,145 @@ def test_an_erase_adds_to_the_buffer_what_the_text_says():
         assert program / on.dies == on.effective_ns
     assert added == {"enterprise": [4, 16], "mobile": [4, 16]}
     assert (4 / 200, 16 / 200, 4 / 10, 4 / 4096 < 0.001) == (0.02, 0.08, 0.4, True)
+
+
+def described(on: Configuration) -> dict:
+    return tomllib.loads(ssdlab.check({"base": on.preset, "policy": {"kind": "autoftl"}}))
+
+
+def valued(description: dict, field: str) -> object:
+    """Returns a field of a description by its dotted name."""
+    value: object = description
+    for part in field.replace("[", ".").replace("]", "").split("."):
+        value = value[int(part)] if isinstance(value, list) else value[part]
+    return value
+
+
+@pytest.mark.parametrize("on", CONFIGURATIONS, ids=lambda on: on.name)
+def test_the_substitute_is_that_of_the_presets(on):
+    given = described(on)
+    fields = model.fields()
+    assert len(fields) == 14
+    for field, value in fields.items():
+        assert valued(given, field) == pytest.approx(value, abs=1e-9), field
+    names = [mode["name"] for mode in given["flash"]["erase_mode"]]
+    assert names == ["nominal", *(f"{level}{speed}" for level in LEVELS for speed in ("", "_slow"))]
+    # More of the margin by narrow levels: the lowest voltage gains on worn cells, and the highest loses on fresh ones.
+    more = model.fields(share=0.8)
+    assert more["flash.erase_mode[9].wear"][5] < fields["flash.erase_mode[9].wear"][5]
+    assert more["flash.erase_mode[1].wear"][0] > fields["flash.erase_mode[1].wear"][0]
+    assert model.fields(slow_end=0.37)["flash.erase_mode[10].wear"][0] == 0.37
+    assert model.fields(spacing=1.5)["flash.write_mode[2].program_scale"] < fields["flash.write_mode[2].program_scale"]
+
+
+def test_the_end_points_of_the_substitute_are_stated():
+    assert model.wear_at(model.RATIO, slow=False) == pytest.approx(0.46)
+    assert model.wear_at(model.RATIO, slow=True) == pytest.approx(0.45)
+    assert (model.wear_at(0.0, slow=False), model.saved_v(4, 0), model.step(4)) == (1.0, pytest.approx(1.06), 0.5)
+    assert [each.name for each in model.pictures()] == ["autoftl-figures-3-6", "autoftl-figure-5", "autoftl-figure-7"]
+
+
+def test_table_2_comes_out_of_a_run():
+    claims = [*examples.entries()]
+    assert [claim.verdict for claim in claims] == ["reproduced"] * 4
+    check(claims)
+    # Case 2 with a buffer that is less full: a slow erase fits, and the copies are slower.
+    emptier = examples.collected(50, 0.5)
+    assert (emptier.copies, emptier.erase_ms, emptier.program_ms > 1.4) == (50, pytest.approx(20.0, abs=0.01), True)
+
+
+def test_what_a_rule_restores_is_the_gain_and_its_way():
+    def effect(gain: float, slow: float, lazy: float) -> rules.Effect:
+        return rules.Effect("as described", {"mobile": sample(gain, slow=slow, lazy=lazy)})
+
+    assert effect(0.38, 0.0, 0.0).restores == (True, True, True)
+    assert effect(0.42, 0.06, 0.11).restores == (False, False, False)
+    case = Case(MOBILE, load(), 1.0)
+    claims = of_kind(Claim, rules.entries([case], [effect(0.38, 0.9, 0.0)]))
+    assert [claim.verdict for claim in claims] == ["shown"] * 2
+    assert claims[-1].shown.startswith("none (a gain of 38 %: as described; at most 5.0 % slow: none;")
+    assert of_kind(Claim, rules.entries([case], [effect(0.38, 0.0, 0.0)]))[-1].ours == 1
+
+
+@pytest.mark.parametrize("on", CONFIGURATIONS, ids=lambda on: on.name)
+def test_rules_and_what_is_assumed_are_fields_of_the_drives(on):
+    given = described(on)
+    for name, fields in rules.RULES.items():
+        ssdlab.check({"base": on.preset, "policy": {"kind": "autoftl"}}, set=dict(fields))
+        for field, value in fields.items():
+            assert valued(given, field) != value, name
+    usual = {field: value for each in assumed.ASSUMED for field, value in each.fields(each.usual).items()}
+    for field, value in assumed.fields_of(usual).items():
+        assert valued(given, field) == pytest.approx(value), field
+    for each in assumed.ASSUMED:
+        low, high = each.values[0], each.values[-1]
+        assert each.usual in each.values or low <= each.usual <= high
+        for end in (low, high):
+            ssdlab.check({"base": on.preset, "policy": {"kind": "autoftl"}}, set=assumed.fields_of({**usual, **each.fields(end)}))
+
+
+def test_what_is_searched_has_its_reason_and_holds_the_stated_values():
+    for on in CONFIGURATIONS:
+        case = Case(on, load("download" if on is MOBILE else "prxy_0"), on.speed)
+        given = described(on)
+        for each in regions.parameters(case):
+            assert each.why.endswith(".")
+            if each.field.partition(".")[0] in ("workload", "precondition"):
+                continue
+            value = valued(given, each.field)
+            assert each.is_plausible(value), each.field
+            assert value in each.choices.get("choices", [value])
+
+
+def test_a_headline_that_is_not_met_gets_its_region_in_the_full_form(monkeypatch):
+    asked: list[tuple[object, ...]] = []
+
+    def region(setting, name, *, published, tolerance, parameters, **spec) -> Region:
+        asked.append((name, spec["quantity"], spec["drive"], published))
+        row = {each.field: each.choices.get("choices", [0.25])[0] for each in parameters}
+        row |= {"workload.speed": speed, "buffer.capacity": "80KiB", "value": 0.38, "off": 0.0}
+        return Region(name, spec["title"], published, tolerance, tuple(parameters), (row,), tuple(parameters))
+
+    monkeypatch.setattr(regions, "region", region)
+    used = cases(Setting())
+    common = {"unit": runs.change, "work": "autoFTL", "where": "f", "headline": True}
+    missed = number(Estimate(2, 0.3, 0.29, 0.31), 0.38, 0.005, what="gain, mean over the mobile loads", **common)
+    full, speed = Setting(full=True), 1.0
+    claim, *others = regions.with_region(full, used, missed)
+    assert (claim.verdict, [type(each) for each in others]) == ("holds if", [Picture, Table])
+    assert "alone +38.0 % comes out in 1 of 1 settings" in claim.note
+    assert asked == [("autoftl-mobile", "lifetime.max_pe_ratio - 1", "dpes-mobile", 0.38)]
+    speed = 4.0
+    claim, *_ = regions.with_region(full, used, missed)
+    assert (claim.verdict, "none of them plausible" in claim.note) == ("differs", True)
+    assert [*regions.with_region(Setting(), used, missed)] == [missed]
+    overall = number(Estimate(2, 0.3, 0.29, 0.31), 0.612, 0.0005, what="gain, mean over all loads", **common)
+    assert [*regions.with_region(full, used, overall)] == [overall]
+    assert [*assumed.entries(QUICK, used)] == []
+
+
+@pytest.mark.slow
+def test_a_search_and_a_sensitivity_run(monkeypatch):
+    used = cases(QUICK)
+    phone = next(case for case in used.alike if case.on is MOBILE)
+    found = regions.searched(QUICK, phone, 0.38, trials=2)
+    assert len(found.rows) == 2
+    assert {row["workload.replay"] for row in found.rows} == {"gaps"}
+    assert all(0.0 < row["value"] < 0.94 for row in found.rows)
+    share, keep = assumed.ASSUMED[0], assumed.ASSUMED[4]
+    one = assumed.of_gain(QUICK, phone, [share, keep], draws=8)
+    # More of the margin by narrow levels, which a full buffer cannot use, gains less.
+    assert one.ends[0][0].mean > one.usual.mean > one.ends[0][1].mean
+    assert assumed.chosen(used)[0] == phone
+
+
+@pytest.mark.slow
+def test_delayed_pages_are_those_that_autoftl_adds():
+    phone = Case(MOBILE, load(), 1.0, 3_000)
+    base, auto = (delays.delayed(phone, policy, 1) for policy in ("baseline", "autoftl"))
+    assert 0.0 < base < auto < 1.0
+    (claim,) = delays.entries(QUICK, cases(QUICK))
+    check([claim])
 
 
 @pytest.mark.slow

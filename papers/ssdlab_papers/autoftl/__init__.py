@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ssdlab_papers.autoftl import figures, gaps
+from ssdlab_papers.autoftl import assumed, delays, examples, figures, gaps, model, regions, rules
 from ssdlab_papers.autoftl.loads import cases
+from ssdlab_papers.claim import Claim
 from ssdlab_papers.entry import Entry, Picture, Table
 from ssdlab_papers.setting import Setting
 
@@ -22,6 +23,12 @@ def experiment(setting: Setting) -> Iterator[Entry | Picture | Table]:
     used = cases(setting)
     between = gaps.found(setting, used)
     results = figures.measured(setting, used)
-    yield from figures.entries(results)
+    for each in figures.entries(results):
+        yield from regions.with_region(setting, used, each) if isinstance(each, Claim) and each.headline else (each,)
     yield from figures.busy(results, between)
+    yield from delays.entries(setting, used)
+    yield from examples.entries()
     yield from gaps.entries(between)
+    yield from rules.entries(*rules.measured(setting, used))
+    yield from model.pictures()
+    yield from assumed.entries(setting, used)

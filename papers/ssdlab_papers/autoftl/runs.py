@@ -186,11 +186,16 @@ class Both:
         return real, alike
 
 
+def leading(found: Pair) -> Estimate:
+    """Returns the estimate on real traces or, without it, that on look-alikes."""
+    lead = found[0] or found[1]
+    assert lead is not None, "a claim is made on some load"
+    return lead
+
+
 def said(both: Both, found: Pair, unit: Callable[[float], str], **further: Any) -> Claim:
     """Returns a claim in words on a quantity of the cases, found on real traces and on look-alikes."""
-    real, alike = found
-    lead = real or alike
-    assert lead is not None, "a claim is made on some load"
+    lead, alike = leading(found), found[1]
     interval = None if lead.low is None or lead.high is None else (lead.low, lead.high)
     return statement(
         lead.mean,
