@@ -1,4 +1,4 @@
-"""What each rule changes: the policy and its buffer read as in the text, and otherwise, on a busy load of each drive.
+"""Effect of each rule: the policy and its buffer read as in the text, and otherwise, on a busy load of each drive.
 
 The paper's mechanism on the mobile drive is a gain of 38 % with hardly any slow or lazy erase.
 """
@@ -49,7 +49,7 @@ class Effect:
     runs: Mapping[str, Sample]
 
     def text(self, drive: str) -> str:
-        """What came out on a drive, in words."""
+        """Returns what came out on a drive, in words."""
         run = self.runs[drive]
         shares = f"slow {percent(run.estimate(slow).mean)}, lazy {percent(run.estimate(lazy).mean)}"
         return f"{drive} {change(run.estimate(gain).mean)} ({shares}, write {run.estimate(wait_ns).mean / 1e6:.2f} ms)"
