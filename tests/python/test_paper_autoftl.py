@@ -244,6 +244,8 @@ def test_the_substitute_is_that_of_the_presets(on):
     more = model.fields(share=0.8)
     assert more["flash.erase_mode[9].wear"][5] < fields["flash.erase_mode[9].wear"][5]
     assert more["flash.erase_mode[1].wear"][0] > fields["flash.erase_mode[1].wear"][0]
+    longest = sum(1.0 / wear for wear in fields["flash.erase_mode[10].wear"]) / 6.0
+    assert longest - 1.0 == pytest.approx(figures.MOST, abs=0.005)
     assert model.fields(slow_end=0.37)["flash.erase_mode[10].wear"][0] == 0.37
     assert model.fields(spacing=1.5)["flash.write_mode[2].program_scale"] < fields["flash.write_mode[2].program_scale"]
 

@@ -130,7 +130,7 @@ def entries(by_case: Found) -> Iterator[Claim | Table]:
         where="section 5.2",
         what="peak throughput of src1_2, 100 times as fast as recorded, over that of the drive",
         published="it consumes the maximum write throughput",
-        note="neither the trace nor a look-alike of it is at hand (ssdlab paper --traces DIR)",
+        note="the trace is not at hand (ssdlab paper --traces DIR)",
     )
     yield Table(
         name="autoftl-gaps",
