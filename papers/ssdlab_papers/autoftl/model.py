@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from statistics import fmean
 
 from ssdlab.charts import Axis, Chart, Mark, Series
 from ssdlab_papers.entry import Picture
@@ -65,6 +66,11 @@ def fields(share: float = SHARE, spacing: float = SPACING, slow_end: float = SLO
     return {**erases, **programs}
 
 
+def cycles(mode: int, *, slow: bool, share: float = SHARE) -> float:
+    """Returns MAX P/E over the rated cycles if all erases are in one mode: the mean over the parts of 1 / wear."""
+    return fmean(1.0 / each for each in wear(mode, slow=slow, share=share))
+
+
 def pictures() -> Iterator[Picture]:
     """Yields the figures."""
     ratios = [RATIO * at / 14 for at in range(15)]
@@ -111,5 +117,27 @@ def pictures() -> Iterator[Picture]:
                 for slow in (False, True)
             ),
             note="the table of FACTS 4.2; the figure is lost",
+        ),
+    )
+    shares = [at / 20 for at in range(6, 19)]
+    yield Picture(
+        name="autoftl-shares",
+        chart=Chart(
+            title="MAX P/E in one mode throughout, over the share of the margin that narrow levels save",
+            x=Axis("share of the margin by narrow levels; the rest by fresh cells"),
+            y=Axis("MAX P/E / baseline", span=(1.0, 2.3), better="higher"),
+            series=tuple(
+                Series(
+                    f"EVmode {mode}{', slow' if slow else ''}",
+                    shares,
+                    [cycles(mode, slow=slow, share=share) for share in shares],
+                    dashed=slow,
+                    colour=mode,
+                    points=False,
+                )
+                for mode in (0, 2, 4)
+                for slow in (False, True)
+            ),
+            marks=(Mark(SHARE, "assumed: 60 %", "x"),),
         ),
     )

@@ -35,6 +35,8 @@ RULES: Mapping[str, Mapping[str, object]] = {
     "background collection keeps 3 blocks free, not 8": {"ftl.gc_idle_target_blocks": 3},
     "no background collection": {"ftl.gc_idle_after": "100d"},
 }
+#: Names of the rules in pictures, in the same order.
+_SHORT = ("as described", "per program", "replaced", "in copies", "these three", "by u*", "3 free", "no background")
 #: Rules of a quick run, on the phone alone.
 _QUICK = ("as described", "no background collection")
 #: Loads: a phone, and a server that fills the buffer.
@@ -126,11 +128,12 @@ def _shown(ours: float, shown: str, **further: object) -> Claim:
 def _picture(effects: Sequence[Effect]) -> Picture:
     """Returns the gain, and the shares of slow and lazy erases, of every rule on the mobile drive."""
     of_mobile = [effect for effect in effects if MOBILE.name in effect.runs]
-    names = [effect.rule for effect in of_mobile]
+    short = dict(zip(RULES, _SHORT, strict=True))
+    names = [short[effect.rule] for effect in of_mobile]
     chart = Chart(
         title="What each rule changes: a download to a phone",
         x=Axis(""),
-        y=Axis("gain, share of erases"),
+        y=Axis("gain, share of erases", span=(0.0, 1.0)),
         series=tuple(
             Series(name, names, [effect.runs[MOBILE.name].estimate(quantity).mean for effect in of_mobile])
             for name, quantity in (("gain in MAX P/E", gain), ("slow erases", slow), ("lazy erases", lazy))
