@@ -28,13 +28,15 @@ _ABOUT_HEADLINES = """\
 Claims of each work that its abstract or its conclusion names. *Ours* is on real traces, where a claim is about traces and \
 they were given, and *look-alikes only* where the reason says so. ± is half of the 95 % confidence interval over the seeds. \
 All claims with their ranges are in [scoreboard.json](scoreboard.json) and below."""
-_PROVISIONAL = "**Provisional**: {}. The intervals of so few seeds are wide; `--full` runs all of them."
+_PROVISIONAL = "**Provisional**: {}. The intervals of few seeds are wide; `--full` runs all of them."
 
 _LEGEND_OF_CLAIMS = """\
 Of published claims: **reproduced**: ours lies in the accepted range, which is the resolution of the published value and half \
 of the interval of ours; **direction only**: it does not, but points the way that the claim says; **holds if**: it does under \
 the condition that the note gives; **differs**; **not testable**: its input is lost; **input**: a parameter of our model, not \
-scored. ± is half of the 95 % confidence interval over the seeds."""
+scored. ± is half of the 95 % confidence interval over the seeds. What the works' text does not carry is marked [F] found in \
+another source, [D] derived, [R] recalled or [A] assumed, and `FACTS 1.2` is a section of the collection of these numbers, \
+`docs/models/FACTS.md`."""
 
 
 def save(outcomes: Sequence[Outcome], folder: str | PathLike[str], *, force: bool = False) -> Path:
@@ -103,7 +105,8 @@ def _scoreboard(outcomes: Sequence[Outcome]) -> Iterator[str]:
         return
     yield from ("## Scoreboard", "", _ABOUT_HEADLINES, "")
     if not all(outcome.full for outcome in outcomes):
-        forms = "quick runs of one seed" if any(outcome.quick for outcome in outcomes) else "two seeds of each run"
+        some = "the column names how many seeds were run, mostly two"
+        forms = "quick runs of one seed" if any(outcome.quick for outcome in outcomes) else some
         yield from (_PROVISIONAL.format(forms), "")
     counts = [[claim.verdict for claim in claims if claim.work.partition(",")[0] == work] for work in works]
     rows = [(work, *(str(found.count(each)) for each in SCORED_VERDICTS)) for work, found in zip(works, counts, strict=True)]

@@ -4,7 +4,7 @@ One at a time, each number is set to both ends of its range while the others sta
 ranges, and a polynomial in orthogonal terms is fitted to the results, whose squared coefficients are parts of the
 variance (Sudret, Reliability Engineering & System Safety 93, 2008): the first-order Sobol index of a number is the
 share of the terms in it alone, the total index that of all terms in which it occurs. The fit is judged by the results
-that it predicts without having seen them.
+that it predicts without having seen them, and has the degree that predicts them best.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from ssdlab_papers.sweeps import Sample, samples
 
 __all__ = ["Assumed", "Sensitivity", "indices", "sensitivity"]
 
-#: Highest degree of the terms of the fit.
-_DEGREE = 2
+#: Highest degrees of the terms of a fit, of which the best is taken.
+_DEGREES = (1, 2)
 #: Number of bootstrap samples for the intervals of the indices, and their seed.
 _RESAMPLED, _SEED = 200, 1
 
@@ -86,7 +86,7 @@ class Sensitivity:
         most = ", ".join(f"{self.assumed[at].title} {self.total[0][at]:.2f}" for at in order[:3])
         return (
             f"{self.title}: {self.usual.mean:.3g} as assumed, {low:.3g} to {high:.3g} in 95 % of {len(self.drawn)} joint draws; "
-            f"total Sobol indices: {most} (the fit predicts {self.predicted:.0%} of the variance)"
+            f"total Sobol indices: {most} (the fit predicts {max(self.predicted, 0.0):.0%} of the variance)"
         )
 
     def table(self) -> Table:
@@ -205,8 +205,8 @@ def indices(shares: Numbers, results: Numbers) -> tuple[Numbers, Numbers, float]
         shares: Place of each draw in the ranges, 0 to 1: a row for each draw.
         results: Result of each draw.
     """
-    terms = _terms(shares.shape[1])
-    basis = _basis(shares, terms)
+    fits = [(terms, _basis(shares, terms)) for terms in (_terms(shares.shape[1], degree) for degree in _DEGREES)]
+    terms, basis = max(fits, key=lambda fit: _predicted(fit[1], results))
     rng = np.random.default_rng(_SEED)
     resampled = [rng.integers(len(results), size=len(results)) for _ in range(_RESAMPLED)]
     drawn = np.array([_of_fit(basis[chosen], results[chosen], terms) for chosen in resampled])
@@ -214,16 +214,17 @@ def indices(shares: Numbers, results: Numbers) -> tuple[Numbers, Numbers, float]
     return whole[:, 0], whole[:, 1], _predicted(basis, results)
 
 
-def _terms(width: int) -> list[tuple[int, ...]]:
-    """Returns the degrees of the terms of a fit in each number; the first is the constant."""
-    degrees = itertools.product(range(_DEGREE + 1), repeat=width)
-    return sorted((each for each in degrees if sum(each) <= _DEGREE), key=sum)
+def _terms(width: int, most: int) -> list[tuple[int, ...]]:
+    """Returns the degrees in each number of the terms of a fit of degree `most`; the first is the constant."""
+    degrees = itertools.product(range(most + 1), repeat=width)
+    return sorted((each for each in degrees if sum(each) <= most), key=sum)
 
 
 def _basis(shares: Numbers, terms: Sequence[tuple[int, ...]]) -> Numbers:
     """Returns the value of each term, a product of normalised Legendre polynomials, at each draw."""
     places = 2.0 * shares - 1.0
-    single = [np.polynomial.legendre.Legendre.basis(degree)(places) * np.sqrt(2 * degree + 1) for degree in range(_DEGREE + 1)]
+    degrees = range(max(map(max, terms)) + 1)
+    single = [np.polynomial.legendre.Legendre.basis(degree)(places) * np.sqrt(2 * degree + 1) for degree in degrees]
     return np.array([np.prod([single[degree][:, at] for at, degree in enumerate(term)], axis=0) for term in terms]).T
 
 

@@ -103,7 +103,7 @@ def test_the_scoreboard_has_every_claim_and_the_page_the_headlines(tmp_path):
     assert head.count("because") == 1
     assert head.count("figure 9") == 1
     assert "| OFWAR | 5 | 0 | 0 | 0 | 1 | 1 |" in text
-    assert "**Provisional**: two seeds" in markdown([outcome(*all_of_them, full=False)])
+    assert "seeds were run, mostly two" in markdown([outcome(*all_of_them, full=False)])
 
 
 def test_values_without_claims_have_no_scoreboard(tmp_path):

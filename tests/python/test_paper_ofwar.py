@@ -12,7 +12,7 @@ from conftest import wrong
 from ssdlab.explore.statistics import Estimate
 from ssdlab_papers.claim import Claim, number
 from ssdlab_papers.entry import Picture, Table
-from ssdlab_papers.ofwar import assumed, examples, figures, parallelism, power, regions, runs, sweeps, synthetic, wear
+from ssdlab_papers.ofwar import assumed, examples, figures, parallelism, power, regions, rules, runs, sweeps, synthetic, wear
 from ssdlab_papers.ofwar.loads import LENGTHS, OF_THE_PAPER, Loads, loads
 from ssdlab_papers.ofwar.runs import SHAPES, Effect, Line, Pair, Run, shape
 from ssdlab_papers.regions import Region
@@ -416,3 +416,16 @@ def valued(described: dict, field: str) -> object:
     for part in field.replace("[", ".").replace("]", "").split("."):
         found = found[int(part)] if isinstance(found, list) else found[part]
     return found
+
+
+@pytest.mark.slow
+def test_each_reading_of_the_rules_is_run_under_its_own_rule(monkeypatch):
+    monkeypatch.setitem(LENGTHS, "iozone", replace(LENGTHS["iozone"], quick=400))
+    monkeypatch.setattr(rules, "loads", lambda _: Loads((), (load(),)))
+    found = [*rules.entries(QUICK)]
+    assert len(found) == len(rules.RULES)
+    assert all(claim.verdict == "shown" and claim.seeds == 1 for claim in found)
+    # Victims differ only where wear does; the other rules show.
+    preset, greedy, *others = (claim.ours for claim in found)
+    assert preset == greedy
+    assert all(other != preset for other in others)

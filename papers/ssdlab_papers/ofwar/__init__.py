@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ssdlab_papers.entry import Entry, Picture, Table
-from ssdlab_papers.ofwar import assumed, examples, figures, parallelism, power, sweeps, synthetic, wear
+from ssdlab_papers.ofwar import assumed, examples, figures, parallelism, power, rules, sweeps, synthetic, wear
 from ssdlab_papers.setting import Setting
 
 __all__ = ["experiment"]
@@ -19,6 +19,7 @@ def experiment(setting: Setting) -> Iterator[Entry | Picture | Table]:
     """OFWAR's evaluation: figures 3, 4 and 9 to 20, with controls, by parallelism, speed and wear; power failure."""
     yield from examples.entries()
     yield from figures.entries(setting)
+    yield from rules.entries(setting)
     yield from parallelism.entries(setting)
     yield from synthetic.entries(setting)
     yield from sweeps.entries(setting)

@@ -21,7 +21,7 @@ _SATURATE = ("C6", "C8", "C10")
 #: A drive saturates a link if it is this close to what the link carries, which is what a bar of figure 2.1 shows.
 _SATURATED = 0.99
 _DERIVED = (
-    "mean tPROG 1.8 to 3.5 ms and 18.5 to 37 MB/s on a channel, derived from figure 2.1 (THESIS 3), in which C4 and C7 "
+    "mean tPROG 1.8 to 3.5 ms and 18.5 to 37 MB/s on a channel, derived from figure 2.1, in which C4 and C7 "
     "miss what C6 and C8 reach; the thesis states a range of tPROG and no transfer rate"
 )
 _LOAD = "sequential writes of 4 KiB to an empty drive"

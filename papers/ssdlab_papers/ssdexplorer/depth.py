@@ -46,7 +46,7 @@ def entries(setting: Setting) -> Iterator[Claim | Picture | Table]:
         published="64 alone",
         high=0.0,
         condition=condition,
-        note=f"condition: {condition}; the thesis does not state the rate, and THESIS 2 derives it from this very statement",
+        note=f"condition: {condition}; the thesis does not state the rate; 200 MT/s is derived from this very statement",
         **common,
     )
     yield statement(

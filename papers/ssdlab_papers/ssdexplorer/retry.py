@@ -32,7 +32,7 @@ _LEAST_SHARE = 1e-8
 _LOAD = "random reads of 16 KiB, depth 256, no host interface"
 _COST = (
     "a failing page costs 15 mean page slots of the channel, calibrated so that 0.6 to 0.8 % of failing reads cost 10 % "
-    "(THESIS 1): this very statement"
+    "(which is this very statement)"
 )
 
 
@@ -225,7 +225,7 @@ def _link(points: Points, behind: Points) -> Iterator[Claim]:
         published="barely masked: about equal",
         standing="derived",
         unit=lambda value: f"{100 * value:+.1f} %",
-        note="the transfer rate, 166 MT/s, is derived from this statement (THESIS 1)",
+        note="the transfer rate, 166 MT/s, is derived from this statement",
         load=_LOAD,
     )
     rate = min(behind.values(_RATE), key=lambda one: abs(one - drop_point(points, "retry-c3", _DROP_B).mean))

@@ -82,13 +82,13 @@ _GAIN_RESOLUTION = 0.005
 #: Cells of table 2.8 to which the model was fitted, by load, host and sample, with the parameter that was fitted.
 _FITTED = {
     **{("100% read", "enterprise", sample): "soft levels of the sample (FACTS 5.2)" for sample in _SAMPLES},
-    **{("100% read", "consumer", sample): "serial time of the consumer host, 4.9 us (THESIS 4)" for sample in ("A", "B")},
-    ("MSN", "enterprise", "A"): "time of the firmware for a write, 7 us of the drive (THESIS 4)",
+    **{("100% read", "consumer", sample): "serial time of the consumer host, 4.9 us" for sample in ("A", "B")},
+    ("MSN", "enterprise", "A"): "time of the firmware for a write, 7 us of the drive",
 }
 _WHY = {
     "100% read": "the thesis has tails of 20 times the mean here, which random reads at this depth do not make: it may be "
-    "its sequencer, which reorders around busy dies (THESIS 4)",
-    "mix": "a mix does not follow from soft levels alone (THESIS 4): one time for a write, fitted to one cell, stands for "
+    "its sequencer, which reorders around busy dies",
+    "mix": "a mix does not follow from soft levels alone: one time for a write, fitted to one cell, stands for "
     "all that the thesis does not describe of its firmware and buffer",
 }
 

@@ -169,7 +169,7 @@ def _pages_per_block(points: Points) -> Iterator[Claim]:
         many.mean / few.mean,
         f"{few.mean:.2f} with 4 pages in a block, {many.mean:.2f} with 64",
         work=WORK,
-        where="section 1.4.1 (THESIS 3)",
+        where="section 1.4.1",
         what="with a page map: write amplification of random writes with 64 pages in a block over 4, the mock-up's",
         published="equal: a mock-up has the performance of the whole disk",
         low=1.0 - _BARS,
@@ -178,7 +178,7 @@ def _pages_per_block(points: Points) -> Iterator[Claim]:
         seeds=few.count,
         load="random writes of 4 KiB",
         note="holds if the translation layer is the abstraction, with which the thesis shows it; a map has 1.89 and 3.1 by "
-        "closed forms (THESIS 3), ours more, because 18 blocks of a plane lose their spare ones to open and reserved blocks",
+        "closed forms, ours more, because 18 blocks of a plane lose their spare ones to open and reserved blocks",
     )
 
 
