@@ -12,6 +12,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -130,6 +131,7 @@ def sensitivity(
     quantity: Callable[[Sequence[Sample]], Estimate],
     draws: int,
     columns: Sequence[str] = (),
+    **further: Any,
 ) -> Sensitivity:
     """Returns the sensitivity of a result.
 
@@ -142,13 +144,15 @@ def sensitivity(
         quantity: Returns the result of those runs.
         draws: Number of joint draws. Each has one seed: its noise is a part of the variance.
         columns: Numbers that are needed beside those that every sweep keeps.
+        further: Further keys of the specification of the sweeps, such as ``lifetime``.
     """
+    run = partial(_results, setting, assumed=assumed, points=points, quantity=quantity, columns=columns, further=further)
     usual = {each.title: each.usual for each in assumed}
     alone = [usual] + [{**usual, each.title: each.values[end]} for each in assumed for end in (0, -1)]
-    found = _results(setting, f"{name}-ends", assumed, alone, points, quantity, columns, None)
+    found = run(f"{name}-ends", alone, None)
     shares = _spread(draws, len(assumed))
     joint = [{each.title: each.at(share) for each, share in zip(assumed, row, strict=True)} for row in shares.tolist()]
-    drawn = [one.mean for one in _results(setting, f"{name}-draws", assumed, joint, points, quantity, columns, 1)]
+    drawn = [one.mean for one in run(f"{name}-draws", joint, 1)]
     first, total, predicted = indices(shares, np.array(drawn))
     return Sensitivity(
         name=name,
@@ -174,12 +178,14 @@ def _spread(count: int, width: int) -> Numbers:
 def _results(
     setting: Setting,
     name: str,
-    assumed: Sequence[Assumed],
     given: Sequence[Mapping[str, Any]],
+    seeds: int | None,
+    *,
+    assumed: Sequence[Assumed],
     points: Callable[[Mapping[str, object]], Sequence[Mapping[str, object]]],
     quantity: Callable[[Sequence[Sample]], Estimate],
     columns: Sequence[str],
-    seeds: int | None,
+    further: Mapping[str, Any],
 ) -> list[Estimate]:
     """Returns the result for each set of values of the numbers."""
     wanted = []
@@ -188,7 +194,7 @@ def _results(
         for each in assumed:
             fields |= each.fields(values[each.title])
         wanted.append([*points(fields)])
-    found = iter(samples(setting, name, [*itertools.chain(*wanted)], columns=columns, seeds=seeds))
+    found = iter(samples(setting, name, [*itertools.chain(*wanted)], columns=columns, seeds=seeds, **further))
     return [quantity([next(found) for _ in each]) for each in wanted]
 
 

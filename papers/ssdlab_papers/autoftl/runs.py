@@ -1,199 +1,225 @@
-"""The paper's two drives, the loads replayed on them, and the results of a run."""
+"""The paper's two drives, the loads replayed on them, and what is taken from the runs."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from statistics import fmean
 from typing import Any
 
-from ssdlab import Lifetime, Workload
-from ssdlab_papers.session import lifetime
-from ssdlab_papers.session import run as simulate
+from ssdlab.explore.statistics import Estimate
+from ssdlab_papers.autoftl.loads import Case, Configuration
+from ssdlab_papers.claim import Claim, statement
 from ssdlab_papers.setting import Setting
-from ssdlab_papers.traces import Load
+from ssdlab_papers.sweeps import Row, Sample, over_seeds, samples
 
+WORK = "autoFTL"
 #: autoFTL with and without slow erases.
 POLICIES = ("autoftl", "autoftl_minus")
-#: Relative difference up to which two rounds of an extrapolated life agree. Bursts are drawn anew in each round; the
-#: smallest published difference examined here, between two drives, is 31 percentage points.
-_AGREEMENT = 0.03
+#: Relative difference up to which two rounds of an extrapolated life agree: bursts of a look-alike are drawn anew in
+#: each round.
+AGREEMENT = 0.03
 #: Erase voltages, from the highest.
 LEVELS = ("ev0", "ev1", "ev2", "ev3", "ev4")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Configuration:
-    """One of the drives of table 3."""
-
-    #: Name in the paper.
-    name: str
-    #: Name of the preset.
-    preset: str
-    #: Number of dies that program at once.
-    dies: int
-    #: Traces of the paper.
-    of_the_paper: tuple[str, ...]
-    #: Loads that stand in for them, and the replay speeds of each, relative to the recording: the paper's own or
-    #: others.
-    stand_ins: tuple[tuple[str, tuple[float, ...]], ...]
-    #: Replay speed of the traces in the paper, relative to the recording.
-    speed: float
-    #: Mean cycles of a block in one round of a lifetime run.
-    round_cycles: float
-    #: Mean published gain in MAX P/E.
-    gain: float
-
-    @property
-    def effective_ns(self) -> float:
-        """``T_effective``: program time over the number of dies that program at once [ns]."""
-        return 1_300_000 / self.dies
-
-
-ENTERPRISE = Configuration(
-    name="enterprise",
-    preset="dpes-enterprise",
-    dies=32,
-    of_the_paper=("proj_0", "src1_2", "hm_0", "prxy_0", "stg_0", "web_0"),
-    stand_ins=(("prxy_0", (100.0,)), ("vm", (25.0, 50.0, 100.0)), ("financial1", (100.0, 800.0))),
-    speed=100.0,
-    round_cycles=0.5,
-    gain=0.69,
+#: Numbers of a run and of the life after it that a sweep does not keep by itself.
+COLUMNS = (
+    *(f"lifetime.{name}" for name in ("max_pe_ratio", "erases", "lazy_erases", "write_amplification", "write_latency_mean_ns")),
+    *(f"lifetime.erase_modes.{level}{speed}" for level in LEVELS for speed in ("", "_slow")),
 )
-MOBILE = Configuration(
-    name="mobile",
-    preset="dpes-mobile",
-    dies=2,
-    of_the_paper=(),
-    stand_ins=(("download", (1.0,)), ("copy", (1.0,)), ("telegram", (1.0,))),
-    speed=1.0,
-    round_cycles=4.0,
-    gain=0.38,
-)
-CONFIGURATIONS = (ENTERPRISE, MOBILE)
-#: Loads and speeds of a quick run: the most representative load of each drive, and a busy one. None of them fills the
-#: enterprise drive's buffer.
-_QUICK = (("prxy_0", 100.0), ("financial1", 800.0), ("download", 1.0))
+
+#: A number of a run.
+Quantity = Callable[[Row], float]
+
+
+def gain(row: Row) -> float:
+    """Returns the gain in MAX P/E over the baseline, whose erases are all nominal, so that its own ratio is 1."""
+    return float(row["lifetime.max_pe_ratio"]) - 1.0
+
+
+def at_level(row: Row, level: str) -> float:
+    """Returns the share of erases at a voltage, of either speed."""
+    return _share(row, [level, f"{level}_slow"])
+
+
+def share_at(level: str) -> Quantity:
+    """Returns the share of erases at a voltage as a quantity."""
+    return lambda row: at_level(row, level)
+
+
+def slow(row: Row) -> float:
+    """Returns the share of slow erases."""
+    return _share(row, [f"{level}_slow" for level in LEVELS])
+
+
+def lazy(row: Row) -> float:
+    """Returns the number of lazy erases per erase: free blocks that were erased further before they were written."""
+    return float(row["lifetime.lazy_erases"]) / max(1.0, float(row["lifetime.erases"]))
+
+
+def mean_level(row: Row) -> float:
+    """Returns the mean number of the erase voltage mode: 0 the highest, 4 the lowest."""
+    return sum(index * at_level(row, level) for index, level in enumerate(LEVELS))
+
+
+def wait_ns(row: Row) -> float:
+    """Returns the mean wait of a write over a life [ns]."""
+    return float(row["lifetime.write_latency_mean_ns"] or 0.0)
+
+
+def _share(row: Row, modes: Sequence[str]) -> float:
+    counts = {name: float(row[f"lifetime.erase_modes.{name}"] or 0.0) for each in LEVELS for name in (each, f"{each}_slow")}
+    total = sum(counts.values())
+    return sum(counts[name] for name in modes) / total if total else 0.0
+
+
+def point(case: Case, policy: str, fields: Mapping[str, object] | None = None) -> dict[str, object]:
+    """Returns a point on the case's drive, which begins in the steady state unless `fields` say otherwise."""
+    return {"precondition": "steady", "drive": case.on.preset, "policy": policy, **case.fields(), **(fields or {})}
+
+
+def life(setting: Setting, on: Configuration) -> dict[str, object]:
+    """Returns the options of the lives on a drive: the summed effective wear reaches 3,000."""
+    return {"round_cycles": on.round_cycles / (4.0 if setting.quick else 1.0), "agreement": AGREEMENT}
+
+
+def lives(setting: Setting, name: str, wanted: Sequence[tuple[Case, str, Mapping[str, object]]]) -> list[Sample]:
+    """Runs cases under a policy with further fields, each followed by a life, and returns them in the order given."""
+    found: dict[int, Sample] = {}
+    for on in dict.fromkeys(case.on for case, *_ in wanted):
+        chosen = [at for at, (case, *_) in enumerate(wanted) if case.on is on]
+        points = [point(*wanted[at]) for at in chosen]
+        done = samples(setting, f"autoftl-{name}-{on.name}", points, columns=COLUMNS, lifetime=life(setting, on))
+        found |= dict(zip(chosen, done, strict=True))
+    return [found[at] for at in range(len(wanted))]
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
-    """A load on a drive at one replay speed, relative to the recording."""
+class Found:
+    """The runs of one case: the baseline replayed once, and the policies, each followed by a life."""
 
-    on: Configuration
-    load: Load
-    speed: float
+    case: Case
+    base: Sample
+    lives: Mapping[str, Sample]
 
-    @property
-    def title(self) -> str:
-        """Name in tables."""
-        return f"{self.load.title}, {self.speed:g}x" if self.on is ENTERPRISE else self.load.title
-
-    @property
-    def name(self) -> str:
-        """Name in pictures."""
-        return f"{self.load.name} {self.speed:g}x" if self.on is ENTERPRISE else self.load.name
-
-    def workload(self, requests: int | None = None) -> Workload:
-        """Returns the load with its recorded gaps and its addresses wrapped onto the drive (POLICIES 5)."""
-        return self.load.workload(requests, self.speed, replay="gaps", address="wrap")
+    def of(self, quantity: Quantity, policy: str = "autoftl") -> Estimate:
+        """Returns a quantity under a policy."""
+        return self.lives[policy].estimate(quantity)
 
 
-def cases(setting: Setting) -> list[Case]:
-    """Returns the user's whole files of the paper's traces, then all stand-ins.
+#: Rows of a case with one seed: of autoFTL, of autoFTL without slow erases, and of the baseline.
+Rows = Sequence[Row]
+#: Estimates on real traces and on look-alikes; ``None`` where there are none.
+Pair = tuple[Estimate | None, Estimate | None]
+#: A quantity of the rows of a case.
+CaseQuantity = Callable[[Row, Row, Row], float]
 
-    A load that is among the files is not repeated as a stand-in.
-    """
-    found: list[Case] = []
-    for on in CONFIGURATIONS:
-        files = [load for name in on.of_the_paper if (load := setting.traces.find(name)) is not None]
-        whole = [load for load in files if load.is_whole]
-        found += [Case(on, load, on.speed) for load in whole]
-        for name, speeds in on.stand_ins:
-            load = setting.traces.load(name)
-            if load is not None and load not in whole:
-                found += [Case(on, load, speed) for speed in speeds]
-    return [case for case in found if not setting.quick or (case.load.name, case.speed) in _QUICK]
+
+def of_auto(quantity: Quantity) -> CaseQuantity:
+    """Returns a quantity of autoFTL alone as one of a case."""
+    return lambda auto, minus, base: quantity(auto)
+
+
+def by_slow_erases(auto: Row, minus: Row, base: Row) -> float:
+    """Returns the relative increase of MAX P/E by slow erases."""
+    del base
+    return float(auto["lifetime.max_pe_ratio"] / minus["lifetime.max_pe_ratio"]) - 1.0
+
+
+def throughput(auto: Row, minus: Row, base: Row) -> float:
+    """Returns the change of the write throughput: bytes written over the time until the last request completes."""
+    del minus
+    return float(auto["throughput.write_bytes_per_s"] / base["throughput.write_bytes_per_s"]) - 1.0
+
+
+def delay_ns(auto: Row, minus: Row, base: Row) -> float:
+    """Returns what autoFTL adds to a write's mean wait, which with an ideal interface is one for the buffer."""
+    del minus
+    return float(auto["latency.write.mean_ns"] or 0.0) - float(base["latency.write.mean_ns"] or 0.0)
+
+
+def across(number: Callable[[list[Rows]], float], found: Sequence[Found]) -> Estimate:
+    """Returns a number of all cases together, seed by seed, with its interval over the seeds."""
+    runs = [sample for one in found for sample in (one.lives["autoftl"], one.lives["autoftl_minus"], one.base)]
+    return over_seeds(lambda *rows: number([rows[at : at + 3] for at in range(0, len(rows), 3)]), *runs)
+
+
+def over(quantity: CaseQuantity, found: Sequence[Found], of: Callable[[list[float]], float] = fmean) -> Estimate:
+    """Returns the mean (or another number) of a quantity over cases, seed by seed, with its interval over the seeds."""
+    return across(lambda rows: of([quantity(*each) for each in rows]), found)
 
 
 @dataclass(frozen=True, slots=True)
-class Life:
-    """Lifetime of a drive under one load and one policy."""
+class Both:
+    """Cases on real traces, which lead, and on look-alikes."""
 
-    #: Cycles over the rated ones. All erases of the baseline are nominal, so this is also the ratio to the baseline's
-    #: cycles.
-    max_pe: float
-    #: Share of erases by erase mode.
-    erases: Mapping[str, float]
-    #: Lazy erases per erase: free blocks that were erased further before they were written.
-    lazy: float
-    amplification: float
-    #: True if the rounds that count had settled in every interval.
-    steady: bool
-
-    @classmethod
-    def of(cls, result: Lifetime) -> Life:
-        """Takes the values from ``lifetime.json``."""
-        report: dict[str, Any] = result.report
-        erases = sum(report["erase_modes"].values())
-        return cls(
-            max_pe=result.max_pe_ratio,
-            erases={mode: count / erases for mode, count in report["erase_modes"].items()},
-            lazy=report["lazy_erases"] / report["erases"],
-            amplification=report["write_amplification"],
-            steady=all(interval.get("steady", True) for interval in report["intervals"]),
-        )
+    real: tuple[Found, ...]
+    alike: tuple[Found, ...]
 
     @property
-    def slow(self) -> float:
-        """Share of slow erases."""
-        return sum(share for mode, share in self.erases.items() if mode.endswith("_slow"))
-
-    def at_level(self, level: str) -> float:
-        """Returns the share of erases at a voltage, of either speed."""
-        return self.erases[level] + self.erases[f"{level}_slow"]
+    def leading(self) -> tuple[Found, ...]:
+        """The cases on real traces, or those on look-alikes if there are none."""
+        return self.real or self.alike
 
     @property
-    def mean_level(self) -> float:
-        """Mean number of the erase voltage mode: 0 the highest, 4 the lowest."""
-        return sum(index * self.at_level(level) for index, level in enumerate(LEVELS))
+    def is_real(self) -> bool:
+        """True if the leading cases are real traces."""
+        return bool(self.real)
+
+    @property
+    def text(self) -> str:
+        """The leading cases in words."""
+        return ", ".join(one.case.title for one in self.leading)
+
+    def where(self, condition: Callable[[Case], bool]) -> Both:
+        """Returns the cases for which a condition holds."""
+        real, alike = (tuple(one for one in found if condition(one.case)) for found in (self.real, self.alike))
+        return Both(real, alike)
+
+    def find(self, quantity: CaseQuantity, of: Callable[[list[float]], float] = fmean) -> Pair:
+        """Returns a quantity on real traces and on look-alikes; ``None`` where there are none."""
+        real, alike = (over(quantity, found, of) if found else None for found in (self.real, self.alike))
+        return real, alike
+
+    def together(self, number: Callable[[list[Rows]], float]) -> Pair:
+        """Returns a number of all cases together on real traces and on look-alikes; ``None`` where there are none."""
+        real, alike = (across(number, found) if found else None for found in (self.real, self.alike))
+        return real, alike
 
 
-def live(case: Case, policy: str) -> Life:
-    """Repeats a case until the summed effective wear reaches 3,000.
+def leading(found: Pair) -> Estimate:
+    """Returns the estimate on real traces or, without it, that on look-alikes."""
+    lead = found[0] or found[1]
+    assert lead is not None, "a claim is made on some load"
+    return lead
 
-    One steady round is simulated in each interval of 500.
-    """
-    return Life.of(
-        lifetime(
-            case.on.preset,
-            case.workload(),
-            policy,
-            precondition="steady",
-            method="extrapolate",
-            round_cycles=case.on.round_cycles,
-            agreement=_AGREEMENT,
-        )
+
+def said(both: Both, found: Pair, unit: Callable[[float], str], **further: Any) -> Claim:
+    """Returns a claim in words on a quantity of the cases, found on real traces and on look-alikes."""
+    lead, alike = leading(found), found[1]
+    interval = None if lead.low is None or lead.high is None else (lead.low, lead.high)
+    return statement(
+        lead.mean,
+        further.pop("shown", unit(lead.mean)),
+        work=WORK,
+        seeds=lead.count,
+        interval=interval,
+        load=both.text,
+        real_trace=both.is_real,
+        alike="" if alike is None else unit(alike.mean),
+        **further,
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Replay:
-    """Replay of a case on a drive in the steady state."""
-
-    #: Bytes written over the time until the last request completes [bytes/s].
-    throughput: float
-    #: Mean time that a write waits for space in the buffer [ns]: with an ideal interface nothing else delays it.
-    delay_ns: float
-    #: Bytes that the host wrote.
-    bytes_written: int
+def change(share: float) -> str:
+    """Formats a relative change."""
+    return f"{100 * share:+.1f} %"
 
 
-def replay(case: Case, policy: str, requests: int | None) -> Replay:
-    """Replays a case once on a drive in the steady state."""
-    summary = simulate(case.on.preset, case.workload(requests), policy, precondition="steady").summary
-    written = int(summary["throughput"]["write_bytes"])
-    return Replay(
-        throughput=written / summary["simulated_ns"] * 1e9,
-        delay_ns=float(summary["latency"]["write"]["mean_ns"] or 0.0),
-        bytes_written=written,
-    )
+def fine(share: float) -> str:
+    """Formats a small relative change."""
+    return f"{100 * share:+.2f} %"
+
+
+def points(difference: float) -> str:
+    """Formats a difference of shares in percentage points."""
+    return f"{100 * difference:+.1f} points"

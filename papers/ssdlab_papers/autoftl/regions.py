@@ -1,0 +1,162 @@
+"""Regions in which the published gains come out, over what the paper leaves open or may be read otherwise.
+
+A search has one load: prxy_0 for the enterprise drive, the one of the paper's traces of which most is at hand, and a
+download for the mobile one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from ssdlab_papers.autoftl.loads import ENTERPRISE, MOBILE, Case, Cases
+from ssdlab_papers.autoftl.runs import AGREEMENT, WORK
+from ssdlab_papers.claim import Claim
+from ssdlab_papers.entry import Picture, Table
+from ssdlab_papers.regions import Open, Region, region, settled
+from ssdlab_papers.setting import Setting
+
+#: Trials of a search.
+TRIALS = 60
+#: Quantity as an expression: all erases of the baseline are nominal, so that its own ratio is 1.
+_QUANTITY = "lifetime.max_pe_ratio - 1"
+#: Distance up to which a value counts as the published one: the last digit of the claim.
+_NEAR = 0.01
+_LOADS = {ENTERPRISE.name: "prxy_0", MOBILE.name: "download"}
+
+
+def _speed(case: Case) -> Open:
+    """Returns the replay speed, a field of a look-alike and an option of a trace."""
+    return Open(
+        field="workload.time_scale" if case.load.is_trace else "workload.speed",
+        title="speed relative to the recording",
+        choices={"choices": [case.on.speed * factor for factor in (0.25, 0.5, 1.0, 4.0, 16.0)]},
+        plausible=frozenset({case.on.speed}),
+        why="Section 5.2 states 100 for the enterprise traces, and no change for the mobile ones.",
+    )
+
+
+def _capacity(case: Case) -> Open:
+    """Returns the size of the buffer, which the paper states."""
+    sizes = {ENTERPRISE.name: (8, 32, 128, "MiB"), MOBILE.name: (40, 80, 320, "KiB")}
+    *values, unit = sizes[case.on.name]
+    return Open(
+        field="buffer.capacity",
+        title="buffer",
+        choices={"choices": [f"{value}{unit}" for value in values]},
+        plausible=frozenset({f"{values[1]}{unit}"}),
+        why="Section 5.1 states 80 KB and 32 MB.",
+    )
+
+
+#: Parameters that the paper leaves open; those that it states otherwise show where the value appears.
+OPEN = (
+    Open(
+        field="ftl.overprovisioning",
+        title="over-provisioning",
+        choices={"low": 0.2, "high": 0.4},
+        plausible=(0.2, 0.4),
+        why="Nothing is said of it; each write mode has open blocks of its own.",
+    ),
+    Open(
+        field="ftl.gc_idle_after",
+        title="idle time before background collection",
+        choices={"choices": ["300ms", "100d"]},
+        plausible=frozenset({"300ms"}),
+        why="Section 5.3 states 300 ms.",
+    ),
+    Open(
+        field="ftl.gc_idle_target_blocks",
+        title="blocks kept free in idle time",
+        choices={"choices": [3, 5, 8, 16]},
+        plausible=(3, 16),
+        why="Nothing is said of how much a background collection collects.",
+    ),
+    Open(
+        field="ftl.gc_preemptible",
+        title="host writes within a collection",
+        choices={"choices": [True, False]},
+        plausible=frozenset({True, False}),
+        why="Section 4.6: requests cannot be programmed while pages are copied; nothing is said of other chips.",
+    ),
+    Open(
+        field="policy.autoftl.sampled_per",
+        title="sample of the past utilisation",
+        choices={"choices": ["request", "program"]},
+        plausible=frozenset({"request"}),
+        why="Section 4.4 states write requests.",
+    ),
+    Open(
+        field="policy.autoftl.erases_by",
+        title="what sets the erase voltage",
+        choices={"choices": ["utilisation", "with_copies"]},
+        plausible=frozenset({"utilisation", "with_copies"}),
+        why="Section 4.4 names the current utilisation, section 4.6 one with the copies.",
+    ),
+    Open(
+        field="precondition",
+        title="starting state",
+        choices={"choices": ["steady", "fill"]},
+        plausible=frozenset({"steady", "fill"}),
+        why="Nothing is said of the drive's state before the first trace.",
+    ),
+)
+
+
+def parameters(case: Case) -> list[Open]:
+    """Returns what a search on a load may choose."""
+    fixed = [] if case.load.is_trace else [_fixed("workload.replay", "gaps"), _fixed("workload.address", "wrap")]
+    return [_speed(case), _capacity(case), *OPEN, *fixed]
+
+
+def _fixed(field: str, value: str) -> Open:
+    """Returns a field of a look-alike that every trial has, as an option of a trace is."""
+    return Open(
+        field=field, title=field, choices={"choices": [value]}, plausible=frozenset({value}), why="Section 5.1: as recorded."
+    )
+
+
+def searched(setting: Setting, case: Case, published: float, trials: int = TRIALS) -> Region:
+    """Returns where the gain on a load has its published value."""
+    given = {key.removeprefix("workload."): value for key, value in case.fields().items()}
+    reading = {key: value for key, value in given.items() if key not in ("workload", "time_scale")}
+    return region(
+        setting,
+        f"autoftl-{case.on.name}",
+        title=f"gain in MAX P/E on {case.title}",
+        quantity=_QUANTITY,
+        published=published,
+        tolerance=_NEAR,
+        parameters=parameters(case),
+        trials=trials,
+        drive=case.on.preset,
+        workload=str(case.load.path),
+        policy="autoftl",
+        options=reading if case.load.is_trace else {},
+        lifetime={"round_cycles": case.on.round_cycles / 2.0, "agreement": AGREEMENT},
+    )
+
+
+def with_region(setting: Setting, used: Cases, claim: Claim, trials: int = TRIALS) -> Iterator[Claim | Picture | Table]:
+    """Yields a headline, in the full form with the region in which its value comes out, if it is not met as it is."""
+    case = _case(used, claim)
+    if not setting.full or case is None or claim.is_met or claim.value is None:
+        yield claim
+        return
+    assert claim.work == WORK
+    found = searched(setting, case, claim.value, trials)
+    done = settled(claim, found)
+    yield replace(
+        done, note=done.note.replace(f"{claim.published} comes out", f"on {case.title} alone {claim.published} comes out")
+    )
+    yield found.picture()
+    yield found.table()
+
+
+def _case(used: Cases, claim: Claim) -> Case | None:
+    """Returns the load of a headline about one drive."""
+    on = next((on for on in (ENTERPRISE, MOBILE) if f"{on.name} " in claim.what), None)
+    if on is None or not claim.headline:
+        return None
+    leading = used.real or used.alike
+    return next((case for case in leading if case.on is on and case.load.name == _LOADS[on.name]), None)
