@@ -9,7 +9,7 @@ from statistics import fmean, geometric_mean
 from ssdlab.charts import Axis, Chart, Mark, Series
 from ssdlab.explore.statistics import Estimate, estimate
 from ssdlab.units import percent
-from ssdlab_papers.budget import front
+from ssdlab_papers.budget import errors, front
 from ssdlab_papers.budget.runs import (
     BASELINE,
     BY_WEAR,
@@ -200,12 +200,14 @@ def entries(setting: Setting) -> Iterator[Entry | Picture | Table]:
         if not fit:
             return
         boards = measure(setting, drives, fit)
+        in_path = [*errors.entries(setting, drives, fit)]
     for contender in CONTENDERS[1:]:
         for wear in boards.wears:
             yield _summary(boards, contender, wear)
     yield from _where_they_pay(boards)
     yield from _what_it_teaches(boards)
     yield from front.entries(boards)
+    yield from in_path
     yield every_run(boards)
     yield from _pictures(boards)
 
