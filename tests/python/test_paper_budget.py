@@ -10,13 +10,13 @@ import pytest
 
 import ssdlab
 from ssdlab.explore.rows import flat
-from ssdlab_papers.budget import front, results, runs, tables, told
+from ssdlab_papers.budget import errors, front, results, runs, tables, told
 from ssdlab_papers.budget.results import Board, Boards, Found
 from ssdlab_papers.budget.runs import BASELINE, COLUMNS, CONTENDERS, SECONDARY, Busy, Drives, Run
 from ssdlab_papers.claim import Claim
-from ssdlab_papers.entry import Entry, Table
+from ssdlab_papers.entry import Entry, Picture, Table
 from ssdlab_papers.setting import Setting
-from ssdlab_papers.sweeps import samples
+from ssdlab_papers.sweeps import Sample, samples
 from ssdlab_papers.traces import Load, Traces
 
 pytestmark = pytest.mark.slow
@@ -284,3 +284,138 @@ def test_the_front_of_the_one_budget(load):
     assert front.front(boards(load, clairvoyant={"mean_ns": 1e4}), 0.0) == ["baseline"]
     (table,) = [each for each in front.entries(saves) if isinstance(each, Table)]
     assert len(table.rows) == 2 * len(CONTENDERS)
+
+
+def test_fixed_levels_close_the_budget_too():
+    limit = tables.CORRECTS["quick"][1]
+    for cycles in (0, tables.RATED):
+        shift = tables.gentlest(cycles, 2.0, "fixed")
+        assert 0.0 < shift < tables.gentlest(cycles, 2.0)
+        step = tables.normal_step("fixed") / 2.0
+        rates = [
+            ssdlab.cell.rber(tables.CELL, pe=cycles, age="10y", step=step, erase_shift=shift + more).worst
+            for more in (0.0, 0.001)
+        ]
+        assert rates[0] <= limit < rates[1]
+    assert tables.bisected(lambda value: value <= 0.3, 1.0) == pytest.approx(0.3, abs=1e-4)
+    assert (tables.bisected(lambda _: True, 1.0), tables.bisected(lambda _: False, 1.0)) == (1.0, 0.0)
+    for wear in (0.0, 1.0):
+        modes = ssdlab.describe(runs.resolved("all", wear, "fixed"))["write_modes"]
+        assert len(modes) == 13
+
+
+def test_errors_are_in_the_path(load, drives):
+    short = dataclasses.replace(load, at_most=10_000)
+    fields = {"precondition": "steady", "state.age": errors.AGE, **short.fields(10_000, 200.0, address="wrap")}
+    of = {
+        (name, way, wear): {**fields, **errors._of(drives, name, way, wear), **more}
+        for name, way, more in errors._ways()
+        for wear in (0.0, 1.0)
+        if name in ("baseline", "margin", "rr_ecc") and way in ("without", "with", "weak")
+    }
+    found = samples(Setting(quick=True), "test", [*of.values()], columns=errors.COLUMNS)
+    rows = dict(zip(of, (sample.rows[1] for sample in found), strict=True))
+    # Nearly ten years old on a worn cell, some blocks are beyond a hard decision; on a young cell, none is.
+    assert 0.1 < errors.retries(rows["baseline", "with", 1.0]) < 10.0
+    assert errors.retries(rows["baseline", "with", 0.0]) == errors.retries(rows["baseline", "without", 1.0]) == 0.0
+    assert errors.read_ns(rows["baseline", "with", 1.0]) > errors.read_ns(rows["baseline", "without", 1.0])
+    # On a young cell `margin` takes steps so wide that fresh data needs all that the code can sense: some blocks vary
+    # beyond that. On a worn cell the promise of retention is most of the margin.
+    assert errors.media(rows["margin", "with", 0.0]) > 10 > errors.media(rows["margin", "with", 1.0])
+    assert rows["margin", "with", 1.0]["modes.read.slow"] > 0
+    for name in ("rr_ecc", "baseline"):
+        assert errors.media(rows[name, "with", 1.0]) == 0.0
+    assert rows["rr_ecc", "with", 1.0]["read_errors.media_errors"] == 0.0
+    assert rows["baseline", "weak", 0.0]["read_errors.media_errors"] == 0.0
+
+
+def test_data_at_and_beyond_its_limit(drives):
+    found = errors.aged(Setting(quick=True), drives)
+    often = {key: errors.retries(sample.rows[1]) for key, sample in found.items()}
+    # At their limits both modes have the same error rate, and about as many retries.
+    assert often["fast", "4d"] == pytest.approx(often["normal", "3650d"], rel=0.5)
+    assert often["fast", "0s"] < 0.1 < 1.0 < often["fast", "4d"] < often["fast", "6d"] < often["fast", "30d"] / 3.0
+    assert often["fast", "365d"] > 100.0
+    latency = [errors.read_ns(found["fast", age].rows[1]) for age in ("0s", "4d", "30d", "365d")]
+    assert latency == sorted(latency)
+    claims = [*errors._aged(found)]
+    assert [claim.verdict for claim in claims] == ["shown"] * len(errors.AGES)
+    assert claims[2].ours == often["fast", "4d"]
+
+
+def test_what_the_engine_does_not_model_is_refused(drives):
+    moved = runs.resolved("speed", 0.0)
+    with pytest.raises(ssdlab.InputError, match="moves the levels of the cell"):
+        ssdlab.check(moved, set={"ecc.errors": {"kind": "cell"}})
+    weak = ssdlab.Drive.from_text(errors._with_codes(True), "weak")
+    with pytest.raises(ssdlab.InputError, match="the code is BCH"):
+        ssdlab.check(weak, set=dict(errors.ERRORS))
+    # Both codes have a limit of their own only if no read mode states what it corrects.
+    text = errors._with_codes(False)
+    assert "flash.read_mode" not in text
+    assert ssdlab.check(ssdlab.Drive.from_text(text, "codes"), set=dict(errors.RETRY))
+
+
+def a_row(**fields: float) -> dict[str, float | None]:
+    plain = {
+        "latency.all.mean_ns": 1e5,
+        "latency.all.p99_9_ns": 1e6,
+        "latency.read.mean_ns": 2e5,
+        "energy.per_host_byte_j": 1e-8,
+        "reliability.retries": 10.0,
+        "flash.operations.read": 10_010.0,
+        "read_errors.media_errors": 0.0,
+        "read_errors.lost_units": 0.0,
+        "modes.read.quick": 3.0,
+        "modes.read.slow": 1.0,
+    }
+    return plain | {name.replace("__", "."): value for name, value in fields.items()}
+
+
+def made_up(**of: dict[str, float]) -> errors.Runs:
+    """Returns runs that equal the baseline without errors, but for the fields given by policy and way."""
+    by = {}
+    for load in ("one", "two"):
+        for wear in (0.0, 1.0):
+            for name, way, _ in errors._ways():
+                row = a_row(**of.get(f"{name}_{way}", {}))
+                by[name, wear, way, load] = Sample({1: row, 2: row})
+    return errors.Runs(by, ("one", "two"), (0.0, 1.0))
+
+
+def test_gains_are_told_without_and_with_errors():
+    runs_of = made_up(
+        ofwar_without={"latency__all__mean_ns": 5e4},
+        ofwar_with={"latency__all__mean_ns": 8e4, "reliability__retries": 40.0, "flash__operations__read": 10_040.0},
+        baseline_with={"latency__all__mean_ns": 1e5, "latency__all__p99_9_ns": 4e6},
+    )
+    assert runs_of.gain("ofwar", 1.0, "with", errors.mean_ns).mean == pytest.approx(-0.2)
+    assert runs_of.cost(1.0, errors.tail_ns).mean == pytest.approx(3.0)
+    told_of = {claim.what: claim for claim in errors._what_survives(runs_of)}
+    claim = told_of["ofwar, 100% worn: over the baseline, without errors and with them"]
+    assert claim.shown.startswith("mean latency -50.0% ± 0.0% without, -20.0% ± 0.0% with; 99.9 % latency +0.0%")
+    assert claim.shown.endswith("; 4 ± 0 retries for 1,000 reads, 0 media errors and lost units")
+    assert (claim.ours, claim.seeds, claim.verdict) == (pytest.approx(-0.2), 2, "shown")
+    table = errors._table(runs_of)
+    row = next(row for row in table.rows if row[:2] == (1.0, "ofwar"))
+    cells = dict(zip(table.columns, row, strict=True))
+    assert cells["mean latency / baseline, without errors"] == pytest.approx(0.5)
+    assert cells["mean latency / baseline, with errors"] == pytest.approx(0.8)
+    assert (cells["retries / 1,000 reads"], cells["the baseline's"]) == (pytest.approx(4.0), pytest.approx(1.0))
+    assert isinstance(errors._picture(runs_of), Picture)
+
+
+def test_margin_reads_rightly_or_not():
+    def words(**fields: float) -> set[str]:
+        return {claim.shown.split(":")[0] for claim in errors._margin(made_up(margin_with=fields))}
+
+    assert words(reliability__retries=5.0) == {"rightly"}
+    assert words(reliability__retries=50.0) == {"not always"}
+    assert words(reliability__retries=5.0, read_errors__lost_units=1.0) == {"not always"}
+
+
+def test_read_levels_are_compared_with_those_of_the_policy():
+    found = made_up(agcr_with={"latency__read__mean_ns": 4e5}, agcr_progressive={"latency__read__mean_ns": 1e5})
+    claims = [claim for claim in errors._read_levels(found) if "100% worn" in claim.what]
+    assert [claim.ours for claim in claims] == [pytest.approx(1.0), pytest.approx(0.0), pytest.approx(-0.5)]
+    assert claims[2].shown.startswith("100 us ± 0 us, -50.0% ± 0.0%; over by_write_mode -75.0%")
