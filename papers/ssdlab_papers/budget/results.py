@@ -397,14 +397,15 @@ def every_run(boards: Boards) -> Table:
 
 
 def _row(boards: Boards, one: Found) -> tuple[object, ...]:
-    at = (one.contender.name, one.wear, one.on.load.name)
-    cells: list[object] = []
-    for quantity in _OF_RUN.values():
-        found = boards.of(lambda board, quantity=quantity: quantity(board.on(*at)), at[0])
-        cells += [found.mean, half_of(found)]
-    count = boards.of(lambda _: 0.0, at[0]).count
+    name = one.contender.name
+
+    def over_seeds(quantity: Callable[[Found], float]) -> Estimate:
+        return boards.of(lambda board: quantity(board.on(name, one.wear, one.on.load.name)), name)
+
+    found = [over_seeds(quantity) for quantity in _OF_RUN.values()]
+    cells = [cell for each in found for cell in (each.mean, half_of(each))]
     shares = [_share_of(boards.first, one, gain) for gain in GAINS]
-    return one.on.load.title, one.on.speed, one.wear, one.contender.name, one.contender.work, count, *cells, *shares
+    return one.on.load.title, one.on.speed, one.wear, name, one.contender.work, found[0].count, *cells, *shares
 
 
 def _share_of(board: Board, one: Found, gain: Gain) -> float | None:
