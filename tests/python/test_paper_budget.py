@@ -420,4 +420,14 @@ def test_read_levels_are_compared_with_those_of_the_policy():
     found = made_up(agcr_with={"latency__read__mean_ns": 4e5}, agcr_progressive={"latency__read__mean_ns": 1e5})
     claims = [claim for claim in errors._read_levels(found) if "100% worn" in claim.what]
     assert [claim.ours for claim in claims] == [pytest.approx(1.0), pytest.approx(0.0), pytest.approx(-0.5)]
-    assert claims[2].shown.startswith("100 us ± 0 us, -50.0% ± 0.0%; over by_write_mode -75.0%")
+    assert claims[2].shown.startswith("-50.0% ± 0.0%; over by_write_mode -75.0%")
+
+
+def test_each_code_alone_is_told():
+    found = made_up(
+        baseline_weak={"latency__read__mean_ns": 3e5, "reliability__retries": 20.0, "flash__operations__read": 10_020.0}
+    )
+    claim = next(errors._codes(found))
+    assert claim.ours == pytest.approx(0.5)
+    assert "; weak: 2 ± 0 retries" in claim.shown
+    assert "; strong: 1 ± 0 retries" in claim.shown

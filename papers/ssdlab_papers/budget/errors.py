@@ -60,7 +60,6 @@ COLUMNS: Final = (
     "read_errors.lost_codewords",
     *(f"modes.read.{name}" for name in ("quick", "medium", "slow")),
 )
-_WEAK: Final = f"the weak code (BCH), read retry, data up to {_WEAK_AGE} old"
 _NOTE = (
     "no work claims it: none had reads that fail. Levels fixed at the cell's verify voltages, with and without errors alike: the "
     "engine has no error rates of the moved levels of the page's other results. Error rates by the cell's model and its assumed "
@@ -303,10 +302,9 @@ def _read_levels(runs: Runs) -> Iterator[Entry]:
             way = "with" if levels == READ_LEVELS[0] else levels
             found = runs.against("agcr", way, "agcr", "with", wear, read_ns)
             over = runs.against("agcr", way, "baseline", "with", wear, read_ns)
-            own = told(runs.mean("agcr", wear, way, lambda row: read_ns(row) / 1000.0), "{:.0f} us".format)
             yield shown(
                 over,
-                f"{own}, {told(over, _change)}; over by_write_mode {told(found, _change)}; {_counted(runs, 'agcr', wear, way)}",
+                f"{told(over, _change)}; over by_write_mode {told(found, _change)}; {_counted(runs, 'agcr', wear, way)}",
                 where="errors in the path",
                 what=f"agcr, read_levels = {levels}, {wear:.0%} worn: mean read latency, over the baseline's",
                 load=", ".join(runs.loads),
@@ -339,18 +337,19 @@ def _slow(row: Row) -> float:
 
 
 def _codes(runs: Runs) -> Iterator[Entry]:
-    """Yields the reads of each code alone."""
+    """Yields the reads of each code alone, one beside the other."""
     for wear in runs.wears:
-        for what, way in ((f"the strong code, soft decision, data up to {AGE} old", "with"), (_WEAK, "weak")):
-            found = runs.mean("baseline", wear, way, lambda row: read_ns(row) / 1000.0)
-            yield shown(
-                found,
-                f"{told(found, '{:.0f} us'.format)}; {_counted(runs, 'baseline', wear, way)}",
-                where="errors in the path",
-                what=f"baseline with one code alone, {wear:.0%} worn: mean read latency; {what}",
-                load=", ".join(runs.loads),
-                note=_CODES_NOTE,
-            )
+        found = runs.against("baseline", "weak", "baseline", "with", wear, read_ns)
+        strong, weak = (_counted(runs, "baseline", wear, way) for way in ("with", "weak"))
+        yield shown(
+            found,
+            f"{told(found, _change)}; weak: {weak}; strong: {strong}",
+            where="errors in the path",
+            what=f"baseline with one code alone, {wear:.0%} worn: mean read latency with the weak code (BCH, read retry, data up to "
+            f"{_WEAK_AGE} old) over that with the strong one (LDPC, soft decision, data up to {AGE} old)",
+            load=", ".join(runs.loads),
+            note=_CODES_NOTE,
+        )
 
 
 def _aged(found: Mapping[tuple[str, str], Sample]) -> Iterator[Entry]:

@@ -226,7 +226,7 @@ _REQUESTS = 100_000
 #: latency is nearly that of the slowest command.
 _FEWER = {"postmark": 20_000, "copy": 20_000}
 #: Loads of a quick run, and their requests.
-_QUICK = {"financial1": 40_000, "telegram": 40_000}
+_QUICK = {"financial1": 25_000, "telegram": 25_000}
 #: Write utilisation of the baseline: busy, with time left for the background work of policies.
 _BUSY = 0.5
 #: Latency below which ratios of it are chance [ns], and pages erased per page programmed below which lifetimes are.
