@@ -31,7 +31,7 @@ from ssdlab_papers.sweeps import Row, Sample, curve, over_seeds, samples
 #: Policies of the four works, the control, and the policy that chooses from all modes.
 POLICIES: Final = ("wear_adaptive", "ofwar", "rr_speed", "agcr", "autoftl", "margin")
 #: Loads, and requests of a run: enough for the 99.9 % latency.
-LOADS: Final = ("financial1", "vm")
+LOADS: Final = ("financial1", "telegram")
 REQUESTS: Final = 40_000
 _QUICK_LOADS, _QUICK_REQUESTS = ("financial1",), 10_000
 #: Age up to which old data is, nearly that of the full promise, at which it would be moved during the run. It is the
@@ -345,8 +345,8 @@ def _codes(runs: Runs) -> Iterator[Entry]:
             found,
             f"{told(found, _change)}; weak: {weak}; strong: {strong}",
             where="errors in the path",
-            what=f"baseline with one code alone, {wear:.0%} worn: mean read latency with the weak code (BCH, read retry, data up to "
-            f"{_WEAK_AGE} old) over that with the strong one (LDPC, soft decision, data up to {AGE} old)",
+            what=f"baseline with one code alone, {wear:.0%} worn: mean read latency with the weak code (BCH, read retry, data "
+            f"up to {_WEAK_AGE} old) over that with the strong one (LDPC, soft decision, data up to {AGE} old)",
             load=", ".join(runs.loads),
             note=_CODES_NOTE,
         )
