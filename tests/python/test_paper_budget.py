@@ -319,8 +319,8 @@ def test_errors_are_in_the_path(load, drives):
     assert 0.1 < errors.retries(rows["baseline", "with", 1.0]) < 10.0
     assert errors.retries(rows["baseline", "with", 0.0]) == errors.retries(rows["baseline", "without", 1.0]) == 0.0
     assert errors.read_ns(rows["baseline", "with", 1.0]) > errors.read_ns(rows["baseline", "without", 1.0])
-    # On a young cell `margin` takes steps so wide that fresh data needs all that the code can sense: some blocks vary
-    # beyond that. On a worn cell the promise of retention is most of the margin.
+    # On a young cell `margin` spends so much on step and erase that fresh data needs all that the code can sense: some
+    # blocks vary beyond that. On a worn cell the promise of retention is most of the margin.
     assert errors.media(rows["margin", "with", 0.0]) > 10 > errors.media(rows["margin", "with", 1.0])
     assert rows["margin", "with", 1.0]["modes.read.slow"] > 0
     for name in ("rr_ecc", "baseline"):
