@@ -8,7 +8,7 @@ repeated up to 100,000 requests. Traces with large requests end at 4 GiB, but no
 than 100,000 commands, the 99.99 % latency is that of the slowest command or nearly so. Each trace is replayed at the
 speed at which the baseline's dies write half the time, or as near to that as its reads allow. Addresses are wrapped
 onto the drive, which starts in the steady state of uniform overwrites. A trace on which policies cannot be compared is
-left out with the reason: the buffer takes its writes all at once, or it wears no blocks.
+left out with the reason: the buffer takes its writes all at once, or it wears no blocks. There is one seed.
 
 The table gives geometric means over the traces, each value relative to the baseline's. Extra writes are arithmetic
 means, per page that the host writes. `--out` writes every run.
@@ -26,8 +26,8 @@ from pathlib import Path
 import ssdlab
 from ssdlab.traces import trace_info
 from ssdlab_papers import Setting
-from ssdlab_papers.budget.results import GAINS, Board, at_speed, every_run, measure
-from ssdlab_papers.budget.runs import CONTENDERS
+from ssdlab_papers.budget.results import GAINS, Boards, at_speed, every_run, measure
+from ssdlab_papers.budget.runs import CONTENDERS, drives_of
 from ssdlab_papers.traces import Known, Load, files_in
 
 #: Least share of writes: traces with fewer writes cause hardly any wear, and its amount is chance.
@@ -57,7 +57,7 @@ def loads(directory: Path) -> list[Load]:
     return found
 
 
-def summary(board: Board) -> Iterator[str]:
+def summary(boards: Boards) -> Iterator[str]:
     """Yields a Markdown table with one row per policy.
 
     A cell holds a value for each stage of wear, or one value if all are the same.
@@ -66,16 +66,16 @@ def summary(board: Board) -> Iterator[str]:
     def row(values: Sequence[str]) -> str:
         return ", ".join(values if len(set(values)) > 1 else values[:1])
 
-    worn = ", ".join(f"{wear:.0%}" for wear in board.wears)
+    worn = ", ".join(f"{wear:.0%}" for wear in boards.wears)
     yield f"| policy | mean latency, {worn} worn | 99.99 % | lifetime | extra writes | shares of clairvoyant's gains |"
     yield "| --- | --- | --- | --- | --- | --- |"
     for name in (one.name for one in CONTENDERS[1:]):
-        shares = [[board.share(name, wear, gain) for wear in board.wears] for gain in GAINS]
+        shares = [[boards.share(name, wear, gain) for wear in boards.wears] for gain in GAINS]
         cells = (
-            row([f"{board.mean(name, wear):.2f}" for wear in board.wears]),
-            row([f"{board.tail(name, wear):.2f}" for wear in board.wears]),
-            row([f"{board.life(name, wear):.2f}" for wear in board.wears]),
-            row([f"{board.extra(name, wear):+.0%}" for wear in board.wears]),
+            row([f"{boards.mean(name, wear).mean:.2f}" for wear in boards.wears]),
+            row([f"{boards.tail(name, wear).mean:.2f}" for wear in boards.wears]),
+            row([f"{boards.life(name, wear).mean:.2f}" for wear in boards.wears]),
+            row([f"{boards.extra(name, wear).mean:+.0%}" for wear in boards.wears]),
             "; ".join(row(["–" if share is None else f"{share:.0%}" for share in each]) for each in shares),
         )
         yield f"| `{name}` | {' | '.join(cells)} |"
@@ -96,20 +96,21 @@ def main() -> None:
 
     setting = Setting(quick=options.quick, progress=tell)
     try:
-        fit, unfit = at_speed(setting, loads(options.directory))
-        for on in unfit:
-            tell(None, f"{on.load.name}: left out: {on.unfit}")
-        if not fit:
-            parser.error(f"{options.directory}: expected a trace on which policies can be compared")
-        board = measure(setting, fit)
+        with drives_of(setting) as drives:
+            fit, unfit = at_speed(setting, drives, loads(options.directory))
+            for on in unfit:
+                tell(None, f"{on.load.name}: left out: {on.unfit}")
+            if not fit:
+                parser.error(f"{options.directory}: expected a trace on which policies can be compared")
+            boards = measure(setting, drives, fit, seeds=1)
     except (ssdlab.InputError, OSError) as error:
         parser.error(str(error))
     if options.out:
-        table = every_run(board)
+        table = every_run(boards)
         rows = [[f"{cell:.6g}" if isinstance(cell, float) else cell for cell in row] for row in table.rows]
         with options.out.open("w", newline="") as file:
             csv.writer(file, lineterminator="\n").writerows([table.columns, *rows])
-    print("\n".join(summary(board)))
+    print("\n".join(summary(boards)))
 
 
 if __name__ == "__main__":

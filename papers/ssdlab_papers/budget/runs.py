@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any, Final
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Final
 
 from ssdlab import Drive, Workload
-from ssdlab_papers.budget.tables import PAGES, WEARS, drive, modes_of
+from ssdlab_papers.budget.tables import GENTLE, PAGES, WEARS, Levels, drive, modes_of
+from ssdlab_papers.ofwar.runs import number_of, programs
 from ssdlab_papers.scaling import scale_to
 from ssdlab_papers.session import run as simulate
 from ssdlab_papers.setting import Setting
+from ssdlab_papers.sweeps import Row, samples
 from ssdlab_papers.traces import Load
 
 #: Number of erases assumed for a run without any: fewer than one happened.
@@ -94,6 +99,26 @@ CONTENDERS: tuple[Contender, ...] = (
 )
 
 
+#: Contenders that serve to understand another: they are run with half of the seeds, of two with one.
+SECONDARY: Final = (
+    "separate",
+    "traditional",
+    "hcw_lcr",
+    "lcw_hcr",
+    "autoftl_minus",
+    "agcr + autoftl",
+    "ofwar + agcr + autoftl",
+)
+#: Erase modes of all drives.
+_ERASES: Final = (
+    "normal",
+    "nominal",
+    *(f"ev{level}{speed}" for level in range(1, len(GENTLE) + 1) for speed in ("", "_slow")),
+)
+#: Numbers of the runs that a sweep does not keep by itself.
+COLUMNS: Final = tuple(f"modes.erase.{name}" for name in _ERASES)
+
+
 @dataclass(frozen=True, slots=True)
 class Run:
     """Measurements of one run."""
@@ -115,45 +140,81 @@ class Run:
     joule_per_gb: float
 
     @classmethod
-    def of(cls, summary: Mapping[str, Any], wears: Mapping[str, float]) -> Run:
-        """Takes the measurements from ``summary.json`` and the wear of each erase mode."""
-        latency, host = summary["latency"]["all"], max(1, int(summary["host_units_written"]))
-        tail = latency["p99_99_ns"] if latency["p99_99_ns"] is not None else latency["max_ns"]
-        erases: Mapping[str, int] = summary["modes"]["erase"]
+    def of(cls, row: Row, wears: Mapping[str, float]) -> Run:
+        """Takes the measurements from the row of a sweep and the wear of each erase mode."""
+        tail, host = row["latency.all.p99_99_ns"], max(1.0, number_of(row, "host_units_written"))
+        erases = {mode: number_of(row, f"modes.erase.{mode}") for mode in _ERASES}
         worn = sum(count * wears.get(mode, 1.0) for mode, count in erases.items())
+        erased, programmed = sum(erases.values()), programs(row)
         at_least = _UNSEEN * min(wears.values(), default=1.0)
-        programs = sum(summary["flash"]["programs"].values())
         return cls(
-            tail_ns=float(tail),
-            mean_ns=float(latency["mean_ns"]),
+            tail_ns=float(row["latency.all.max_ns"] if tail is None else tail),
+            mean_ns=float(row["latency.all.mean_ns"]),
             wear=max(worn, at_least) / host,
-            wear_per_erase=worn / sum(erases.values()) if any(erases.values()) else 1.0,
-            programs=programs / host,
-            erased=PAGES * sum(erases.values()) / max(1, programs),
-            utilisation=float(summary["utilisation"]["dies_writing"]),
-            joule_per_gb=1e9 * float(summary["energy"]["per_host_byte_j"]),
+            wear_per_erase=worn / erased if erased else 1.0,
+            programs=programmed / host,
+            erased=PAGES * erased / max(1.0, programmed),
+            utilisation=number_of(row, "utilisation.dies_writing"),
+            joule_per_gb=1e9 * number_of(row, "energy.per_host_byte_j"),
         )
 
 
 @cache
-def resolved(table: str, wear: float) -> Drive:
+def resolved(table: str, wear: float, levels: Levels = "moved") -> Drive:
     """Returns the drive with the modes of a table derived, which takes a second or two."""
-    done = simulate(drive(table, wear), Workload.from_text(_NOTHING_MUCH), "baseline", precondition="none")
+    done = simulate(drive(table, wear, levels), Workload.from_text(_NOTHING_MUCH), "baseline", precondition="none")
     return Drive.from_text(done.drive_toml, f"budget drive, {table}, {wear:.0%} worn")
 
 
-def run(contender: Contender, load: Load, speed: float, wear: float) -> Run:
-    """Runs a contender with a load on a drive at the stage `wear`."""
-    modes = modes_of(contender.table, wear).get("erase_mode", [])
-    wears = {mode["name"]: float(mode.get("wear", 1.0)) for mode in modes}
-    found = simulate(
-        resolved(contender.table, wear),
-        load.workload(_REQUESTS, speed, address="wrap"),
-        contender.policy,
-        set=dict(contender.settings),
-        precondition="steady",
-    )
-    return Run.of(found.summary, wears)
+@dataclass(frozen=True, slots=True)
+class Drives:
+    """Folder with the drives of an experiment, which a sweep opens as files."""
+
+    folder: Path
+
+    def file(self, table: str, wear: float, levels: Levels = "moved") -> str:
+        """Returns the name of the file of the drive with a table of modes."""
+        return self.write(f"{table}-{levels}-{wear:.0%}".replace("%", ""), resolved(table, wear, levels).text)
+
+    def write(self, name: str, text: str) -> str:
+        """Returns the name of the file of a description, written if it is not there with the same content."""
+        path = self.folder / f"{name}.toml"
+        if not path.is_file() or path.read_text(encoding="utf-8") != text:
+            path.write_text(text, encoding="utf-8")
+        return str(path)
+
+
+@contextmanager
+def drives_of(setting: Setting) -> Iterator[Drives]:
+    """Yields the folder of the drives: that of the kept sweeps, if they are kept, which find their drives again."""
+    if setting.runs is None:
+        with TemporaryDirectory(prefix="ssdlab-") as folder:
+            yield Drives(Path(folder))
+    else:
+        kept = setting.runs / "budget-drives"
+        kept.mkdir(exist_ok=True)
+        yield Drives(kept)
+
+
+def point(drives: Drives, contender: Contender, load: Load, speed: float, wear: float) -> dict[str, object]:
+    """Returns the point of a contender with a load on a drive at the stage `wear`, from the steady state."""
+    return {
+        "drive": drives.file(contender.table, wear),
+        "policy": contender.policy,
+        "precondition": "steady",
+        **load.fields(_REQUESTS, speed, address="wrap"),
+        **contender.settings,
+    }
+
+
+def wears_of(contender: Contender, wear: float) -> dict[str, float]:
+    """Returns the effective wear of an erase in each erase mode of a contender's table [nominal erases]."""
+    return {mode["name"]: float(mode.get("wear", 1.0)) for mode in modes_of(contender.table, wear).get("erase_mode", [])}
+
+
+def seeds_of(setting: Setting, contender: Contender) -> int:
+    """Returns the number of seeds with which a contender is run."""
+    return (setting.seeds + 1) // 2 if contender.name in SECONDARY else setting.seeds
 
 
 #: Loads: traces of servers, PCs and phones.
@@ -165,7 +226,7 @@ _REQUESTS = 100_000
 #: latency is nearly that of the slowest command.
 _FEWER = {"postmark": 20_000, "copy": 20_000}
 #: Loads of a quick run, and their requests.
-_QUICK = {"financial1": 40_000, "telegram": 40_000}
+_QUICK = {"financial1": 25_000, "telegram": 25_000}
 #: Write utilisation of the baseline: busy, with time left for the background work of policies.
 _BUSY = 0.5
 #: Latency below which ratios of it are chance [ns], and pages erased per page programmed below which lifetimes are.
@@ -179,6 +240,7 @@ class Busy:
 
     load: Load
     speed: float
+    #: The baseline's run there with the first seed.
     base: Run
 
     @property
@@ -198,13 +260,42 @@ def loads(setting: Setting) -> list[Load]:
     return [replace(load, at_most=at_most.get(load.name)) for load in found]
 
 
-def busy(load: Load) -> Busy:
-    """Returns the load at the speed at which the baseline's dies write half the time, or as near to that as it gets."""
+def busy(setting: Setting, drives: Drives, of: Sequence[Load]) -> list[Busy]:
+    """Returns each load at the speed at which the baseline's dies write half the time, or as near as it gets.
+
+    The searches go on together: each sweep has the next speed of all that have not ended. The speed is a property of
+    the load, and found with the first seed.
+    """
+    known: dict[tuple[str, float], Run] = {}
+    while True:
+        found = [_search(load, known) for load in of]
+        missing = [(load, each) for load, each in zip(of, found, strict=True) if isinstance(each, float)]
+        if not missing:
+            return [each for each in found if isinstance(each, Busy)]
+        points = [point(drives, BASELINE, load, speed, 0.0) for load, speed in missing]
+        for (load, speed), sample in zip(
+            missing, samples(setting, "budget-speeds", points, columns=COLUMNS, seeds=1), strict=True
+        ):
+            (row,) = sample.rows.values()
+            known[load.name, speed] = Run.of(row, {})
+
+
+class _MissingError(Exception):
+    """The run at a speed is not known yet."""
+
+
+def _search(load: Load, known: Mapping[tuple[str, float], Run]) -> Busy | float:
+    """Returns the load at its speed, or the next speed at which the baseline has to be run for it."""
 
     def measure(speed: float) -> Run:
-        return run(BASELINE, load, speed, 0.0)
+        if (load.name, speed) not in known:
+            raise _MissingError(speed)
+        return known[load.name, speed]
 
-    speed, base = scale_to(measure, _BUSY, (1.0, measure(1.0)))
+    try:
+        speed, base = scale_to(measure, _BUSY, (1.0, measure(1.0)))
+    except _MissingError as missing:
+        return float(missing.args[0])
     return Busy(load, speed, base)
 
 
@@ -213,4 +304,23 @@ def wears(setting: Setting) -> tuple[float, ...]:
     return (WEARS[0], WEARS[-1]) if setting.quick else WEARS
 
 
-__all__ = ["BASELINE", "BY_WEAR", "CONTENDERS", "LOADS", "Busy", "Contender", "Run", "busy", "loads", "run", "wears"]
+__all__ = [
+    "BASELINE",
+    "BY_WEAR",
+    "COLUMNS",
+    "CONTENDERS",
+    "LOADS",
+    "SECONDARY",
+    "Busy",
+    "Contender",
+    "Drives",
+    "Run",
+    "busy",
+    "drives_of",
+    "loads",
+    "point",
+    "resolved",
+    "seeds_of",
+    "wears",
+    "wears_of",
+]

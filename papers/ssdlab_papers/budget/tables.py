@@ -5,12 +5,17 @@ the erase depth, the promised retention, and the error rate that the sensing cor
 drive's life (OFWAR's and retention relaxation's short guarantee, AGCR's costs) are derived at the rated wear. Modes
 that a work adapts to wear (autoFTL's erase voltages, the control's step, and all modes of `margin`, `clairvoyant` and
 the combinations) are derived at the wear of the run.
+
+The levels of the cell are moved: each is as low as step and erase depth allow. The engine has no error rates of such
+modes; where reads can fail, the levels are fixed at the cell's verify voltages, and all modes are derived with these.
 """
 
 from __future__ import annotations
 
-from functools import cache
-from typing import Any, Final
+import math
+from collections.abc import Callable
+from functools import cache, partial
+from typing import Any, Final, Literal
 
 from ssdlab import cell
 
@@ -36,7 +41,7 @@ PAGES: Final = 64
 #: Error rates that the code corrects with 0, 1, ... soft levels (FACTS 3), and that of a weaker one, OFWAR's BCH of 110
 #: bits in 4 KiB (FACTS 1.2).
 _LIMITS = [0.002, 0.006, 0.0085, 0.011]
-_WEAK = 0.00135
+WEAK: Final = 0.00135
 #: Throughput of the strong code's encoder where a policy chooses codes: stated as near the ideal for retention
 #: relaxation.
 ENCODER: Final = "20MB/s"
@@ -60,6 +65,8 @@ _CURRENT: Final = {"kind": "constant", "current": "25mA"}
 POWER: Final = {"supply": "3.3V", "idle": "10uA", "read": _CURRENT, "program": _CURRENT, "erase": _CURRENT}
 
 Table = dict[str, Any]
+#: Placement of the levels of the cell, as in a request for a derived write mode.
+Levels = Literal["moved", "fixed"]
 
 
 @cache
@@ -68,18 +75,52 @@ def _solved(cycles: int, solve: str, **given: float) -> dict[str, Any]:
     return found.solved[0] or {}
 
 
-def normal_step() -> float:
+@cache
+def normal_step(levels: Levels = "moved") -> float:
     """Returns the program step of a drive without modes: full promise, hard decision, rated wear [V]."""
+    if levels == "fixed":
+        return float(cell.modes(CELL, pe=RATED, retention=FULL, limit=CORRECTS["quick"][1]).step)
     return float(_solved(RATED, "step")["step"])
 
 
-def gentlest(cycles: int, slower: float) -> float:
+@cache
+def gentlest(cycles: int, slower: float, levels: Levels = "moved") -> float:
     """Returns the largest erase shift with which a program `slower` times slower than normal closes the budget [V].
 
     It is limited by the lowest erase voltage of autoFTL's chip.
     """
-    shift = float(_solved(cycles, "erase", step=normal_step() / slower).get("erase_shift") or 0.0)
-    return min(shift, _MOST_SCALING / _SCALING_PER_VOLT)
+    most = _MOST_SCALING / _SCALING_PER_VOLT
+    step = normal_step(levels) / slower
+    if levels == "fixed":
+        return bisected(lambda shift: _rate(cycles, step, shift) <= CORRECTS["quick"][1], most)
+    return min(float(_solved(cycles, "erase", step=step).get("erase_shift") or 0.0), most)
+
+
+@cache
+def _gentlest_of_any(cycles: int) -> float:
+    """Returns the largest erase shift with which some program step closes the budget with fixed levels [V]."""
+
+    def closes(shift: float) -> bool:
+        found = cell.modes(CELL, pe=cycles, retention=FULL, limit=CORRECTS["quick"][1], erase_shift=shift)
+        return not math.isnan(float(found.step))
+
+    return bisected(closes, _MOST_SCALING / _SCALING_PER_VOLT)
+
+
+def _rate(cycles: int, step: float, shift: float) -> float:
+    """Returns the error rate of the worst page at the end of the full promise, with fixed levels."""
+    return float(cell.rber(CELL, pe=cycles, age=FULL, step=step, erase_shift=shift).worst)
+
+
+def bisected(holds: Callable[[float], bool], most: float) -> float:
+    """Returns the largest number up to `most` for which a condition holds, to a tenth of a millivolt; 0 if none."""
+    if holds(most):
+        return most
+    low, high = 0.0, most
+    while high - low > 1e-4:
+        middle = (low + high) / 2.0
+        low, high = (middle, high) if holds(middle) else (low, middle)
+    return low
 
 
 def wear_of(shift: float, slow: bool) -> float:
@@ -88,9 +129,17 @@ def wear_of(shift: float, slow: bool) -> float:
     return round(at_zero - slope * _SCALING_PER_VOLT * shift, 4)
 
 
-def write_mode(name: str, cycles: int, retention: str = FULL, read: str = "quick", level: int = 0, shift: float = 0.0) -> Table:
+def write_mode(
+    name: str,
+    cycles: int,
+    retention: str = FULL,
+    read: str = "quick",
+    level: int = 0,
+    shift: float = 0.0,
+    levels: Levels = "moved",
+) -> Table:
     """Returns a write mode with the widest step that closes the budget."""
-    derive: Table = {"retention": retention, "at_pe_cycles": cycles, "corrects": CORRECTS[read][1], "levels": "moved"}
+    derive: Table = {"retention": retention, "at_pe_cycles": cycles, "corrects": CORRECTS[read][1], "levels": levels}
     if shift:
         derive["erase_shift"] = shift
     return {"name": name, "read_mode": read, "erase_level": level, "derive": derive}
@@ -107,34 +156,35 @@ def erase_modes(shifts: list[float]) -> list[Table]:
     return modes
 
 
-def modes_of(what: str, wear: float) -> Table:
+def modes_of(what: str, wear: float, levels: Levels = "moved") -> Table:
     """Returns the modes of one kind of policy at the stage `wear`, or (`all`) those of every combination."""
     cycles = round(wear * RATED)
-    normal = write_mode("normal", RATED)
+    mode = partial(write_mode, levels=levels)
+    normal = mode("normal", RATED)
     if what == "speed":
-        return {"write_mode": [normal, write_mode("fast", RATED, SHORT)]}
+        return {"write_mode": [normal, mode("fast", RATED, SHORT)]}
     if what == "adaptive":
-        return {"write_mode": [normal, write_mode("fast", cycles)]}
+        return {"write_mode": [normal, mode("fast", cycles)]}
     if what == "bits":
         return {"write_mode": [normal, _ONE_BIT]}
     if what == "codes":
-        weak = {"step": normal_step(), "at_pe_cycles": RATED, "corrects": _WEAK, "levels": "moved"}
+        weak = {"step": normal_step(levels), "at_pe_cycles": RATED, "corrects": WEAK, "levels": levels}
         modes = [{**normal, "code": "strong"}, {"name": "fast", "read_mode": "quick", "derive": weak}]
         return {"write_mode": modes, "encoder": [{"code": "strong", "throughput": ENCODER}]}
     if what == "reads":
-        return {"write_mode": [normal, write_mode("medium", RATED, read="medium"), write_mode("fast", RATED, read="slow")]}
-    shifts = [gentlest(cycles, slower) for slower in GENTLE]
+        return {"write_mode": [normal, mode("medium", RATED, read="medium"), mode("fast", RATED, read="slow")]}
+    shifts = [gentlest(cycles, slower, levels) for slower in GENTLE]
     if what == "erases":
         # Programs take the level's fixed factor longer, even if the erase depth would allow a wider step.
-        gentle = [write_mode(f"wmode{level}", cycles, level=level, shift=shift) for level, shift in enumerate(shifts, 1)]
-        for mode, slower in zip(gentle, GENTLE, strict=True):
-            del mode["derive"]["retention"]
-            mode["derive"]["step"] = normal_step() / slower
+        gentle = [mode(f"wmode{level}", cycles, level=level, shift=shift) for level, shift in enumerate(shifts, 1)]
+        for each, slower in zip(gentle, GENTLE, strict=True):
+            del each["derive"]["retention"]
+            each["derive"]["step"] = normal_step(levels) / slower
         return {"write_mode": [normal, *gentle], "erase_mode": erase_modes(shifts)}
     # Only the gentlest erase for fast and for slow programs: a further level would exceed the 16 modes of a table.
-    ends = [shifts[0], shifts[-1]]
+    ends = [shifts[0], shifts[-1] if levels == "moved" else _gentlest_of_any(cycles)]
     rest = [
-        write_mode(_name(retention, read, level), cycles, retention, read, level, shift)
+        mode(_name(retention, read, level), cycles, retention, read, level, shift)
         for level, shift in enumerate([0.0, *ends])
         for read in ("quick", "slow")
         for retention in (FULL, SHORT)
@@ -149,7 +199,7 @@ def _name(retention: str, read: str, level: int) -> str:
     return f"{'full' if retention == FULL else 'short'}_{read}_{level}"
 
 
-def drive(what: str, wear: float) -> Table:
+def drive(what: str, wear: float, levels: Levels = "moved") -> Table:
     """Returns OFWAR's drive at an eighth of its size, with a buffer, an LDPC code, and the modes of a kind of policy.
 
     Assumed: 16 dies on four channels, a write-back buffer of 1 MiB, reads first, erases that are suspended for them.
@@ -166,7 +216,7 @@ def drive(what: str, wear: float) -> Table:
         "lazy_erase_time": "600us",
         "scheduler": "read_first",
         "suspension": _SUSPENSION,
-        **modes_of(what, wear),
+        **modes_of(what, wear, levels),
     }
     buffer = {"policy": "write_back", "capacity": "1MiB", "flush_after": "100us"}
     state = {"precondition": "steady", "pe_cycles": round(wear * RATED)}
