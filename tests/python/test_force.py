@@ -137,8 +137,7 @@ def test_a_folder_from_before_manifests_is_replaced_if_it_is_as_it_was(saved, re
 
 
 def test_the_pages_in_the_documentation_are_ours():
-    for name in ("results", "results_traces"):
-        assert strangers(ROOT / "docs" / name) == []
+    assert strangers(ROOT / "docs" / "results") == []
 
 
 def test_files_that_only_bear_our_names_are_not_ours(result, tmp_path):
