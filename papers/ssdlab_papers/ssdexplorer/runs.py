@@ -20,7 +20,7 @@ WORK = "SSDExplorer"
 #: Folder of the specifications and their loads.
 SPECS = Path(__file__).parent / "specs"
 #: Seeds of a quick sweep, and the share of its commands.
-_QUICK_SEEDS, _QUICK_SHARE = 3, 4
+_QUICK_SEEDS, _QUICK_SHARE = 1, 4
 #: Divisor of the trials of a quick search.
 _QUICK_TRIALS = 3
 
