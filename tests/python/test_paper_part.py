@@ -30,6 +30,7 @@ SHARED = {
     "ssdlab.explore.statistics": {"Estimate", "estimate"},
     "ssdlab.explore.tasks": {"engine_hash"},
     "ssdlab.files": {"write_folder"},
+    "ssdlab.toml": {"document"},
     "ssdlab.units": {"count", "duration", "percent"},
 }
 #: Imports every module of ssdlab where an import of the experiments fails.

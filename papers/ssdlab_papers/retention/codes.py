@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
-from ssdlab import toml
 from ssdlab.charts import Axis, Chart, Series
+from ssdlab.toml import document
 from ssdlab_papers.claim import Claim
 from ssdlab_papers.entry import Picture, Table
 from ssdlab_papers.retention.loads import WEEK_NS, WEEKS, Loads, is_light, minutes, weekly
@@ -344,7 +344,7 @@ def _without_a_pause(setting: Setting, throughputs: Sequence[int]) -> dict[tuple
     job = {"name": "w", "pattern": "random", "read_share": 0.0, "sizes": [{"size": "8KiB"}], "depth": 64}
     job |= {"ramp_time": _RAMP[setting.quick], "runtime": _TIME[setting.quick]}
     pieces = [(policy, throughput) for throughput in (*throughputs, None) for policy in POLICIES]
-    with written(setting, "random", toml.document({"kind": "synthetic", "job": [job]})) as path:
+    with written(setting, "random", document({"kind": "synthetic", "job": [job]})) as path:
         common: dict[str, Any] = {"drive": CODES, "precondition": "steady", "workload": str(path), **_SMALL}
         points = [{**common, "policy": policy, **encoder(throughput)} for policy, throughput in pieces]
         found = samples(setting, "retention-codes-saturated", points, columns=COLUMNS)
