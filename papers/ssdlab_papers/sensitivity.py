@@ -20,11 +20,12 @@ from numpy.typing import NDArray
 
 from ssdlab.charts import Axis, Chart, Mark, Series
 from ssdlab.explore.statistics import Estimate
+from ssdlab_papers.claim import Claim
 from ssdlab_papers.entry import Picture, Table
 from ssdlab_papers.setting import Setting
 from ssdlab_papers.sweeps import Sample, samples
 
-__all__ = ["Assumed", "Sensitivity", "indices", "sensitivity"]
+__all__ = ["Assumed", "Sensitivity", "indices", "option", "sensitivity"]
 
 #: Highest degrees of the terms of a fit, of which the best is taken.
 _DEGREES = (1, 2)
@@ -59,6 +60,11 @@ class Assumed:
         return low * (high / low) ** share if self.log else low + (high - low) * share
 
 
+def option(field: str, title: str, values: tuple[Any, ...], usual: Any, standing: str = "assumed") -> Assumed:
+    """Returns an assumed or recalled choice or number that is a field of a point."""
+    return Assumed(title=title, standing=standing, values=values, usual=usual, fields=lambda value: {field: value})
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sensitivity:
     """Sensitivity of one result."""
@@ -87,6 +93,19 @@ class Sensitivity:
         return (
             f"{self.title}: {self.usual.mean:.3g} as assumed, {low:.3g} to {high:.3g} in 95 % of {len(self.drawn)} joint draws; "
             f"total Sobol indices: {most} (the fit predicts {max(self.predicted, 0.0):.0%} of the variance)"
+        )
+
+    def claim(self, **place: Any) -> Claim:
+        """Returns the result in words, which no work claims; `place` has at least the fields `work` and `where`."""
+        return Claim(
+            what="what a reader must believe: " + self.title,
+            published="–",
+            standing=" and ".join(dict.fromkeys(each.standing for each in self.assumed)),
+            ours=self.usual.mean,
+            shown=self.text,
+            seeds=self.usual.count,
+            unscored="shown",
+            **place,
         )
 
     def table(self) -> Table:

@@ -9,7 +9,6 @@ from ssdlab.explore.statistics import Estimate
 from ssdlab_papers.agcr.figures import less_one
 from ssdlab_papers.agcr.regions import fields as drive_fields
 from ssdlab_papers.agcr.runs import COLUMNS, Case, Cases, point
-from ssdlab_papers.claim import Claim
 from ssdlab_papers.sensitivity import Assumed, Sensitivity, sensitivity
 from ssdlab_papers.setting import Setting
 from ssdlab_papers.sweeps import Sample
@@ -101,21 +100,6 @@ def of_gain(
         quantity=quantity,
         draws=draws,
         columns=COLUMNS,
-    )
-
-
-def claim(found: Sensitivity) -> Claim:
-    """Returns the result in words; no work claims it."""
-    return Claim(
-        work="AGCR",
-        where="FACTS 3",
-        what="what a reader must believe: " + found.title,
-        published="–",
-        standing="recalled and assumed",
-        ours=found.usual.mean,
-        shown=found.text,
-        seeds=found.usual.count,
-        unscored="shown",
     )
 
 

@@ -10,7 +10,7 @@ from ssdlab_papers.autoftl.loads import ENTERPRISE, MOBILE, Case, Cases
 from ssdlab_papers.autoftl.runs import AGREEMENT, COLUMNS, WORK, change, gain, point
 from ssdlab_papers.claim import Claim
 from ssdlab_papers.entry import Picture, Table
-from ssdlab_papers.sensitivity import Assumed, Sensitivity, sensitivity
+from ssdlab_papers.sensitivity import Assumed, Sensitivity, option, sensitivity
 from ssdlab_papers.setting import Setting
 from ssdlab_papers.sweeps import Sample
 
@@ -22,23 +22,18 @@ LOADS = ((MOBILE, "download"), (ENTERPRISE, "vm"))
 _SHARE, _SPACING, _SLOW_END = "model.share", "model.spacing", "model.slow_end"
 
 
-def _number(field: str, title: str, values: tuple[object, ...], usual: object, standing: str = "assumed") -> Assumed:
-    """Returns an assumed choice or number that is a field of a point."""
-    return Assumed(title=title, standing=standing, values=values, usual=usual, fields=lambda value: {field: value})
-
-
 #: Numbers and choices that FACTS 4, POLICIES 5 and the drives' descriptions mark as assumed. For the wear of a slow
 #: erase at the lowest voltage the paper gives 0.45, and by its own -19 % 0.37.
 ASSUMED = (
-    _number(_SHARE, "share of the margin that narrow levels save", (0.4, 0.8), model.SHARE),
-    _number(_SPACING, "spacing of the write modes' steps (exponent)", (0.67, 1.5), model.SPACING),
-    _number(_SLOW_END, "wear of a slow erase at the lowest voltage", (0.37, 0.45), model.SLOW_END, "derived"),
-    _number("ftl.overprovisioning", "over-provisioning", (0.2, 0.4), 0.25),
-    _number("ftl.gc_idle_target_blocks", "blocks kept free in idle time", (3, 5, 8, 12, 16), 8),
-    _number("ftl.gc_low_blocks", "blocks kept free under load", (3, 4, 5, 6), 3),
-    _number("ftl.gc_preemptible", "host writes within a collection", (False, True), True),
-    _number("policy.autoftl.erases_by", "what sets the erase voltage", ("utilisation", "with_copies"), "utilisation"),
-    _number("policy.autoftl.erases_in", "unit of an erase's time", ("host_mode", "copy_mode"), "host_mode"),
+    option(_SHARE, "share of the margin that narrow levels save", (0.4, 0.8), model.SHARE),
+    option(_SPACING, "spacing of the write modes' steps (exponent)", (0.67, 1.5), model.SPACING),
+    option(_SLOW_END, "wear of a slow erase at the lowest voltage", (0.37, 0.45), model.SLOW_END, "derived"),
+    option("ftl.overprovisioning", "over-provisioning", (0.2, 0.4), 0.25),
+    option("ftl.gc_idle_target_blocks", "blocks kept free in idle time", (3, 5, 8, 12, 16), 8),
+    option("ftl.gc_low_blocks", "blocks kept free under load", (3, 4, 5, 6), 3),
+    option("ftl.gc_preemptible", "host writes within a collection", (False, True), True),
+    option("policy.autoftl.erases_by", "what sets the erase voltage", ("utilisation", "with_copies"), "utilisation"),
+    option("policy.autoftl.erases_in", "unit of an erase's time", ("host_mode", "copy_mode"), "host_mode"),
 )
 
 

@@ -9,7 +9,7 @@ from ssdlab_papers.claim import Claim
 from ssdlab_papers.entry import Picture, Table
 from ssdlab_papers.ofwar.loads import LENGTHS, loads, titles
 from ssdlab_papers.ofwar.runs import Pair, change, over_loads, point, response, shown_only
-from ssdlab_papers.sensitivity import Assumed, sensitivity
+from ssdlab_papers.sensitivity import option, sensitivity
 from ssdlab_papers.setting import Setting
 from ssdlab_papers.sweeps import Sample
 
@@ -18,24 +18,19 @@ DRAWS = 192
 _LOADS = ("iozone", "telegram")
 
 
-def _option(field: str, title: str, values: tuple[object, ...], usual: object) -> Assumed:
-    """Returns an assumed choice or number that is a field of a point."""
-    return Assumed(title=title, standing="assumed", values=values, usual=usual, fields=lambda value: {field: value})
-
-
 #: Numbers and choices that FACTS 1, POLICIES 2 and the drive's description mark as assumed, as far as they bear on
 #: response times. The recalled numbers (step, verify voltages, code, rated cycles) act through the time of a fast
 #: program: the steps of FACTS 1.2, 1.46 to 3.32 times the normal one, are its range.
 ASSUMED = (
-    _option("flash.write_mode[1].program_scale", "time of a fast program over a normal one", (0.3, 0.68), 0.5),
-    _option("flash.concurrent_dies_per_chip", "operations of a chip at a time", (1, 2), 1),
-    _option("ftl.gc_spare_fraction", "share of the spare blocks kept free", (0.05, 0.9), 0.2),
-    _option("policy.ofwar.fast_bias", "preference for fast victims", (0.0, 1.0), 0.5),
-    _option("policy.ofwar.counted_in", "measure of the write queue", ("pages", "requests"), "pages"),
-    _option("policy.ofwar.idle", "what must be idle for a rewrite", ("channel", "drive"), "channel"),
-    _option("policy.ofwar.on_full", "effect of a full rewrite queue", ("normal", "evict"), "normal"),
-    _option("policy.ofwar.stale", "removal of stale entries", ("when_flushed", "at_top"), "when_flushed"),
-    _option("precondition", "starting state", ("steady", "fill"), "steady"),
+    option("flash.write_mode[1].program_scale", "time of a fast program over a normal one", (0.3, 0.68), 0.5),
+    option("flash.concurrent_dies_per_chip", "operations of a chip at a time", (1, 2), 1),
+    option("ftl.gc_spare_fraction", "share of the spare blocks kept free", (0.05, 0.9), 0.2),
+    option("policy.ofwar.fast_bias", "preference for fast victims", (0.0, 1.0), 0.5),
+    option("policy.ofwar.counted_in", "measure of the write queue", ("pages", "requests"), "pages"),
+    option("policy.ofwar.idle", "what must be idle for a rewrite", ("channel", "drive"), "channel"),
+    option("policy.ofwar.on_full", "effect of a full rewrite queue", ("normal", "evict"), "normal"),
+    option("policy.ofwar.stale", "removal of stale entries", ("when_flushed", "at_top"), "when_flushed"),
+    option("precondition", "starting state", ("steady", "fill"), "steady"),
 )
 
 

@@ -10,11 +10,10 @@ from collections.abc import Mapping, Sequence
 from statistics import fmean
 
 from ssdlab.explore.statistics import Estimate
-from ssdlab_papers.claim import Claim
 from ssdlab_papers.retention.loads import DIES, is_of_collections
-from ssdlab_papers.retention.runs import COLUMNS, SPEED, WORK, Cases, Gain, Run, point
+from ssdlab_papers.retention.runs import COLUMNS, SPEED, Cases, Gain, Run, point
 from ssdlab_papers.retention.speed import PAIR
-from ssdlab_papers.sensitivity import Assumed, Sensitivity, sensitivity
+from ssdlab_papers.sensitivity import Assumed, Sensitivity, option, sensitivity
 from ssdlab_papers.setting import Setting
 from ssdlab_papers.sweeps import Sample, over_seeds
 from ssdlab_papers.traces import Load
@@ -23,11 +22,6 @@ from ssdlab_papers.traces import Load
 _LENGTH, _DRAWS = 14_000, 128
 #: Blocks of each plane that keep the capacity, by size of a page; chips of each channel, by number of channels.
 _BLOCKS, _CHIPS = {"4KiB": 8192, "8KiB": 4096, "16KiB": 2048}, {2: 8, 4: 4, 8: 2}
-
-
-def _option(field: str, title: str, values: tuple[object, ...], usual: object) -> Assumed:
-    """Returns an assumed choice or number that is a field of a point."""
-    return Assumed(title=title, standing="assumed", values=values, usual=usual, fields=lambda value: {field: value})
 
 
 #: Numbers and choices that FACTS 2 and the drive's description mark as assumed, with their ranges.
@@ -39,7 +33,7 @@ ASSUMED = (
         usual="8KiB",
         fields=lambda size: {"flash.page_size": size, "flash.blocks_per_plane": _BLOCKS[size]},
     ),
-    _option("flash.pages_per_block", "pages of a block", (64, 128, 256), 128),
+    option("flash.pages_per_block", "pages of a block", (64, 128, 256), 128),
     Assumed(
         title="channels",
         standing="assumed",
@@ -69,10 +63,10 @@ ASSUMED = (
         fields=lambda rate: {"flash.transfer_rate": f"{1e6 * rate:.0f}T/s"},
         log=True,
     ),
-    _option("ftl.gc_spare_fraction", "share of the spare blocks that is kept free", (0.05, 0.9), 0.2),
-    _option("ftl.write_allocation", "choice of the die of a write", ("pull", "static", "round_robin"), "pull"),
-    _option("ftl.partial_write", "writes of parts of pages", ("read_modify_write", "whole"), "read_modify_write"),
-    _option("precondition", "starting state", ("fill", "steady"), "fill"),
+    option("ftl.gc_spare_fraction", "share of the spare blocks that is kept free", (0.05, 0.9), 0.2),
+    option("ftl.write_allocation", "choice of the die of a write", ("pull", "static", "round_robin"), "pull"),
+    option("ftl.partial_write", "writes of parts of pages", ("read_modify_write", "whole"), "read_modify_write"),
+    option("precondition", "starting state", ("fill", "steady"), "fill"),
 )
 
 
@@ -108,19 +102,4 @@ def of_gain(
         quantity=quantity,
         draws=draws,
         columns=COLUMNS,
-    )
-
-
-def claim(found: Sensitivity) -> Claim:
-    """Returns the result in words; no work claims it."""
-    return Claim(
-        work=WORK,
-        where="FACTS 2",
-        what="what a reader must believe: " + found.title,
-        published="–",
-        standing="assumed",
-        ours=found.usual.mean,
-        shown=found.text,
-        seeds=found.usual.count,
-        unscored="shown",
     )
