@@ -15,12 +15,13 @@ from ssdlab.cell.pool import ProgressHook
 from ssdlab.errors import unknown_name
 from ssdlab_papers import agcr, autoftl, budget, cell, ofwar, retention, ssdexplorer
 from ssdlab_papers.entry import Entry, Picture, Table
+from ssdlab_papers.kept import load
 from ssdlab_papers.outcome import Outcome
 from ssdlab_papers.page import save
 from ssdlab_papers.setting import Setting
 from ssdlab_papers.traces import Traces
 
-__all__ = ["EXPERIMENTS", "Entry", "Outcome", "Picture", "Setting", "Table", "run", "save", "summaries"]
+__all__ = ["EXPERIMENTS", "Entry", "Outcome", "Picture", "Setting", "Table", "load", "run", "save", "summaries"]
 
 #: Experiments by name.
 EXPERIMENTS: dict[str, Callable[[Setting], Iterator[Entry | Picture | Table]]] = {

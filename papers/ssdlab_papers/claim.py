@@ -104,8 +104,14 @@ class Claim(Entry):
             "load": self.load,
             "seeds": self.seeds,
             "interval": interval,
-            "condition": self.condition or self.region,
+            "condition": self.condition,
+            "region": self.region,
             "real_trace": self.real_trace,
+            "value": self.value,
+            "alike": self.alike,
+            "headline": self.headline,
+            "agrees": self.agrees,
+            "unscored": self.unscored,
         }
 
     def as_score(self) -> dict[str, Any]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
 from typing import Any
 
 from ssdlab.charts import Chart
@@ -77,6 +79,19 @@ class Entry:
         }
 
 
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """A chart that has been drawn already."""
+
+    title: str
+    #: Content of its SVG file.
+    content: bytes
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Writes the drawing to a file."""
+        Path(path).write_bytes(self.content)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Picture:
     """A chart that belongs to entries."""
@@ -84,7 +99,7 @@ class Picture:
     #: File name without its extension.
     name: str
     #: The chart.
-    chart: Chart
+    chart: Chart | Drawing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -59,6 +59,15 @@ class Outcome:
         return [*dict.fromkeys(entry.note for entry in self.entries if entry.note)]
 
     def as_json(self) -> dict[str, Any]:
-        """Returns the outcome as a JSON object: name, form, counts by verdict, and entries."""
-        entries = [entry.as_json() for entry in self.entries]
-        return {"experiment": self.name, "quick": self.quick, **self.counts, "entries": entries}
+        """Returns the outcome as a JSON object: its form, counts by verdict, entries, names of pictures and tables."""
+        return {
+            "experiment": self.name,
+            "summary": self.summary,
+            "quick": self.quick,
+            "full": self.full,
+            "traces": self.traces,
+            **self.counts,
+            "entries": [entry.as_json() for entry in self.entries],
+            "pictures": [{"name": each.name, "title": each.chart.title} for each in self.pictures],
+            "tables": [{"name": each.name, "title": each.title} for each in self.tables],
+        }

@@ -5,18 +5,21 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 
 from ssdlab.charts import has_matplotlib
 from ssdlab.files import write_folder
 from ssdlab_papers.claim import CLAIM_VERDICTS, SCORED_VERDICTS, Claim
-from ssdlab_papers.entry import Entry, Table
+from ssdlab_papers.entry import Drawing, Entry, Picture, Table
 from ssdlab_papers.outcome import VERDICTS, Outcome
 
-__all__ = ["markdown", "save"]
+__all__ = ["DOCUMENT", "markdown", "picture_file", "save", "table_file"]
 
-_PAGE, _DOCUMENT, _SCORES, _PICTURES, _TABLES = "RESULTS.md", "results.json", "scoreboard.json", "pictures", "tables"
+#: File of a page with all that its outcomes have.
+DOCUMENT = "results.json"
+_PAGE, _SCORES, _PICTURES, _TABLES = "RESULTS.md", "scoreboard.json", "pictures", "tables"
 _HEADLINES = ("claim", "where", "published", "ours", "on look-alikes", "seeds", "verdict", "why")
 _COLUMNS = ("", "where", "what", "published", "standing", "ours", "accepted", "note")
 _LEGEND = """\
@@ -28,7 +31,7 @@ _ABOUT_HEADLINES = """\
 Claims of each work that its abstract or its conclusion names. *Ours* is on real traces, where a claim is about traces and \
 they were given, and *look-alikes only* where the reason says so. ± is half of the 95 % confidence interval over the seeds. \
 All claims with their ranges are in [scoreboard.json](scoreboard.json) and below."""
-_PROVISIONAL = "**Provisional**: {}. The intervals of few seeds are wide; `--full` runs all of them."
+_PROVISIONAL = "**Provisional**: {}: {}. The intervals of few seeds are wide; `--full` runs all of them."
 
 _LEGEND_OF_CLAIMS = """\
 Of published claims: **reproduced**: ours lies in the accepted range, which is the resolution of the published value and half \
@@ -45,40 +48,56 @@ def save(outcomes: Sequence[Outcome], folder: str | PathLike[str], *, force: boo
     It has ``RESULTS.md``, ``results.json``, ``pictures/*.svg`` and ``tables/*.csv``, and if there are claims of a work,
     they are in ``scoreboard.json``.
 
-    Equal outcomes give equal files. Without matplotlib no pictures are written.
+    Equal outcomes give equal files. Without matplotlib, only pictures that were drawn before are written.
 
     Raises:
         InputError: the folder is not empty (unless `force` is set and ssdlab wrote all of its content), or cannot be
             created.
     """
+    shown = [replace(each, pictures=tuple(filter(_can_be_saved, each.pictures))) for each in outcomes]
 
     def write(path: Path) -> None:
-        pictures = [picture for outcome in outcomes for picture in outcome.pictures] if has_matplotlib() else []
-        (path / _PAGE).write_text(markdown(outcomes, pictures=bool(pictures)), encoding="utf-8")
-        document = {"experiments": [outcome.as_json() for outcome in outcomes]}
-        (path / _DOCUMENT).write_text(json.dumps(document, indent=2, allow_nan=False) + "\n", encoding="utf-8")
-        if scores := [claim.as_score() for outcome in outcomes for claim in outcome.claims]:
+        (path / _PAGE).write_text(markdown(shown), encoding="utf-8")
+        document = {"experiments": [outcome.as_json() for outcome in shown]}
+        (path / DOCUMENT).write_text(json.dumps(document, indent=2, allow_nan=False) + "\n", encoding="utf-8")
+        if scores := [claim.as_score() for outcome in shown for claim in outcome.claims]:
             (path / _SCORES).write_text(json.dumps(scores, indent=2, allow_nan=False) + "\n", encoding="utf-8")
+        pictures = [picture for outcome in shown for picture in outcome.pictures]
         if pictures:
             (path / _PICTURES).mkdir()
         for picture in pictures:
-            picture.chart.save(path / _PICTURES / f"{picture.name}.svg")
-        tables = [table for outcome in outcomes for table in outcome.tables]
+            picture.chart.save(picture_file(path, picture.name))
+        tables = [table for outcome in shown for table in outcome.tables]
         if tables:
             (path / _TABLES).mkdir()
         for table in tables:
-            _write_table(table, path / _TABLES / f"{table.name}.csv")
+            _write_table(table, table_file(path, table.name))
 
     return write_folder(Path(folder), "papers", write, force=force)
 
 
-def markdown(outcomes: Sequence[Outcome], *, pictures: bool = True) -> str:
-    """Returns the page in Markdown; with `pictures`, it shows the picture files that are written beside it."""
-    names = " ".join(outcome.name for outcome in outcomes)
-    quick = " --quick" if any(outcome.quick for outcome in outcomes) else ""
-    quick += " --full" if any(outcome.full for outcome in outcomes) else ""
-    traces = " --traces DIR" if any(outcome.traces for outcome in outcomes) else ""
-    found = f"What `ssdlab paper {names}{quick}{traces}` found; this page is generated."
+def picture_file(page: Path, name: str) -> Path:
+    """Returns the file of a picture of a page."""
+    return page / _PICTURES / f"{name}.svg"
+
+
+def table_file(page: Path, name: str) -> Path:
+    """Returns the file of a table of a page."""
+    return page / _TABLES / f"{name}.csv"
+
+
+def _can_be_saved(picture: Picture) -> bool:
+    return isinstance(picture.chart, Drawing) or has_matplotlib()
+
+
+def markdown(outcomes: Sequence[Outcome]) -> str:
+    """Returns the page in Markdown. It shows the picture files that are written beside it."""
+    commands: dict[str, list[str]] = {}
+    for outcome in outcomes:
+        form = " --quick" if outcome.quick else " --full" if outcome.full else ""
+        commands.setdefault(form + (" --traces DIR" if outcome.traces else ""), []).append(outcome.name)
+    run = " and ".join(f"`ssdlab paper {' '.join(names)}{options}`" for options, names in commands.items())
+    found = f"What {run} found; this page is generated."
     lines = ["# Published results", "", found, "", *_scoreboard(outcomes)]
     for with_claims, legend, verdicts in ((False, _LEGEND, VERDICTS), (True, _LEGEND_OF_CLAIMS, CLAIM_VERDICTS)):
         counted = [each for each in outcomes if each.has_claims == with_claims]
@@ -89,10 +108,9 @@ def markdown(outcomes: Sequence[Outcome], *, pictures: bool = True) -> str:
     for outcome in outcomes:
         lines += ["", f"## {outcome.name}", "", f"{outcome.summary}.", *_works(outcome)]
         lines += [line for number, note in enumerate(outcome.notes, 1) for line in ("", f"({number}) {note}")]
-        if pictures:
-            lines += [
-                line for picture in outcome.pictures for line in ("", f"![{picture.chart.title}]({_PICTURES}/{picture.name}.svg)")
-            ]
+        lines += [
+            line for picture in outcome.pictures for line in ("", f"![{picture.chart.title}]({_PICTURES}/{picture.name}.svg)")
+        ]
         lines += [line for table in outcome.tables for line in ("", f"[{table.title}]({_TABLES}/{table.name}.csv)")]
     return "\n".join(lines) + "\n"
 
@@ -104,10 +122,10 @@ def _scoreboard(outcomes: Sequence[Outcome]) -> Iterator[str]:
     if not works:
         return
     yield from ("## Scoreboard", "", _ABOUT_HEADLINES, "")
-    if not all(outcome.full for outcome in outcomes):
+    if few := [outcome for outcome in outcomes if not outcome.full]:
         some = "the column names how many seeds were run, mostly two"
-        forms = "quick runs of one seed" if any(outcome.quick for outcome in outcomes) else some
-        yield from (_PROVISIONAL.format(forms), "")
+        forms = "quick runs of one seed" if any(outcome.quick for outcome in few) else some
+        yield from (_PROVISIONAL.format(", ".join(outcome.name for outcome in few), forms), "")
     counts = [[claim.verdict for claim in claims if claim.work.partition(",")[0] == work] for work in works]
     rows = [(work, *(str(found.count(each)) for each in SCORED_VERDICTS)) for work, found in zip(works, counts, strict=True)]
     yield from (*_rows(("all claims", *SCORED_VERDICTS), rows), "")

@@ -66,6 +66,10 @@ class Outcome(Protocol):
     def __iter__(self) -> Iterator[Entry]: ...
 
     @property
+    def name(self) -> str:
+        """Name of the experiment."""
+
+    @property
     def pictures(self) -> Sequence[object]:
         """Charts that belong to the entries."""
 
@@ -102,6 +106,13 @@ class Experiments(Protocol):
 
         Raises:
             InputError: there is no such folder (raised before anything runs), or a file in it cannot be read.
+        """
+
+    def load(self, folder: Path) -> Sequence[Outcome]:
+        """Returns the outcomes of a folder that :meth:`save` wrote.
+
+        Raises:
+            InputError: it cannot be read back.
         """
 
     def save(self, outcomes: Sequence[Any], folder: Path, *, force: bool) -> Path:

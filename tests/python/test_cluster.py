@@ -322,7 +322,7 @@ def test_an_interrupt_keeps_what_is_done_and_ends_the_rest(here, address, client
 
 @pytest.mark.slow
 def test_ctrl_c_in_the_command(here, address, start):
-    (here / "spec.toml").write_text(SPEC.replace("seeds = [1, 2]", "seeds = 30") + '"workload.number_ios" = [20000]\n')
+    (here / "spec.toml").write_text(SPEC.replace("seeds = [1, 2]", "seeds = 30") + '"workload.number_ios" = [200000]\n')
     words = ("sweep", here / "spec.toml", "--out", here / "out", "--scheduler", address)
     running = start(*words, "--json", lock=here / ".out.lock")
     wait_for(lambda: len([*(here / "out" / "runs.parquet").glob("*.parquet")]) >= 3, "no rows")

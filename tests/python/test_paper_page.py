@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
@@ -13,7 +15,9 @@ import ssdlab
 import ssdlab_papers as papers
 from ssdlab.charts import Axis, Chart, Series
 from ssdlab.cli import app
+from ssdlab.explore.statistics import Estimate
 from ssdlab_papers import Entry, Outcome, Picture, Setting, Table
+from ssdlab_papers.claim import number, untestable
 from ssdlab_papers.page import markdown, save
 
 PAGE = """\
@@ -90,7 +94,7 @@ def test_the_page_shows_every_entry_picture_and_table(outcome):
     text = markdown([outcome])
     assert text[text.index("| experiment") :] == PAGE
     assert "What `ssdlab paper small` found" in text
-    assert "pictures/" not in markdown([outcome], pictures=False)
+    assert "pictures/" not in markdown([replace(outcome, pictures=())])
 
 
 def test_the_folder_is_whole_and_the_same_each_time(outcome, tmp_path):
@@ -164,7 +168,8 @@ def command(monkeypatch):
 
 
 def test_several_experiments_and_all_of_them(command):
-    assert list(json.loads(command("small", "--json").stdout)) == ["experiment", "quick", "met", "missed", "shown", "entries"]
+    keys = ["experiment", "summary", "quick", "full", "traces", "met", "missed", "shown", "entries", "pictures", "tables"]
+    assert list(json.loads(command("small", "--json").stdout)) == keys
     for names in (("other", "small", "other"), ("all",)):
         found = json.loads(command(*names, "--json", "--quick").stdout)["experiments"]
         assert [each["experiment"] for each in found] == (["other", "small"] if len(names) > 1 else ["small", "other"])
@@ -180,6 +185,99 @@ def test_the_folder_is_written_and_refused_before_anything_runs(command, tmp_pat
     again = command("small", "--out", folder)
     assert (again.exit_code, again.stdout) == (2, "")
     assert "not empty" in again.stderr
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """Returns the files of a folder by their names."""
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def other(setting: Setting) -> Iterator[Entry | Picture | Table]:
+    """Another one."""
+    chart = Chart("bars", Axis("x"), Axis("y"), (Series("one", [1.0, 2.0], [3.0, 4.0]),))
+    claim = number(Estimate(5, 2.0, 1.5, 2.5), 9.0, 0.1, work="AGCR", where="figure 1", what="a claim", unit=str, headline=True)
+    yield from (claim, replace(claim, what="at least", low=1.0, high=math.inf, interval=None))
+    yield replace(claim, what="at most", low=-math.inf, ours=math.nan, region="nowhere", alike="3")
+    yield untestable(work="AGCR", where="figure 2", what="lost", published="2", note="lost")
+    yield Picture(name="bars", chart=chart)
+    yield Table(name="bars", title="bars", columns=("a", "b"), rows=[(1e-300, 'said "so"\n'), (True, -0.0), (2**53 + 1, " ")])
+
+
+@pytest.fixture
+def page(command, monkeypatch, tmp_path) -> Path:
+    """Page of two experiments that differ."""
+    monkeypatch.setitem(papers.EXPERIMENTS, "other", other)
+    folder = tmp_path / "page"
+    assert command("all", "--out", folder, "--quiet").exit_code == 0
+    return folder
+
+
+def test_a_page_is_the_same_after_one_of_its_experiments_was_run_again(command, page):
+    before = contents(page)
+    for name in ("small", "other"):
+        done = command(name, "--out", page, "--update")
+        assert (done.exit_code, contents(page)) == (0, before)
+    save(papers.load(page), page, force=True)
+    assert contents(page) == before
+
+
+def test_an_update_replaces_its_experiment_and_keeps_the_others(command, page):
+    done = command("small", "--full", "--out", page, "--update", "--json")
+    assert json.loads(done.stdout)["experiment"] == "small"
+    text = (page / "RESULTS.md").read_text(encoding="utf-8")
+    assert "What `ssdlab paper small --full` and `ssdlab paper other` found" in text
+    assert "**Provisional**: other: the column" in text
+    new = page.with_name("new")
+    assert command("other", "--out", new, "--update", "--quiet").exit_code == 0
+    assert command("small", "--full", "--out", new, "--update", "--quiet").exit_code == 0
+    assert contents(new) == contents(page)
+
+
+def test_an_update_without_matplotlib_keeps_the_pictures_of_the_others(command, page, monkeypatch):
+    monkeypatch.setattr("ssdlab_papers.page.has_matplotlib", lambda: False)
+    drawn = (page / "pictures/bars.svg").read_bytes()
+    assert command("small", "--out", page, "--update").exit_code == 0
+    assert [path.name for path in (page / "pictures").iterdir()] == ["bars.svg"]
+    assert (page / "pictures/bars.svg").read_bytes() == drawn
+    assert (page / "RESULTS.md").read_text(encoding="utf-8").count("![") == 1
+
+
+def _without_pictures(page: Path) -> None:
+    (page / "pictures/bars.svg").unlink()
+
+
+def _with_another_verdict(page: Path) -> None:
+    text = (page / "results.json").read_text(encoding="utf-8")
+    (page / "results.json").write_text(text.replace('"verdict": "differs"', '"verdict": "reproduced"'), encoding="utf-8")
+
+
+def _of_another_version(page: Path) -> None:
+    document = json.loads((page / "results.json").read_text(encoding="utf-8"))
+    del document["experiments"][0]["summary"]
+    (page / "results.json").write_text(json.dumps(document), encoding="utf-8")
+
+
+def _cut_off(page: Path) -> None:
+    text = (page / "results.json").read_text(encoding="utf-8")
+    (page / "results.json").write_text(text[: len(text) // 2], encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (_without_pictures, "not all of this page can be read back (FileNotFoundError"),
+        (_with_another_verdict, "a claim: differs, where it says reproduced"),
+        (_of_another_version, "not all of this page can be read back (KeyError: 'summary')"),
+        (_cut_off, "results.json: cannot be read as a results page"),
+        (lambda page: (page / "results.json").unlink(), "expected a results page of `ssdlab paper`"),
+    ],
+)
+def test_a_page_that_cannot_be_read_back_is_refused_and_kept(command, page, damage, message):
+    damage(page)
+    before = contents(page)
+    done = command("small", "--out", page, "--update")
+    assert (done.exit_code, done.stdout, contents(page)) == (2, "", before)
+    assert message in " ".join(done.stderr.split())
 
 
 @pytest.mark.parametrize("ending", [KeyboardInterrupt, ZeroDivisionError])
@@ -201,6 +299,8 @@ def test_what_was_found_is_written_although_a_later_experiment_fails(command, mo
     [
         (["smal", "othr"], "did you mean `other`?"),
         (["--out", "somewhere"], "no experiment is named"),
+        (["--update"], "no experiment is named"),
+        (["small", "--update"], "--update: expected --out"),
         (["small", "--traces", "nowhere"], "nowhere: no such folder"),
     ],
 )

@@ -265,7 +265,7 @@ def test_a_folder_with_something_else_is_left_alone(here, cli):
     assert [path.name for path in (here / "out").iterdir()] == ["note.txt"]
 
 
-LONG = SPEC.replace("seeds = [1, 2]", "seeds = 30") + '"workload.number_ios" = [40000]\n'
+LONG = SPEC.replace("seeds = [1, 2]", "seeds = 30") + '"workload.number_ios" = [100000]\n'
 
 
 @pytest.mark.slow

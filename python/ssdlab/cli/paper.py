@@ -47,6 +47,11 @@ _Traces = typer.Option(
 _Out = typer.Option(
     "--out", metavar="DIR", help="Write RESULTS.md, its content as JSON, pictures and tables.", rich_help_panel="Output"
 )
+_Update = typer.Option(
+    "--update",
+    help="Replace the named experiments in the page of --out, and keep its others.",
+    rich_help_panel="Output",
+)
 
 
 def paper(
@@ -60,6 +65,7 @@ def paper(
     traces: Annotated[Path | None, _Traces] = None,
     out: Annotated[Path | None, _Out] = None,
     runs: Annotated[Path | None, _Runs] = None,
+    update: Annotated[bool, _Update] = False,
     force: options.Force = False,
     json: options.Json = False,
     quiet: options.Quiet = False,
@@ -70,19 +76,22 @@ def paper(
     experiments = find()
     summaries = experiments.summaries()
     if not names:
-        if out is not None or traces is not None:
+        if out is not None or traces is not None or update:
             raise InputError(f"no experiment is named: expected one or more of {', '.join(summaries)}, or `all`")
         _list(summaries, json)
         return
     if quick and full:
         raise InputError("--quick, --full: expected one of them")
     wanted = _wanted(names, [*summaries])
-    with _reserved(out, force):
+    if update and out is None:
+        raise InputError("--update: expected --out with the folder of a page")
+    with _reserved(out, force or update):
+        kept = experiments.load(out) if update and out is not None and out.exists() else ()
         outcomes: list[Outcome] = []
         ending = Ending()
 
         def write(path: Path) -> None:
-            experiments.save(outcomes, path, force=force)
+            experiments.save(_merged(kept, outcomes, [*summaries]), path, force=force or update)
             if path == out and not quiet:
                 _say_what_was_written(out, outcomes)
 
@@ -105,6 +114,12 @@ def paper(
             raise
         meaning = f"{len(outcomes)} of {len(wanted)} experiments are complete"
         conclude(lambda: print_json(_document(outcomes)) if json else None, folder, ending, meaning)
+
+
+def _merged(kept: Sequence[Outcome], new: Sequence[Outcome], order: Sequence[str]) -> list[Outcome]:
+    """Returns the kept outcomes with the new ones in their places, in the order of the experiments."""
+    found = {outcome.name: outcome for outcome in (*kept, *new)}
+    return sorted(found.values(), key=lambda outcome: order.index(outcome.name) if outcome.name in order else len(order))
 
 
 def _document(outcomes: Sequence[Outcome]) -> dict[str, Any]:
