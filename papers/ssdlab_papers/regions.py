@@ -204,14 +204,20 @@ def region(
     return Region(name, title, published, tolerance, tuple(parameters), rows, ordered)
 
 
-def settled(claim: Claim, found: Region) -> Claim:
+def settled(claim: Claim, found: Region, published: str = "") -> Claim:
     """Returns a claim with the region in which its value comes out.
 
     It holds there if the region is plausible for the work. Otherwise the verdict stays, and the note says what the
     search found. A claim that is met needs no region.
+
+    Args:
+        claim: The claim.
+        found: The region.
+        published: The value that was searched for, in words, if it is not the published value as it stands.
     """
     if claim.is_met:
         return claim
+    said = f"{published or claim.published} comes out {found.text}"
     if found.plausible:
-        return replace(claim, region=found.text, note=f"{claim.published} comes out {found.text}")
-    return replace(claim, note="; ".join(filter(None, (claim.note, f"{claim.published} comes out {found.text}"))))
+        return replace(claim, region=found.text, note=said)
+    return replace(claim, note="; ".join(filter(None, (claim.note, said))))

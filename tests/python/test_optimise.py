@@ -361,6 +361,32 @@ def test_a_bad_measure_is_refused_by_its_place(here, changed, complaint):
     assert not (here / "bad").exists()
 
 
+def test_a_count_that_a_run_leaves_out_is_zero_in_a_measure(here):
+    measured = {"share": "(1 + flash.programs.rewrite) / host_units_written", "base": "reference.flash.reads.rewrite"}
+    spec = spec_of(objective=[{"key": "share"}], reference={"options.stop_after": 100}, measure=measured, seeds=2)
+    done = ssdlab.optimise(spec, "out", trials=3, jobs=1, comparison=False)
+    for row in done.table.to_pylist():
+        assert (row["flash.programs.rewrite"], row["base"]) == (None, 0.0)
+        assert row["share"] == 1.0 / row["host_units_written"]
+
+
+def test_a_reference_without_a_table_leaves_out_what_the_search_chooses_in_it(here):
+    window = {"page_types": [2], "at": [0.5], "length": "200us"}
+    spec = spec_of(
+        drive="ssdpower-16x8",
+        search={"power.suspend[0].at[0]": [0.3, 0.6], "power.suspend[0].idle_chips_wait": [True, False]},
+        objective=[{"key": "over"}],
+        reference={"power.suspend": ""},
+        measure={"over": "latency.all.mean_ns / reference.latency.all.mean_ns"},
+        set={"power.suspend": [window]},
+    )
+    done = ssdlab.optimise(spec, "out", trials=4, jobs=1, comparison=False)
+    plain = ssdlab.run("ssdpower-16x8", "job.fio", stop_after=200).summary
+    for row in done.table.to_pylist():
+        assert row["over"] == pytest.approx(row["latency.all.mean_ns"] / plain["latency"]["all"]["mean_ns"], rel=1e-12)
+    assert max(done.table["over"].to_pylist()) > 1.0
+
+
 def test_a_run_may_be_its_own_reference(here):
     spec = spec_of(search={"policy": ["all_fast", "baseline"]}, reference={"options.stop_after": 200})
     spec |= {"measure": {"over": "latency.all.mean_ns / reference.latency.all.mean_ns"}, "objective": [{"key": "over"}]}

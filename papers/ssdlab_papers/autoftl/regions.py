@@ -7,7 +7,6 @@ download for the mobile one.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from ssdlab_papers.autoftl.loads import ENTERPRISE, MOBILE, Case, Cases
 from ssdlab_papers.autoftl.runs import AGREEMENT, WORK
@@ -145,10 +144,7 @@ def with_region(setting: Setting, used: Cases, claim: Claim, trials: int = TRIAL
         return
     assert claim.work == WORK
     found = searched(setting, case, claim.value, trials)
-    done = settled(claim, found)
-    yield replace(
-        done, note=done.note.replace(f"{claim.published} comes out", f"on {case.title} alone {claim.published} comes out")
-    )
+    yield settled(claim, found, f"on {case.title} alone {claim.published}")
     yield found.picture()
     yield found.table()
 

@@ -149,8 +149,6 @@ def with_region(
         return
     assert claim.work == WORK
     found = searched(setting, load, name, quantity, claim.value, fields=fields)
-    done = settled(claim, found)
-    found_on = f"{claim.published} comes out", f"on {load.title} alone {claim.published} comes out"
-    yield replace(done, note=done.note.replace(*found_on))
+    yield settled(claim, found, f"on {load.title} alone {claim.published}")
     yield found.picture()
     yield found.table()

@@ -12,7 +12,20 @@ from dataclasses import replace
 from ssdlab_papers.claim import Claim
 from ssdlab_papers.entry import Entry, Picture, Table
 from ssdlab_papers.setting import Setting
-from ssdlab_papers.ssdexplorer import architectures, beyond, depth, placements, power, retry, rram, soft, speed, translation
+from ssdlab_papers.ssdexplorer import (
+    architectures,
+    assumed,
+    beyond,
+    depth,
+    placements,
+    power,
+    regions,
+    retry,
+    rram,
+    soft,
+    speed,
+    translation,
+)
 
 __all__ = ["experiment"]
 
@@ -45,7 +58,8 @@ _HEADLINES = (
 
 def experiment(setting: Setting) -> Iterator[Entry | Picture | Table]:
     """SSDExplorer, chapters 1 to 4: translation, architectures, queue depth, retry, LDPC, RRAM, power, open channel."""
-    yield from _with_headlines(_chapters(setting))
+    yield from regions.with_regions(setting, _with_headlines(_chapters(setting)))
+    yield from assumed.entries(setting)
 
 
 def _with_headlines(found: Iterable[Entry | Picture | Table]) -> Iterator[Entry | Picture | Table]:

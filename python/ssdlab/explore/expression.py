@@ -1,8 +1,9 @@
 """Expressions over the fields of a point: conditions, derived fields, costs. A small language, never ``eval``.
 
-Numbers, sizes and times with their units (``16KiB``, ``50us``, ``200MT/s``), texts in quotes, ``true`` and ``false``,
-names of fields, ``+ - * / // % **``, comparisons, which may be chained, ``in [...]``, ``not``, ``and``, ``or``,
-parentheses, and the functions ``min``, ``max``, ``abs``, ``round``, ``floor``, ``ceil``, ``sqrt``, ``log2``, ``if``.
+Numbers, sizes, times and currents with their units (``16KiB``, ``50us``, ``200MT/s``, ``20mA``), texts in quotes,
+``true`` and ``false``, names of fields, ``+ - * / // % **``, comparisons, which may be chained, ``in [...]``, ``not``,
+``and``, ``or``, parentheses, and the functions ``min``, ``max``, ``abs``, ``round``, ``floor``, ``ceil``, ``sqrt``,
+``log2``, ``if``.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ from ssdlab.errors import InputError, unknown_name
 
 __all__ = ["Expression", "alike", "quantity"]
 
-#: Size of each unit in the unit of its kind: bytes, nanoseconds, hertz, bytes and transfers per second.
+#: Size of each unit in the unit of its kind: bytes, nanoseconds, hertz, bytes and transfers per second; microamperes,
+#: millivolts, nanowatts and attojoules, of which the engine takes whole numbers.
 _UNITS = {
     **{f"{prefix}iB": 1024.0**power for power, prefix in enumerate("KMGT", 1)},
     **{f"{prefix}B": 1000.0**power for power, prefix in enumerate("kMGT", 1)},
@@ -39,10 +41,23 @@ _UNITS = {
     "d": 86_400e9,
     "w": 604_800e9,
     "y": 31_536_000e9,
+    **{f"{prefix}A": 1000.0**power for power, prefix in enumerate(("u", "m", ""))},
+    **{f"{prefix}V": 1000.0**power for power, prefix in enumerate(("m", ""))},
+    **{f"{prefix}W": 1000.0**power for power, prefix in enumerate(("n", "u", "m", ""))},
+    **{f"{prefix}J": 1000.0**power for power, prefix in enumerate(("a", "f", "p", "n", "u", "m", ""))},
     "%": 0.01,
 }
-#: Unit in which a number of each kind is written, and its size; the rest are times.
-_PLAIN = (("B/s", 1.0), ("MT/s", 1e6), ("Hz", 1.0), ("B", 1.0))
+#: End of the units of a kind, the unit in which a number of it is written, and its size; the rest are times.
+_PLAIN = (
+    ("B/s", "B/s", 1.0),
+    ("T/s", "MT/s", 1e6),
+    ("Hz", "Hz", 1.0),
+    ("B", "B", 1.0),
+    ("A", "uA", 1.0),
+    ("V", "mV", 1.0),
+    ("W", "nW", 1.0),
+    ("J", "aJ", 1.0),
+)
 _UNIT = "|".join(sorted(map(re.escape, _UNITS), key=len, reverse=True))
 _TOKEN = re.compile(
     rf"\s*(?:(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)(?P<unit>{_UNIT})?(?![\w.])"
@@ -98,13 +113,13 @@ def alike(number: Any, example: object) -> Any:
 
     Examples:
         >>> from ssdlab.explore.expression import alike
-        >>> alike(8388608, "2MiB"), alike(2e8, "33MT/s"), alike(16, 4)
-        ('8388608B', '200MT/s', 16)
+        >>> alike(8388608, "2MiB"), alike(2e8, "33MT/s"), alike(31600, "20mA"), alike(16, 4)
+        ('8388608B', '200MT/s', '31600uA', 16)
     """
     match = _QUANTITY.fullmatch(example) if isinstance(example, str) else None
     if match is None or match[2] in (None, "%") or isinstance(number, bool) or not isinstance(number, int | float):
         return number
-    plain, size = next(((unit, size) for unit, size in _PLAIN if match[2].endswith(unit.lstrip("M"))), ("ns", 1.0))
+    plain, size = next(((unit, size) for end, unit, size in _PLAIN if match[2].endswith(end)), ("ns", 1.0))
     shown = number / size
     return f"{int(shown) if shown.is_integer() else shown}{plain}"
 

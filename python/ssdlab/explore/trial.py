@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Bench", "Trial"]
 
+#: Numbers that a run leaves out where they are 0: operations of the flash by their reason.
+_COUNTS = ("flash.programs.", "flash.reads.")
 _BEFORE: dict[str, pa.DataType] = {
     "trial": pa.int64(),
     "study_trial": pa.int64(),
@@ -200,10 +202,12 @@ class Bench:
         return [self.maker.task(each, seed, number) for each in points for number, seed in enumerate(self.spec.seeds)]
 
     def _reference(self, point: Point) -> Point:
-        """Returns the point with whose runs those of a point are compared."""
+        """Returns the point with whose runs a point's are compared, without fields in tables that it replaces."""
         parts = {name: self.spec.reference.get(name, getattr(point, name)) for name in PARTS}
         fields = {name: value for name, value in self.spec.reference.items() if name not in PARTS}
-        return Point(**parts, fields={**point.fields, **fields})
+        within = tuple(name + sign for name in fields for sign in ".[")
+        kept = {name: value for name, value in point.fields.items() if not name.startswith(within)}
+        return Point(**parts, fields=kept | fields)
 
     def _short(self, point: Point) -> Point:
         """Returns a point that ends after the commands of a short run."""
@@ -246,20 +250,26 @@ class Bench:
             if name not in found:
                 found[name] = None if bad else _mean([outcome.get(name) for outcome in outcomes])
         for name, expression in self.spec.measures.items():
-            found[name] = None if bad else self._measured(expression, found, compared, task)
+            found[name] = None if bad else self._measured(expression, found, outcomes, compared, task)
         for name in self.schema.names:
             found.setdefault(name, None)
         return found
 
     def _measured(
-        self, expression: Expression, row: Mapping[str, Any], compared: Sequence[Mapping[str, Any]], task: Task
+        self,
+        expression: Expression,
+        row: Mapping[str, Any],
+        outcomes: Sequence[Mapping[str, Any]],
+        compared: Sequence[Mapping[str, Any]],
+        task: Task,
     ) -> float | None:
         """Returns a number that follows from the means over the seeds; ``None`` if one of them is not known."""
 
         def number(name: str) -> Any:
             own = name.removeprefix(REFERENCE)
-            if own != name:
-                found = _mean([outcome.get(own) for outcome in compared])
+            if own != name or own in self.columns:
+                given = [outcome.get(own) for outcome in (outcomes if own == name else compared)]
+                found = _mean([value or 0.0 for value in given] if own.startswith(_COUNTS) else given)
             elif name in row:
                 found = row[name]
             else:
