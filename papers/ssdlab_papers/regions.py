@@ -8,12 +8,13 @@ trials are shown.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import ssdlab
-from ssdlab.charts import Axis, Chart, Series
+from ssdlab.charts import Axis, Chart, Mark, Series
 from ssdlab_papers.claim import Claim
 from ssdlab_papers.entry import Picture, Table
 from ssdlab_papers.setting import Setting
@@ -23,8 +24,12 @@ __all__ = ["Open", "Region", "region", "settled"]
 
 #: Names of the measures of a search.
 _VALUE, _OFF = "value", "off"
-#: Colours of trials above, at and below the published value.
-_COLOURS = {"above": "#b9b9b9", "published": "#b3261e", "below": "#6b8fb5"}
+#: Colours of trials above, below and at the published value; those drawn last are on top.
+_SIDES = {"above": "#b9b9b9", "below": "#6b8fb5", "published": "#b3261e"}
+#: Colours of trials at settings that are plausible for the work or not, and of those with the published value.
+_KINDS = {"not plausible": "#b9b9b9", "plausible": "#33415c", "published": "#b3261e"}
+#: Share of the distance between neighbouring choices over which trials at the same place of a map are spread.
+_SPREAD = 0.6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,7 +83,10 @@ class Region:
     @property
     def plausible(self) -> list[Mapping[str, Any]]:
         """Those of them at settings that are plausible for the work."""
-        return [row for row in self.hits if all(each.is_plausible(row[each.field]) for each in self.parameters)]
+        return [row for row in self.hits if self._is_plausible(row)]
+
+    def _is_plausible(self, row: Mapping[str, Any]) -> bool:
+        return all(each.is_plausible(row[each.field]) for each in self.parameters)
 
     @property
     def text(self) -> str:
@@ -104,27 +112,50 @@ class Region:
             return f"{parameter.title} {' to '.join(ends)} (of {_short(min(every))} to {_short(max(every))})"
         return "" if here == every else f"{parameter.title} {', '.join(sorted(map(str, here)))}"
 
-    def picture(self) -> Picture:
-        """Returns the map of the trials over the two parameters with numbers that matter most."""
+    def pictures(self) -> Iterator[Picture]:
+        """Yields the values of the trials by the parameter with numbers that matters most, and a map over two of them.
+
+        In the map, trials at the same place are spread around it in the order of their values.
+        """
         axes = [each for each in self.by_importance if each.has_numbers][:2]
-        parts: dict[str, list[Mapping[str, Any]]] = {kind: [] for kind in _COLOURS}
-        for row in self.rows:
-            kind = "published" if row[_OFF] <= self.tolerance else "above" if row[_VALUE] > self.published else "below"
-            parts[kind].append(row)
-        x, y = (axes[0].field, axes[1].field) if len(axes) > 1 else (axes[0].field, _VALUE)
-        series = tuple(
-            Series(f"{kind} ({len(rows)})", *_scattered(rows, x, y), colour=_COLOURS[kind])
-            for kind, rows in parts.items()
-            if rows
+        title = f"{self.title}: where {self.published:g} comes out"
+        yield Picture(name=f"region-{self.name}", chart=self._values(title, axes[0]))
+        if len(axes) > 1:
+            yield Picture(name=f"region-{self.name}-map", chart=self._map(title, axes[0], axes[1]))
+
+    def _values(self, title: str, parameter: Open) -> Chart:
+        def kind(row: Mapping[str, Any]) -> str:
+            if row[_OFF] <= self.tolerance:
+                return "published"
+            return "plausible" if self._is_plausible(row) else "not plausible"
+
+        places = {id(row): (float(row[parameter.field]), float(row[_VALUE])) for row in self.rows}
+        return Chart(
+            title=title,
+            x=_axis(parameter),
+            y=Axis(self.title),
+            series=self._series(_KINDS, kind, places),
+            marks=(Mark(self.published, "published"),),
+            legend="settings",
         )
-        chart = Chart(
-            title=f"{self.title}: where {self.published:g} comes out",
-            x=_axis(axes[0]),
-            y=_axis(axes[1]) if len(axes) > 1 else Axis(self.title),
-            series=series,
-            legend="ours",
+
+    def _map(self, title: str, x: Open, y: Open) -> Chart:
+        def kind(row: Mapping[str, Any]) -> str:
+            return "published" if row[_OFF] <= self.tolerance else "above" if row[_VALUE] > self.published else "below"
+
+        places = _spread_out(sorted(self.rows, key=lambda row: row[_VALUE]), x, y)
+        return Chart(title=title, x=_axis(x), y=_axis(y), series=self._series(_SIDES, kind, places), legend="ours")
+
+    def _series(
+        self, colours: Mapping[str, str], kind: Callable[[Mapping[str, Any]], str], places: Mapping[int, tuple[float, float]]
+    ) -> tuple[Series, ...]:
+        """Returns the trials by their kind, each at its place."""
+        parts = {name: [places[id(row)] for row in self.rows if kind(row) == name] for name in colours}
+        return tuple(
+            Series(f"{name} ({len(at)})", [x for x, _ in at], [y for _, y in at], colour=colours[name], joined=False)
+            for name, at in parts.items()
+            if at
         )
-        return Picture(name=f"region-{self.name}", chart=chart)
 
     def table(self) -> Table:
         """Returns all trials."""
@@ -138,7 +169,7 @@ class Region:
                     *(row[name] for name in columns),
                     row[_VALUE],
                     row[_OFF],
-                    all(each.is_plausible(row[each.field]) for each in self.parameters),
+                    self._is_plausible(row),
                 ]
                 for row in self.rows
             ],
@@ -149,21 +180,40 @@ def _short(value: Any) -> str:
     return f"{value:.3g}" if isinstance(value, float) else str(value)
 
 
-def _axis(parameter: Open) -> Axis:
+def _is_log(parameter: Open) -> bool:
     values = parameter.choices.get("choices", ())
-    ticks = tuple((float(value), str(value)) for value in values)
-    is_log = bool(parameter.choices.get("log")) or (len(values) > 1 and min(values) > 0 and max(values) / min(values) >= 16)
-    return Axis(parameter.title, log=is_log, ticks=ticks)
+    return bool(parameter.choices.get("log")) or (len(values) > 1 and min(values) > 0 and max(values) / min(values) >= 16)
 
 
-def _scattered(rows: Sequence[Mapping[str, Any]], x: str, y: str) -> tuple[list[float | str], list[float]]:
-    """Returns the places of points with a gap after each, so that no curve goes through them."""
-    places: list[float | str] = []
-    values: list[float] = []
+def _axis(parameter: Open) -> Axis:
+    ticks = tuple((float(value), str(value)) for value in parameter.choices.get("choices", ()))
+    return Axis(parameter.title, log=_is_log(parameter), ticks=ticks)
+
+
+def _spread_out(rows: Sequence[Mapping[str, Any]], *axes: Open) -> dict[int, tuple[float, float]]:
+    """Returns a place for each row: rows at the same place are spread around it, row by row of a square."""
+    groups: dict[tuple[float, ...], list[Mapping[str, Any]]] = {}
     for row in rows:
-        places += [float(row[x]), float(row[x])]
-        values += [float(row[y]), math.nan]
-    return places, values
+        groups.setdefault(tuple(float(row[axis.field]) for axis in axes), []).append(row)
+    found = {}
+    for place, group in groups.items():
+        side = math.ceil(math.sqrt(len(group)))
+        for number, row in enumerate(group):
+            shares = ((at + 0.5) / side - 0.5 for at in (number % side, number // side))
+            x, y = (_moved(axis, at, share) for axis, at, share in zip(axes, place, shares, strict=True))
+            found[id(row)] = (x, y)
+    return found
+
+
+def _moved(parameter: Open, value: float, share: float) -> float:
+    """Returns a value moved by a share of the smallest distance between neighbouring choices, as the axis has it."""
+    choices = sorted(float(each) for each in parameter.choices.get("choices", ()))
+    if len(choices) < 2:
+        return value
+    if _is_log(parameter):
+        ratio = min(after / before for before, after in pairwise(choices))
+        return value * math.exp(_SPREAD * share * math.log(ratio))
+    return value + _SPREAD * share * min(after - before for before, after in pairwise(choices))
 
 
 def region(

@@ -25,6 +25,7 @@ __all__ = ["Axis", "Chart", "Mark", "Series", "check_chart_file", "has_matplotli
 _SIZE, _DPI = (7.2, 4.5), 160
 #: Letters of the title in one line of a picture.
 _TITLE_LETTERS = 66
+_AXIS_LETTERS = {"x": 72, "y": 44}
 _WARNING = "#b3261e"
 #: Colours of curves that are ordered by a quantity, dark to light (viridis, without its palest end).
 _RAMP = ("#440154", "#472d7b", "#3b528b", "#2c728e", "#21918c", "#28ae80", "#5ec962", "#b5c92c")
@@ -91,6 +92,8 @@ class Series:
     high: Sequence[float] | None = None
     points: bool = True
     dashed: bool = False
+    #: False: points without a curve through them.
+    joined: bool = True
     #: Index of the colour (and marker), or a colour; ``None``: the index of the series.
     colour: int | str | None = None
 
@@ -329,7 +332,7 @@ def _trace(figure: Any, chart: Chart, one: Series, colour: str, shape: str) -> N
         x=list(one.x),
         y=list(one.y),
         name=one.name,
-        mode="+".join(_plotly_mode(chart, one)),
+        mode="+".join(_plotly_mode(chart, one)) or "none",
         text=[""] * (len(one.x) - 1) + [one.name] if chart.labelled else None,
         textposition="top center",
         cliponaxis=not chart.labelled,
@@ -340,7 +343,7 @@ def _trace(figure: Any, chart: Chart, one: Series, colour: str, shape: str) -> N
 
 
 def _plotly_mode(chart: Chart, one: Series) -> Iterator[str]:
-    if not chart.cases:
+    if one.joined and not chart.cases:
         yield "lines"
     if one.points or chart.cases:
         yield "markers"
@@ -432,7 +435,7 @@ def _picture(chart: Chart, path: Path, kind: str) -> None:
 
 def _curves(axes: Axes, chart: Chart) -> None:
     for one, (colour, (_, shape)) in zip(chart.series, chart.looks(), strict=True):
-        curve = "none" if chart.cases else "--" if one.dashed else "-"
+        curve = "none" if chart.cases or not one.joined else "--" if one.dashed else "-"
         style: dict[str, Any] = {"color": colour, "linewidth": 1.4, "linestyle": curve}
         alone = chart.cases or chart.labelled
         marker: dict[str, Any] = {"marker": shape, "markersize": 5.0 if alone else 3.6} if one.points or alone else {}
@@ -474,7 +477,7 @@ def _matplotlib_axis(axes: Axes, which: str, axis: Axis, labels: Sequence[tuple[
     from matplotlib.ticker import NullFormatter, NullLocator, StrMethodFormatter
 
     place = axes.xaxis if which == "x" else axes.yaxis
-    place.set_label_text(axis.text())
+    place.set_label_text("\n".join(wrap(axis.text(), _AXIS_LETTERS[which])))
     if axis.log:
         (axes.set_xscale if which == "x" else axes.set_yscale)("log", nonpositive="mask")
     if axis.counts:

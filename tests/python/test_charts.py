@@ -32,6 +32,24 @@ def test_series_of_a_colour_differ_in_their_marks():
     assert len(set(looks)) == 72
 
 
+def test_points_that_are_not_joined_have_no_curve(tmp_path):
+    drawn = chart(Series("a", [1.0, 2.0], [1.0, 2.0], joined=False), Series("b", [1.0, 2.0], [2.0, 1.0], points=False))
+    assert [trace["mode"] for trace in page(drawn, tmp_path)[0]] == ["markers", "lines"]
+    lines = [
+        Series("", [1.0, 2.0], [1.0, 2.0], colour="#123456", points=points, joined=joined)
+        for points, joined in ((True, True), (True, False))
+    ]
+    drawings = [chart(one).save(tmp_path / f"{at}.svg").read_text() for at, one in enumerate(lines)]
+    assert ["stroke: #123456; stroke-width: 1.4" in drawing for drawing in drawings] == [True, False]
+
+
+def test_a_long_title_of_an_axis_is_wrapped(tmp_path):
+    drawn = Chart("title", Axis("x"), Axis("many words " * 10), (Series("a", [1.0, 2.0], [1.0, 2.0]),))
+    picture = drawn.save(tmp_path / "chart.svg").read_text()
+    assert ("many words " * 10).strip() not in picture
+    assert picture.count("many words many words") >= 2
+
+
 def test_a_series_with_a_place_looks_like_that_place():
     looks = chart(Series("a", [1.0], [1.0], colour=1), Series("b", [1.0], [1.0], colour=1, dashed=True)).looks()
     assert looks[0] == looks[1]

@@ -79,8 +79,8 @@ def test_only_an_open_headline_is_searched_in_the_full_form_alone(monkeypatch):
     found = [*regions.with_regions(Setting(full=True), [*others, missed])]
     assert asked == ["t1-peak"]
     assert found[: len(others)] == others
-    claim, picture, table = found[len(others) :]
-    assert (type(picture), type(table)) == (Picture, Table)
+    claim, values, table = found[len(others) :]
+    assert [type(values), type(table)] == [Picture, Table]
     assert claim.verdict == "differs"
     assert "peak power of T1 [W]: 3.52 (± 0.06) comes out in 1 of 1 settings, none of them plausible" in claim.note
 
@@ -92,7 +92,7 @@ def test_a_search_runs(name):
     assert len(found.rows) == 3
     assert len({row["value"] for row in found.rows}) > 1
     assert found.table().rows
-    assert found.picture().chart.series
+    assert all(picture.chart.series for picture in found.pictures())
 
 
 def test_the_currents_have_the_stated_mean_power():

@@ -71,7 +71,7 @@ def test_a_search_finds_where_a_value_comes_out(job, setting):
     assert all(row["off"] == abs(row["value"] - 1.0) for row in found.rows)
     assert found.hits
     assert len(found.table().rows) == 12
-    assert sum(len(series.x) for series in found.picture().chart.series) == 24
+    assert [sum(len(series.x) for series in picture.chart.series) for picture in found.pictures()] == [12, 12]
     assert {part.field for part in found.by_importance} == {"workload.iodepth", "flash.channels"}
 
 
@@ -98,6 +98,25 @@ def test_a_claim_holds_if_its_region_is_plausible():
     assert settled(claim, nowhere).verdict == "direction only"
     met = replace(claim, ours=0.4)
     assert settled(met, nowhere) is met
+
+
+def test_the_pictures_of_a_region_show_every_trial():
+    found = made((1, 2, 0.41), (8, 4, 0.1), (8, 4, 0.39), (2, 4, 0.9), (8, 4, 0.7), (8, 4, 0.2))
+    values, places = (picture.chart for picture in found.pictures())
+    assert [one.name for one in values.series] == ["not plausible (3)", "plausible (1)", "published (2)"]
+    points = [point for one in values.series for point in zip(one.x, one.y, strict=True)]
+    assert sorted(points) == [(1, 0.41), (2, 0.9), (8, 0.1), (8, 0.2), (8, 0.39), (8, 0.7)]
+    assert [mark.at for mark in values.marks] == [0.4]
+    assert [one.name for one in places.series] == ["above (2)", "below (2)", "published (2)"]
+    points = {point for one in places.series for point in zip(one.x, one.y, strict=True)}
+    assert len(points) == 6
+    # The four at one place stay nearer to it than to the neighbouring choices, half as deep and with two channels less.
+    assert sum(4 * math.sqrt(2) < x < 8 * math.sqrt(2) and 3 < y < 5 for x, y in points) == 4
+    assert {(1, 2), (2, 4)} < points
+    # From the smallest value on: below, below, published, above.
+    assert max(places.series[1].y) <= min(places.series[0].y)
+    lone = Region("made", "gain", 0.4, 0.05, (DEPTH,), found.rows, (DEPTH,))
+    assert len([*lone.pictures()]) == 1
 
 
 def test_indices_are_those_of_the_closed_form():

@@ -33,7 +33,8 @@ def experiment(setting: Setting) -> Iterator[Entry | Picture | Table]:
     if found is not None:
         yield found.together
         for one in found.regions.values():
-            yield from (one.picture(), one.table())
+            yield from one.pictures()
+            yield one.table()
         trusted = assumed.of_gain(setting, _volumes(cases))
         yield trusted.claim(work="AGCR", where="FACTS 3")
         yield from (trusted.picture(), trusted.table())

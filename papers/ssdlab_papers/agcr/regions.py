@@ -152,6 +152,6 @@ def _region(name: str, grid: Sequence[dict[str, Any]], cases: Sequence[Sequence[
 
 
 def _spread(rows: Sequence[Mapping[str, Any]], field: str) -> float:
-    """Returns the variance of the mean distances over the values of a parameter: how much it decides."""
-    means = [fmean(row["off"] for row in rows if row[field] == value) for value in dict.fromkeys(row[field] for row in rows)]
+    """Returns the variance of the means over the values of a parameter: how much it decides."""
+    means = [fmean(row["value"] for row in rows if row[field] == value) for value in dict.fromkeys(row[field] for row in rows)]
     return pvariance(means)

@@ -145,7 +145,7 @@ def with_region(setting: Setting, used: Cases, claim: Claim, trials: int = TRIAL
     assert claim.work == WORK
     found = searched(setting, case, claim.value, trials)
     yield settled(claim, found, f"on {case.title} alone {claim.published}")
-    yield found.picture()
+    yield from found.pictures()
     yield found.table()
 
 

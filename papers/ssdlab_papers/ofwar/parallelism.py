@@ -6,7 +6,6 @@ the number of chips that program at once, the channel, and how busy they are. Ut
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -124,10 +123,9 @@ def _picture(cases: Sequence[Case]) -> Picture:
     series = []
     for units in dict.fromkeys(case.units for case in cases):
         here = [case for case in cases if case.units == units]
-        # A gap after each dot keeps a line from joining them.
-        places = [place for case in here for place in (case.utilisation.mean, case.utilisation.mean)]
-        values = [value for case in here for value in (100.0 * case.ofwar.of(response).mean, math.nan)]
-        series.append(Series(f"{units} units per channel", places, values))
+        places = [case.utilisation.mean for case in here]
+        values = [100.0 * case.ofwar.of(response).mean for case in here]
+        series.append(Series(f"{units} units per channel", places, values, joined=False))
     chart = Chart(
         title="Change of the mean response time by the measured write utilisation",
         x=Axis("write utilisation of the baseline", span=(0.0, 1.0)),

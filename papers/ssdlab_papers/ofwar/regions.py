@@ -150,5 +150,5 @@ def with_region(
     assert claim.work == WORK
     found = searched(setting, load, name, quantity, claim.value, fields=fields)
     yield settled(claim, found, f"on {load.title} alone {claim.published}")
-    yield found.picture()
+    yield from found.pictures()
     yield found.table()

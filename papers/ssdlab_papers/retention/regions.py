@@ -176,7 +176,8 @@ def with_regions(setting: Setting, claims: Iterator[Claim], found: Cases) -> Ite
             continue
         where = searched(setting, load, target)
         yield settled(claim, where)
-        yield from (where.picture(), where.table())
+        yield from where.pictures()
+        yield where.table()
 
 
 #: Parameters that decide how many times the throughput the rival needs.
@@ -223,4 +224,5 @@ def with_encoders(setting: Setting, entries: Iterator[Claim | Picture | Table]) 
         where = where or encoders(setting)
         yield settled(each, where)
     if where is not None:
-        yield from (where.picture(), where.table())
+        yield from where.pictures()
+        yield where.table()

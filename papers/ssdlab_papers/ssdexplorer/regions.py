@@ -347,7 +347,8 @@ def with_regions(setting: Setting, found: Iterable[Entry | Picture | Table]) -> 
             continue
         where = searched(setting, target)
         yield settled(each, where, f"{target.title}: {target.published:g} (± {target.tolerance:.3g})")
-        yield from (where.picture(), where.table())
+        yield from where.pictures()
+        yield where.table()
 
 
 def _target(claim: Claim) -> Target | None:

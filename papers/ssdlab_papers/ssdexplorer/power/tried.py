@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -124,9 +123,8 @@ def _front_picture(found: Found) -> Picture:
         return runs.change(time_of, windows).mean, runs.estimate(of(PEAK), windows).mean
 
     def cloud(name: str, among: list[Windows]) -> Series:
-        # A gap after each point: no curve joins them.
-        points = [place for each in among for place in (at(each), (math.nan, math.nan))]
-        return Series(name, [x for x, _ in points], [y for _, y in points])
+        points = [at(each) for each in among]
+        return Series(name, [x for x, _ in points], [y for _, y in points], joined=False)
 
     kinds = [
         (
