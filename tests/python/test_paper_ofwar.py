@@ -374,7 +374,7 @@ def test_a_claim_that_is_not_met_gets_its_region_in_the_full_form(monkeypatch):
     claim, *others = regions.with_region(full, missed, load(), "financial1", "response", {"policy.ofwar.write_threshold": 8})
     assert claim.verdict == "holds if"
     assert "on IOzone (look-alike) alone -52.3 % comes out in 1 of 1 settings" in claim.note
-    assert [type(each) for each in others] == [Picture, Table]
+    assert [type(each) for each in others] == [Picture, Picture, Table]
     assert asked == [
         (
             "ofwar-financial1",

@@ -11,6 +11,7 @@ from ssdlab import WorkloadLike
 from ssdlab.explore.statistics import Estimate, estimate
 from ssdlab_papers.agcr.loads import OF_MSR, Loads, length, loads, named
 from ssdlab_papers.claim import Claim, on_loads, statement
+from ssdlab_papers.led import Found, Led
 from ssdlab_papers.session import run as simulate
 from ssdlab_papers.setting import Setting
 from ssdlab_papers.sweeps import Sample, samples
@@ -166,32 +167,8 @@ Quantity = Callable[[Sequence[Case], int], float | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """A quantity on real traces and on look-alikes; ``None`` where there are none."""
-
-    real: Estimate | None
-    alike: Estimate | None
-    load: str
-
-    @property
-    def leading(self) -> Estimate:
-        """The quantity on real traces or, without them, on look-alikes."""
-        found = self.real or self.alike
-        assert found is not None, "a quantity is taken of some load"
-        return found
-
-
-@dataclass(frozen=True, slots=True)
-class Cases:
+class Cases(Led[Case]):
     """Cases of real traces, which lead, and of look-alikes."""
-
-    real: tuple[Case, ...]
-    alike: tuple[Case, ...]
-
-    @property
-    def leading(self) -> tuple[Case, ...]:
-        """The cases of real traces, or those of look-alikes if there are none."""
-        return self.real or self.alike
 
     def of(self, chosen: Callable[[Case], bool]) -> Cases:
         """Returns the cases for which a condition holds."""

@@ -16,9 +16,10 @@ from ssdlab.explore.statistics import Estimate, estimate
 from ssdlab.traces import Access, access
 from ssdlab_papers.agcr.figures import PARTS
 from ssdlab_papers.agcr.loads import OF_MSR, is_of_the_paper, length, loads, named
-from ssdlab_papers.agcr.runs import Found, seen, share_of, worded
+from ssdlab_papers.agcr.runs import seen, share_of, worded
 from ssdlab_papers.claim import Claim
 from ssdlab_papers.entry import Picture, Table
+from ssdlab_papers.led import Found
 from ssdlab_papers.session import run as simulate
 from ssdlab_papers.setting import Setting
 from ssdlab_papers.traces import Load

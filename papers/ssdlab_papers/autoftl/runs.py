@@ -10,6 +10,7 @@ from typing import Any
 from ssdlab.explore.statistics import Estimate
 from ssdlab_papers.autoftl.loads import Case, Configuration
 from ssdlab_papers.claim import Claim, statement
+from ssdlab_papers.led import Led
 from ssdlab_papers.setting import Setting
 from ssdlab_papers.sweeps import Row, Sample, over_seeds, samples
 
@@ -149,16 +150,8 @@ def over(quantity: CaseQuantity, found: Sequence[Found], of: Callable[[list[floa
 
 
 @dataclass(frozen=True, slots=True)
-class Both:
+class Both(Led[Found]):
     """Cases on real traces, which lead, and on look-alikes."""
-
-    real: tuple[Found, ...]
-    alike: tuple[Found, ...]
-
-    @property
-    def leading(self) -> tuple[Found, ...]:
-        """The cases on real traces, or those on look-alikes if there are none."""
-        return self.real or self.alike
 
     @property
     def is_real(self) -> bool:

@@ -15,6 +15,7 @@ from ssdlab.explore.statistics import Estimate, estimate
 from ssdlab.traces import Retention, retention
 from ssdlab_papers.claim import Claim, number, untestable
 from ssdlab_papers.entry import Picture, Table
+from ssdlab_papers.led import Found
 from ssdlab_papers.retention.loads import (
     DIES,
     EXCERPTS,
@@ -26,7 +27,7 @@ from ssdlab_papers.retention.loads import (
     span_ns,
     weekly,
 )
-from ssdlab_papers.retention.runs import WORK, Found, fixed, seen, share_of, valued, worded, written_down
+from ssdlab_papers.retention.runs import WORK, fixed, seen, share_of, valued, worded, written_down
 from ssdlab_papers.setting import Setting
 from ssdlab_papers.traces import Load
 
