@@ -28,6 +28,8 @@ _VALUE, _OFF = "value", "off"
 _SIDES = {"above": "#b9b9b9", "below": "#6b8fb5", "published": "#b3261e"}
 #: Colours of trials at settings that are plausible for the work or not, and of those with the published value.
 _KINDS = {"not plausible": "#b9b9b9", "plausible": "#33415c", "published": "#b3261e"}
+#: Plausible settings that are a region.
+_FEWEST = 2
 #: Share of the distance between neighbouring choices over which trials at the same place of a map are spread.
 _SPREAD = 0.6
 
@@ -257,8 +259,9 @@ def region(
 def settled(claim: Claim, found: Region, published: str = "") -> Claim:
     """Returns a claim with the region in which its value comes out.
 
-    It holds there if the region is plausible for the work. Otherwise the verdict stays, and the note says what the
-    search found. A claim that is met needs no region.
+    It holds there if the region is plausible for the work: at two settings at least, as a single one among so many may
+    have the value by chance. Otherwise the verdict stays, and the note says what the search found. A claim that is met
+    needs no region.
 
     Args:
         claim: The claim.
@@ -268,6 +271,7 @@ def settled(claim: Claim, found: Region, published: str = "") -> Claim:
     if claim.is_met:
         return claim
     said = f"{published or claim.published} comes out {found.text}"
-    if found.plausible:
+    if len(found.plausible) >= _FEWEST:
         return replace(claim, region=found.text, note=said)
+    said += ", which alone is no region" if found.plausible else ""
     return replace(claim, note="; ".join(filter(None, (claim.note, said))))

@@ -320,7 +320,7 @@ def test_a_headline_that_is_not_met_gets_its_region_in_the_full_form(monkeypatch
         asked.append((name, spec["quantity"], spec["drive"], published))
         row = {each.field: each.choices.get("choices", [0.25])[0] for each in parameters}
         row |= {"workload.speed": speed, "buffer.capacity": "80KiB", "value": 0.38, "off": 0.0}
-        return Region(name, spec["title"], published, tolerance, tuple(parameters), (row,), tuple(parameters))
+        return Region(name, spec["title"], published, tolerance, tuple(parameters), (row, dict(row)), tuple(parameters))
 
     monkeypatch.setattr(regions, "region", region)
     used = cases(Setting())
@@ -329,7 +329,7 @@ def test_a_headline_that_is_not_met_gets_its_region_in_the_full_form(monkeypatch
     full, speed = Setting(full=True), 1.0
     claim, *others = regions.with_region(full, used, missed)
     assert (claim.verdict, [type(each) for each in others]) == ("holds if", [Picture, Picture, Table])
-    assert "alone +38.0 % comes out in 1 of 1 settings" in claim.note
+    assert "alone +38.0 % comes out in 2 of 2 settings" in claim.note
     assert asked == [("autoftl-mobile", "lifetime.max_pe_ratio - 1", "dpes-mobile", 0.38)]
     speed = 4.0
     claim, *_ = regions.with_region(full, used, missed)

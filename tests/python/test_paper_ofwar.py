@@ -362,10 +362,8 @@ def test_a_claim_that_is_not_met_gets_its_region_in_the_full_form(monkeypatch):
     def region(setting, name, *, published, tolerance, parameters, **spec) -> Region:
         asked.append((name, spec["quantity"], spec["options"], spec["set"], tolerance))
         row = {each.field: each.choices.get("choices", [0.5])[0] for each in parameters}
-        row |= {"flash.chips_per_channel": 16, "workload.speed": speed}
-        return Region(
-            name, spec["title"], published, tolerance, tuple(parameters), ({**row, "value": -0.5, "off": 0.0},), tuple(parameters)
-        )
+        row |= {"flash.chips_per_channel": 16, "workload.speed": speed, "value": -0.5, "off": 0.0}
+        return Region(name, spec["title"], published, tolerance, tuple(parameters), (row, dict(row)), tuple(parameters))
 
     monkeypatch.setattr(regions, "region", region)
     missed = number(Estimate(2, -0.2, -0.21, -0.19), -0.523, 0.0005, unit=runs.change, work="OFWAR", where="f", what="w")
@@ -373,7 +371,7 @@ def test_a_claim_that_is_not_met_gets_its_region_in_the_full_form(monkeypatch):
     speed = 1
     claim, *others = regions.with_region(full, missed, load(), "financial1", "response", {"policy.ofwar.write_threshold": 8})
     assert claim.verdict == "holds if"
-    assert "on IOzone (look-alike) alone -52.3 % comes out in 1 of 1 settings" in claim.note
+    assert "on IOzone (look-alike) alone -52.3 % comes out in 2 of 2 settings" in claim.note
     assert [type(each) for each in others] == [Picture, Picture, Table]
     assert asked == [
         (

@@ -89,6 +89,8 @@ def test_a_claim_holds_if_its_region_is_plausible():
     plausible = made((1, 2, 0.41), (8, 4, 0.1), (2, 4, 0.38))
     assert plausible.text == "in 2 of 3 settings: queue depth 1 to 2 (of 1 to 8)"
     assert settled(claim, plausible).verdict == "holds if"
+    single = settled(claim, made((1, 2, 0.41), (8, 4, 0.1)))
+    assert (single.verdict, single.note.endswith("channels 2 (of 2 to 4), which alone is no region")) == ("direction only", True)
     implausible = made((8, 4, 0.41), (1, 2, 0.1))
     assert "none of them plausible" in implausible.text
     found = settled(claim, implausible)
