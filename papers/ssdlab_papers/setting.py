@@ -32,11 +32,13 @@ class Setting:
     progress: ProgressHook | None = None
     #: Folder in which sweeps are kept, so that an interrupted experiment goes on; ``None``: they are not.
     runs: Path | None = None
+    #: Largest number of seeds, where runs take long.
+    most_seeds: int = 5
 
     @property
     def seeds(self) -> int:
         """Number of seeds of each run. Two give a provisional interval; one gives none."""
-        return 1 if self.quick else 5 if self.full else 2
+        return min(1 if self.quick else 5 if self.full else 2, self.most_seeds)
 
     def share_out(self, what: str, work: Callable[[Piece], Found], pieces: Sequence[Piece]) -> list[Found]:
         """Returns the results of `work` for the pieces, in the order of the pieces.

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import ssdlab
+import ssdlab_papers
 from ssdlab.explore.rows import flat
 from ssdlab_papers.budget import errors, front, results, runs, tables, told
 from ssdlab_papers.budget.results import Board, Boards, Found
@@ -226,6 +227,12 @@ def test_intervals_are_those_over_the_seeds_of_a_policy(load):
     claim = results._summary(both, contender, 0.0)
     assert isinstance(claim, Claim)
     assert (claim.verdict, claim.seeds, claim.shown.split(";")[0]) == ("shown", 2, "-40% ± 127%")
+
+
+@pytest.mark.parametrize(("setting", "seeds"), [(Setting(quick=True), 1), (Setting(), 2), (Setting(full=True), 3)])
+def test_the_experiment_has_three_seeds_at_most(monkeypatch, setting, seeds):
+    monkeypatch.setattr("ssdlab_papers.budget.results.entries", lambda given: [given.seeds])
+    assert [*ssdlab_papers.budget.experiment(setting)] == [seeds]
 
 
 def test_secondary_contenders_have_fewer_seeds():
