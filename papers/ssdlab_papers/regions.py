@@ -1,8 +1,8 @@
 """Regions in which a published value comes out: a search over the parameters that its work leaves open.
 
 A claim that is not met at the stated setting holds under a condition if its value appears at settings that are
-plausible for the work. The search (``ssdlab optimise``) makes the distance to the published value small; all of its
-trials are shown.
+plausible for the work. Two searches (``ssdlab optimise``) make the distance to the published value small, one among
+plausible settings alone and one among all; the trials of both are shown.
 """
 
 from __future__ import annotations
@@ -56,6 +56,14 @@ class Open:
         low, high = self.plausible
         return bool(low <= value <= high)
 
+    def among_plausible(self) -> dict[str, Any]:
+        """Returns the choices of a search among plausible values alone."""
+        if "choices" in self.choices:
+            return {"choices": [value for value in self.choices["choices"] if self.is_plausible(value)]}
+        assert not isinstance(self.plausible, frozenset), f"{self.field}: bounds are expected for a range"
+        low, high = self.plausible
+        return {**self.choices, "low": max(low, self.choices["low"]), "high": min(high, self.choices["high"])}
+
     @property
     def has_numbers(self) -> bool:
         """True if its values are numbers, so that they have a place on an axis."""
@@ -93,20 +101,27 @@ class Region:
     @property
     def text(self) -> str:
         """Where the published value comes out, in words."""
-        if not self.hits:
-            nearest = min(self.rows, key=lambda row: row[_OFF])
-            at = ", ".join(f"{each.title} {_short(nearest[each.field])}" for each in self.parameters)
-            return f"nowhere among {len(self.rows)} settings; nearest {nearest[_VALUE]:.3g} at {at}"
-        chosen = self.plausible or self.hits
-        where = "; ".join(text for each in self.by_importance if (text := self._span(each, chosen)))
-        count = f"in {len(chosen)} of {len(self.rows)} settings"
+        sought = [row for row in self.rows if self._is_plausible(row)]
         if self.plausible:
-            return f"{count}: {where}"
-        return f"{count}, none of them plausible for the work: {where}"
+            return f"in {len(self.plausible)} of {len(sought)} plausible settings{self._spans(self.plausible, sought)}"
+        if not self.hits:
+            return f"nowhere among {len(self.rows)} settings, {len(sought)} of them plausible; nearest {self._nearest(self.rows)}"
+        missed = f"in none of {len(sought)} plausible settings" + (f" (nearest {self._nearest(sought)})" if sought else "")
+        others = len(self.rows) - len(sought)
+        return f"{missed}, and in {len(self.hits)} of {others} others{self._spans(self.hits, self.rows)}"
 
-    def _span(self, parameter: Open, chosen: Sequence[Mapping[str, Any]]) -> str:
-        """Returns the values of a parameter among trials; empty if they are as many as those of all trials."""
-        here, every = ({row[parameter.field] for row in rows} for rows in (chosen, self.rows))
+    def _nearest(self, rows: Sequence[Mapping[str, Any]]) -> str:
+        nearest = min(rows, key=lambda row: row[_OFF])
+        at = ", ".join(f"{each.title} {_short(nearest[each.field])}" for each in self.parameters)
+        return f"{nearest[_VALUE]:.3g} at {at}"
+
+    def _spans(self, chosen: Sequence[Mapping[str, Any]], among: Sequence[Mapping[str, Any]]) -> str:
+        spans = "; ".join(text for each in self.by_importance if (text := self._span(each, chosen, among)))
+        return f": {spans}" if spans else ""
+
+    def _span(self, parameter: Open, chosen: Sequence[Mapping[str, Any]], among: Sequence[Mapping[str, Any]]) -> str:
+        """Returns the values of a parameter among chosen trials; empty if they are as many as those of all."""
+        here, every = ({row[parameter.field] for row in rows} for rows in (chosen, among))
         if parameter.has_numbers:
             if (min(here), max(here)) == (min(every), max(every)):
                 return ""
@@ -240,7 +255,7 @@ def region(
         published: The published value.
         tolerance: Distance up to which a value counts as the published one: the resolution of the claim.
         parameters: What the work leaves open.
-        trials: Number of trials.
+        trials: Number of trials of each search.
         **spec: The rest of the specification: ``drive``, ``workload``, ``policy``, ``reference``, ``options``, ...
     """
     document = {
@@ -250,10 +265,17 @@ def region(
         "objective": [{"key": _OFF}],
     }
     done = searched(setting, replace(ssdlab.Spec.open(document), name=name), trials)
-    rows = tuple(row for row in done.table.to_pylist() if row["status"] == "ok")
+    within = {**document, "search": {each.field: each.among_plausible() for each in parameters}}
+    plausible = searched(setting, replace(ssdlab.Spec.open(within), name=f"{name}-plausible"), trials)
+    # A search may come back to a setting.
+    rows = {
+        tuple(row[each.field] for each in parameters): row
+        for row in (*plausible.table.to_pylist(), *done.table.to_pylist())
+        if row["status"] == "ok"
+    }
     shares = done.importance.get(_OFF) or {}
     ordered = tuple(sorted(parameters, key=lambda each: -shares.get(each.field, 0.0)))
-    return Region(name, title, published, tolerance, tuple(parameters), rows, ordered)
+    return Region(name, title, published, tolerance, tuple(parameters), tuple(rows.values()), ordered)
 
 
 def settled(claim: Claim, found: Region, published: str = "") -> Claim:

@@ -329,11 +329,11 @@ def test_a_headline_that_is_not_met_gets_its_region_in_the_full_form(monkeypatch
     full, speed = Setting(full=True), 1.0
     claim, *others = regions.with_region(full, used, missed)
     assert (claim.verdict, [type(each) for each in others]) == ("holds if", [Picture, Picture, Table])
-    assert "alone +38.0 % comes out in 2 of 2 settings" in claim.note
+    assert "alone +38.0 % comes out in 2 of 2 plausible settings" in claim.note
     assert asked == [("autoftl-mobile", "lifetime.max_pe_ratio - 1", "dpes-mobile", 0.38)]
     speed = 4.0
     claim, *_ = regions.with_region(full, used, missed)
-    assert (claim.verdict, "none of them plausible" in claim.note) == ("differs", True)
+    assert (claim.verdict, "in none of 0 plausible settings, and in 2 of 2 others" in claim.note) == ("differs", True)
     assert [*regions.with_region(Setting(), used, missed)] == [missed]
     overall = number(Estimate(2, 0.3, 0.29, 0.31), 0.612, 0.0005, what="gain, mean over all loads", **common)
     assert [*regions.with_region(full, used, overall)] == [overall]
@@ -345,7 +345,7 @@ def test_a_search_and_a_sensitivity_run(monkeypatch):
     used = cases(QUICK)
     phone = next(case for case in used.alike if case.on is MOBILE)
     found = regions.searched(QUICK, phone, 0.38, trials=2)
-    assert len(found.rows) == 2
+    assert 2 <= len(found.rows) <= 4
     assert {row["workload.replay"] for row in found.rows} == {"gaps"}
     assert all(0.0 < row["value"] < 0.94 for row in found.rows)
     share, keep = assumed.ASSUMED[0], assumed.ASSUMED[4]

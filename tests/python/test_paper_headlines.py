@@ -82,14 +82,14 @@ def test_only_an_open_headline_is_searched_in_the_full_form_alone(monkeypatch):
     claim, values, table = found[len(others) :]
     assert [type(values), type(table)] == [Picture, Table]
     assert claim.verdict == "differs"
-    assert "peak power of T1 [W]: 3.52 (± 0.06) comes out in 1 of 1 settings, none of them plausible" in claim.note
+    assert "peak power of T1 [W]: 3.52 (± 0.06) comes out in none of 0 plausible settings, and in 1 of 1 others" in claim.note
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["vertex", "soft-reads", "msn-tail", "rram-pages", "t3-peak"])
 def test_a_search_runs(name):
     found = regions.searched(Setting(full=True), BY_NAME[name], trials=3)
-    assert len(found.rows) == 3
+    assert 3 <= len(found.rows) <= 6
     assert len({row["value"] for row in found.rows}) > 1
     assert found.table().rows
     assert all(picture.chart.series for picture in found.pictures())

@@ -434,7 +434,7 @@ def test_a_search_has_the_speed_up_of_two_runs(few):
 def made_region(value: float, plausible: bool = True) -> Region:
     parameter = regions.ENCODERS[1]
     row = {"near": 0.95 if plausible else 0.5, "value": value, "off": 0.0}
-    return Region("made", "made", value, 0.1, (parameter,), (row,), (parameter,))
+    return Region("made", "made", value, 0.1, (parameter,), (row, dict(row)), (parameter,))
 
 
 def test_a_headline_that_is_not_met_gets_its_region(monkeypatch):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import replace
 
@@ -66,12 +67,19 @@ def test_a_search_finds_where_a_value_comes_out(job, setting):
         reference={"ftl.overprovisioning": 0.28},
         options={"stop_after": 200},
     )
-    assert len(found.rows) == 12
-    assert {row["workload.iodepth"] for row in found.rows} <= {1, 2, 4, 8}
+    settings = {(row["workload.iodepth"], row["flash.channels"]) for row in found.rows}
+    assert len(settings) == len(found.rows) > 6
+    assert {depth for depth, _ in settings} == {1, 2, 4, 8}
+    # One of the searches is among plausible settings alone, and finds each of these few.
+    plausible = {
+        (depth, channels) for depth, channels in settings if DEPTH.is_plausible(depth) and CHANNELS.is_plausible(channels)
+    }
+    every = itertools.product(*(each.among_plausible()["choices"] for each in (DEPTH, CHANNELS)))
+    assert plausible == {*every}
     assert all(row["off"] == abs(row["value"] - 1.0) for row in found.rows)
     assert found.hits
-    assert len(found.table().rows) == 12
-    assert [sum(len(series.x) for series in picture.chart.series) for picture in found.pictures()] == [12, 12]
+    assert len(found.table().rows) == len(settings)
+    assert [sum(len(series.x) for series in picture.chart.series) for picture in found.pictures()] == [len(settings)] * 2
     assert {part.field for part in found.by_importance} == {"workload.iodepth", "flash.channels"}
 
 
@@ -86,17 +94,24 @@ def made(*rows: tuple[int, int, float]) -> Region:
 def test_a_claim_holds_if_its_region_is_plausible():
     claim = number(Estimate(0, 0.1, None, None), 0.4, 0.05, work="W", where="f", what="w", unit=str, agrees=True)
     assert claim.verdict == "direction only"
-    plausible = made((1, 2, 0.41), (8, 4, 0.1), (2, 4, 0.38))
-    assert plausible.text == "in 2 of 3 settings: queue depth 1 to 2 (of 1 to 8)"
+    plausible = made((1, 2, 0.41), (8, 4, 0.1), (1, 4, 0.38), (2, 4, 0.1), (8, 2, 0.4))
+    assert plausible.text == "in 2 of 3 plausible settings: queue depth 1 (of 1 to 2)"
+    assert made((1, 2, 0.41), (2, 4, 0.38)).text == "in 2 of 2 plausible settings"
     assert settled(claim, plausible).verdict == "holds if"
     single = settled(claim, made((1, 2, 0.41), (8, 4, 0.1)))
-    assert (single.verdict, single.note.endswith("channels 2 (of 2 to 4), which alone is no region")) == ("direction only", True)
+    assert (single.verdict, single.note.endswith("in 1 of 1 plausible settings, which alone is no region")) == (
+        "direction only",
+        True,
+    )
     implausible = made((8, 4, 0.41), (1, 2, 0.1))
-    assert "none of them plausible" in implausible.text
+    assert implausible.text == (
+        "in none of 1 plausible settings (nearest 0.1 at queue depth 1, channels 2), and in 1 of 1 others: "
+        "queue depth 8 (of 1 to 8); channels 4 (of 2 to 4)"
+    )
     found = settled(claim, implausible)
-    assert (found.verdict, "none of them plausible" in found.note) == ("direction only", True)
+    assert (found.verdict, "in none of 1 plausible" in found.note) == ("direction only", True)
     nowhere = made((8, 4, 0.9), (1, 2, 0.1))
-    assert nowhere.text.startswith("nowhere among 2 settings; nearest 0.1 at queue depth 1, channels 2")
+    assert nowhere.text == "nowhere among 2 settings, 1 of them plausible; nearest 0.1 at queue depth 1, channels 2"
     assert settled(claim, nowhere).verdict == "direction only"
     met = replace(claim, ours=0.4)
     assert settled(met, nowhere) is met
