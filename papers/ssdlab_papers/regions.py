@@ -278,7 +278,7 @@ def region(
     return Region(name, title, published, tolerance, tuple(parameters), tuple(rows.values()), ordered)
 
 
-def settled(claim: Claim, found: Region, published: str = "") -> Claim:
+def settled(claim: Claim, found: Region, published: str = "", part: str = "") -> Claim:
     """Returns a claim with the region in which its value comes out.
 
     It holds there if the region is plausible for the work: at two settings at least, as a single one among so many may
@@ -289,11 +289,15 @@ def settled(claim: Claim, found: Region, published: str = "") -> Claim:
         claim: The claim.
         found: The region.
         published: The value that was searched for, in words, if it is not the published value as it stands.
+        part: What of the claim was searched, if not all of it, such as one load of a mean: the verdict stays then.
     """
     if claim.is_met:
         return claim
     said = f"{published or claim.published} comes out {found.text}"
-    if len(found.plausible) >= _FEWEST:
+    if part:
+        said += f" ({part})"
+    elif len(found.plausible) >= _FEWEST:
         return replace(claim, region=found.text, note=said)
-    said += ", which alone is no region" if found.plausible else ""
+    elif found.plausible:
+        said += ", which alone is no region"
     return replace(claim, note="; ".join(filter(None, (claim.note, said))))

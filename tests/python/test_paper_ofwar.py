@@ -369,6 +369,10 @@ def test_a_claim_that_is_not_met_gets_its_region_in_the_full_form(monkeypatch):
     missed = number(Estimate(2, -0.2, -0.21, -0.19), -0.523, 0.0005, unit=runs.change, work="OFWAR", where="f", what="w")
     full = Setting(full=True)
     speed = 1
+    mean, *_ = regions.with_region(full, missed, load(), "response", "response")
+    assert (mean.verdict, mean.note.endswith("plausible settings (one load of the claim's mean)")) == ("differs", True)
+    asked.clear()
+    missed = replace(missed, load=load().title)
     claim, *others = regions.with_region(full, missed, load(), "financial1", "response", {"policy.ofwar.write_threshold": 8})
     assert claim.verdict == "holds if"
     assert "on IOzone (look-alike) alone -52.3 % comes out in 2 of 2 plausible settings" in claim.note

@@ -98,6 +98,10 @@ def test_a_claim_holds_if_its_region_is_plausible():
     assert plausible.text == "in 2 of 3 plausible settings: queue depth 1 (of 1 to 2)"
     assert made((1, 2, 0.41), (2, 4, 0.38)).text == "in 2 of 2 plausible settings"
     assert settled(claim, plausible).verdict == "holds if"
+    part = settled(claim, plausible, "on one load 0.4", "one load of the mean")
+    assert (part.verdict, part.region) == ("direction only", "")
+    assert part.note.startswith("on one load 0.4 comes out in 2 of 3 plausible settings")
+    assert part.note.endswith(" (one load of the mean)")
     single = settled(claim, made((1, 2, 0.41), (8, 4, 0.1)))
     assert (single.verdict, single.note.endswith("in 1 of 1 plausible settings, which alone is no region")) == (
         "direction only",

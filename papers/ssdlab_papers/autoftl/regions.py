@@ -144,7 +144,8 @@ def with_region(setting: Setting, used: Cases, claim: Claim, trials: int = TRIAL
         return
     assert claim.work == WORK
     found = searched(setting, case, claim.value, trials)
-    yield settled(claim, found, f"on {case.title} alone {claim.published}")
+    part = "" if claim.load == case.title else "one load of the claim's mean"
+    yield settled(claim, found, f"on {case.title} alone {claim.published}", part)
     yield from found.pictures()
     yield found.table()
 

@@ -149,6 +149,7 @@ def with_region(
         return
     assert claim.work == WORK
     found = searched(setting, load, name, quantity, claim.value, fields=fields)
-    yield settled(claim, found, f"on {load.title} alone {claim.published}")
+    part = "" if claim.load == load.title else "one load of the claim's mean"
+    yield settled(claim, found, f"on {load.title} alone {claim.published}", part)
     yield from found.pictures()
     yield found.table()

@@ -39,6 +39,8 @@ class Target:
     published: float
     tolerance: float
     parameters: tuple[Open, ...]
+    #: What of the claim is searched, if not all of it.
+    part: str = ""
     #: The rest of the specification of the search.
     spec: Mapping[str, Any] = field(default_factory=dict)
 
@@ -284,6 +286,7 @@ _MIX = Target(
     quantity=_TAIL,
     published=30.0,
     tolerance=10.0,
+    part="one of the claim's 8 cases",
     parameters=(
         *_CHANNEL,
         _open("buffer.capacity", "write buffer", "1MiB", "8MiB", "64MiB", "512MiB"),
@@ -346,7 +349,7 @@ def with_regions(setting: Setting, found: Iterable[Entry | Picture | Table]) -> 
             yield each
             continue
         where = searched(setting, target)
-        yield settled(each, where, f"{target.title}: {target.published:g} (± {target.tolerance:.3g})")
+        yield settled(each, where, f"{target.title}: {target.published:g} (± {target.tolerance:.3g})", target.part)
         yield from where.pictures()
         yield where.table()
 
