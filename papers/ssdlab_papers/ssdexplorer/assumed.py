@@ -19,7 +19,7 @@ __all__ = ["OF_NASD", "OF_WINDOW", "entries", "of_nasd", "of_window"]
 #: Joint draws: more than there are terms in a fit, 45 for eight numbers.
 DRAWS: Final = 128
 
-#: What `ldpc-c` assumes (FACTS 5.2 to 5.4), as far as it bears on reads. The law of its error rate acts through the
+#: Assumptions of `ldpc-c` (FACTS 5.2 to 5.4), as far as they bear on reads. The law of its error rate acts through the
 #: share of reads with a soft level, which is calibrated.
 OF_NASD: Final = (
     option("flash.code.limits[1]", "error rate corrected with one soft level", (5e-3, 9e-3), 7e-3),
@@ -39,7 +39,7 @@ def _number(name: str, title: str, low: float, high: float, usual: float) -> Ass
     return option(name, title, (low, high), usual)
 
 
-#: What `ssdpower-16x8` assumes of the currents, of which the thesis has a figure without numbers. The current of a
+#: Assumptions of `ssdpower-16x8` on the currents, of which the thesis has a figure without numbers. The current of a
 #: pulse follows from the others: the mean power is stated.
 OF_WINDOW: Final = (
     _number(_BASE, "current between pulses [mA]", 0.8, 2.0, 1.6),

@@ -39,7 +39,7 @@ class Target:
     published: float
     tolerance: float
     parameters: tuple[Open, ...]
-    #: What of the claim is searched, if not all of it.
+    #: Part of the claim that is searched, if not all of it.
     part: str = ""
     #: The rest of the specification of the search.
     spec: Mapping[str, Any] = field(default_factory=dict)
