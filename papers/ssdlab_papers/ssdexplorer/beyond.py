@@ -33,7 +33,7 @@ _SHAPES = (
 _FIELDS = ("flash.channels", "flash.chips_per_channel", "flash.dies_per_chip")
 _WRITES, _READS = "throughput.write_bytes_per_s", "throughput.read_bytes_per_s"
 _POLICIES = ("baseline", "slc_cache", "ofwar")
-_WEARS = (0, 1500, 3000)
+_WEAR, _QUICK_WEARS = "state.pe_cycles", (0, 3000)
 #: A drive saturates a link that it keeps busy for this share of the time.
 _SATURATED = 0.99
 #: Architectures cost the same within this factor.
@@ -44,7 +44,7 @@ _TRIALS = 60
 def entries(setting: Setting, by_hand: Points) -> Iterator[Claim | Picture | Table]:
     """Yields what a search finds beside the ten architectures, and what modern flash changes."""
     yield from _same_flash(setting, by_hand)
-    modern = swept(setting, "modern_architectures", keep_length=True)
+    modern = swept(setting, "modern_architectures", keep_length=True, fewer={_WEAR: _QUICK_WEARS})
     yield from _modern_flash(setting, modern)
 
 
@@ -105,7 +105,7 @@ def _cloud(name: str, rows: Sequence[dict[str, Any]], number: str) -> Series:
 
 
 def _at(shape: tuple[int, int, int], load: str, policy: str, wear: int) -> dict[str, object]:
-    return {**dict(zip(_FIELDS, shape, strict=True)), "workload": load, "policy": policy, "state.pe_cycles": wear}
+    return {**dict(zip(_FIELDS, shape, strict=True)), "workload": load, "policy": policy, _WEAR: wear}
 
 
 def _modern_flash(setting: Setting, points: Points) -> Iterator[Claim | Picture | Table]:
@@ -125,7 +125,7 @@ def _modern_flash(setting: Setting, points: Points) -> Iterator[Claim | Picture 
             "sequential writes of 4 KiB, depth 4096",
         )
     for policy in _POLICIES:
-        rates = {wear: _row(points, _at(_SHAPES[1], "reads.fio", policy, wear))[_READS] for wear in _WEARS}
+        rates = {wear: _row(points, _at(_SHAPES[1], "reads.fio", policy, wear))[_READS] for wear in points.values(_WEAR)}
         yield _answer(
             rates[3000] / rates[0] - 1.0,
             ", ".join(f"{rate / 1e6:.0f} MB/s at {wear} cycles" for wear, rate in rates.items()),
@@ -151,7 +151,7 @@ def _table(points: Points) -> Table:
     rows = []
     for name, shape in zip(NAMES, _SHAPES, strict=True):
         for policy in _POLICIES:
-            for wear in _WEARS:
+            for wear in points.values(_WEAR):
                 written, read = (_row(points, _at(shape, load, policy, wear)) for load in ("writes.fio", "reads.fio"))
                 limits = (written["bottleneck.resource"], read["bottleneck.resource"])
                 rows.append([name, policy, wear, written["cost"], written[_WRITES] / 1e6, read[_READS] / 1e6, *limits])

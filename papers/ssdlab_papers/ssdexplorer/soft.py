@@ -19,6 +19,8 @@ _SAMPLES = ("A", "B", "C", "D")
 #: Hosts of table 2.6, by the depth of their queue.
 _HOSTS = {"consumer": 64, "enterprise": 256}
 _LOADS = ("MSN", "Financial", "Exchange", "100% read")
+#: Cycles of a quick sweep by endurance: two to four of each sample, twice its rated ones among them.
+_QUICK_CYCLES = (500, 1800, 4000, 8000, 18000, 24000)
 #: Mean soft levels of a read at twice the rated endurance, derived from table 2.8 (FACTS 5.2).
 _LEVELS = {"A": 0.25, "B": 0.06, "C": 0.98, "D": 0.94}
 
@@ -103,7 +105,7 @@ def entries(setting: Setting) -> Iterator[Claim | Picture | Table]:
     yield from _in_words(found)
     for quantity in _QUANTITIES:
         yield _table(quantity, found)
-    yield from _by_endurance(swept(setting, "soft_endurance"))
+    yield from _by_endurance(swept(setting, "soft_endurance", fewer={"state.pe_cycles": _QUICK_CYCLES}))
 
 
 @dataclass(frozen=True, slots=True)
