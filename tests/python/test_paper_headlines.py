@@ -123,8 +123,7 @@ def test_the_usual_values_are_those_of_the_preset(given, drive):
 @pytest.mark.slow
 @pytest.mark.parametrize("of", [assumed.of_nasd, assumed.of_window])
 def test_a_sensitivity_runs(of):
-    given = assumed.OF_NASD if of is assumed.of_nasd else assumed.OF_WINDOW
-    found = of(Setting(quick=True), given, draws=12, length=4_000)
+    found = of(Setting(quick=True), draws=12, length=4_000)
     assert len(found.drawn) == 12
     assert len({*found.drawn}) > 3
     assert found.claim(work="SSDExplorer", where="here").verdict == "shown"

@@ -11,7 +11,7 @@ from ssdlab import WorkloadLike
 from ssdlab.explore.statistics import Estimate, estimate
 from ssdlab_papers.agcr.loads import OF_MSR, Loads, length, loads, named
 from ssdlab_papers.claim import Claim, on_loads, statement
-from ssdlab_papers.led import Found, Led
+from ssdlab_papers.real_first import Found, RealFirst
 from ssdlab_papers.session import run as simulate
 from ssdlab_papers.setting import Setting
 from ssdlab_papers.sweeps import Sample, samples
@@ -167,7 +167,7 @@ Quantity = Callable[[Sequence[Case], int], float | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Cases(Led[Case]):
+class Cases(RealFirst[Case]):
     """Cases of real traces, which lead, and of look-alikes."""
 
     def of(self, chosen: Callable[[Case], bool]) -> Cases:

@@ -19,7 +19,7 @@ from ssdlab_papers.agcr.loads import OF_MSR, is_of_the_paper, length, loads, nam
 from ssdlab_papers.agcr.runs import seen, share_of, worded
 from ssdlab_papers.claim import Claim
 from ssdlab_papers.entry import Picture, Table
-from ssdlab_papers.led import Found
+from ssdlab_papers.real_first import Found
 from ssdlab_papers.session import run as simulate
 from ssdlab_papers.setting import Setting
 from ssdlab_papers.traces import Load

@@ -10,7 +10,7 @@ from typing import Any
 from ssdlab.explore.statistics import Estimate
 from ssdlab_papers.autoftl.loads import Case, Configuration
 from ssdlab_papers.claim import Claim, statement
-from ssdlab_papers.led import Led
+from ssdlab_papers.real_first import RealFirst
 from ssdlab_papers.setting import Setting
 from ssdlab_papers.sweeps import Row, Sample, over_seeds, samples
 
@@ -150,7 +150,7 @@ def over(quantity: CaseQuantity, found: Sequence[Found], of: Callable[[list[floa
 
 
 @dataclass(frozen=True, slots=True)
-class Both(Led[Found]):
+class Both(RealFirst[Found]):
     """Cases on real traces, which lead, and on look-alikes."""
 
     @property

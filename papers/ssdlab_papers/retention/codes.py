@@ -15,7 +15,7 @@ from ssdlab.charts import Axis, Chart, Series
 from ssdlab.toml import document
 from ssdlab_papers.claim import Claim
 from ssdlab_papers.entry import Picture, Table
-from ssdlab_papers.led import Found
+from ssdlab_papers.real_first import Found
 from ssdlab_papers.retention.loads import WEEK_NS, WEEKS, Loads, is_light, minutes, weekly
 from ssdlab_papers.retention.runs import (
     CODES,

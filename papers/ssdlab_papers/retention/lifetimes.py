@@ -15,7 +15,7 @@ from ssdlab.explore.statistics import Estimate, estimate
 from ssdlab.traces import Retention, retention
 from ssdlab_papers.claim import Claim, number, untestable
 from ssdlab_papers.entry import Picture, Table
-from ssdlab_papers.led import Found
+from ssdlab_papers.real_first import Found
 from ssdlab_papers.retention.loads import (
     DIES,
     EXCERPTS,

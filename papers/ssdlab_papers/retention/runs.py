@@ -13,7 +13,7 @@ from ssdlab import Workload
 from ssdlab.explore.statistics import Estimate
 from ssdlab.units import duration
 from ssdlab_papers.claim import Claim, on_loads, statement
-from ssdlab_papers.led import Found, Led
+from ssdlab_papers.real_first import Found, RealFirst
 from ssdlab_papers.retention.loads import Loads, length, named, recorded, shape, weeks_of
 from ssdlab_papers.session import run as simulate
 from ssdlab_papers.setting import Setting
@@ -159,7 +159,7 @@ Quantity = Callable[[Sequence[tuple[Run, ...]]], float]
 
 
 @dataclass(frozen=True, slots=True)
-class Cases(Led[Case]):
+class Cases(RealFirst[Case]):
     """Cases of real traces, which lead, and of look-alikes."""
 
     def __add__(self, other: Cases) -> Cases:

@@ -9,7 +9,7 @@ from pathlib import Path
 from ssdlab.traces import trace_info
 from ssdlab_papers.claim import Claim
 from ssdlab_papers.entry import Table
-from ssdlab_papers.led import Found
+from ssdlab_papers.real_first import Found
 from ssdlab_papers.retention.loads import DROPPED, WEEK_NS, WEEKS, Loads, is_light, shape, span_ns
 from ssdlab_papers.retention.runs import (
     SPEED,

@@ -35,18 +35,14 @@ OF_NASD: Final = (
 _BASE, _WIDTH, _PERIOD, _READ, _IDLE = "base", "width", "period", "read", "idle"
 
 
-def _number(name: str, title: str, low: float, high: float, usual: float) -> Assumed:
-    return option(name, title, (low, high), usual)
-
-
 #: Assumptions of `ssdpower-16x8` on the currents, of which the thesis has a figure without numbers. The current of a
 #: pulse follows from the others: the mean power is stated.
 OF_WINDOW: Final = (
-    _number(_BASE, "current between pulses [mA]", 0.8, 2.0, 1.6),
-    _number(_WIDTH, "width of a pulse [us]", 7.0, 26.0, 13.0),
-    _number(_PERIOD, "period of the pulses [us]", 50.0, 200.0, 100.0),
-    _number(_READ, "current of a read [mA]", 4.0, 25.0, 8.0),
-    _number(_IDLE, "current of a die at rest [uA]", 5.0, 100.0, 10.0),
+    option(_BASE, "current between pulses [mA]", (0.8, 2.0), 1.6),
+    option(_WIDTH, "width of a pulse [us]", (7.0, 26.0), 13.0),
+    option(_PERIOD, "period of the pulses [us]", (50.0, 200.0), 100.0),
+    option(_READ, "current of a read [mA]", (4.0, 25.0), 8.0),
+    option(_IDLE, "current of a die at rest [uA]", (5.0, 100.0), 10.0),
     option("ftl.write_allocation", "choice of the die of a write", ("pull", "static", "round_robin"), "pull"),
     option("workload.iodepth", "queue depth", (256, 512, 1024, 4096), 1024),
 )

@@ -160,7 +160,7 @@ _MEDIUM = Target(
 # Section 4.1: the figure of the currents (4.5) has no numbers in the text. What a read draws is taken from what the
 # stated mean power leaves for programs. A trial is one run, whose peak varies with the seed by a few hundredths of a
 # watt, and a change of it by some percent: tolerances are wider than the last digit by as much.
-#: Mean current of a die at the stated mean power [mA], and the share of its busy time with reads (FACTS 5.9).
+#: Mean current of a die at the stated mean power [mA], and the share of its busy time with reads [D] (FACTS 5.9).
 MEAN_MA, OF_READS = 4.4, 0.1003
 _PULSES: Final = (
     _open("power.program.width", "width of a pulse", "7us", "10us", "13us", "18us", "26us"),

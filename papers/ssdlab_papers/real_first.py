@@ -7,13 +7,13 @@ from typing import Generic, TypeVar
 
 from ssdlab.explore.statistics import Estimate
 
-__all__ = ["Found", "Led"]
+__all__ = ["Found", "RealFirst"]
 
 Case = TypeVar("Case")
 
 
 @dataclass(frozen=True, slots=True)
-class Led(Generic[Case]):
+class RealFirst(Generic[Case]):
     """Cases of real traces, which lead, and of look-alikes."""
 
     real: tuple[Case, ...]
