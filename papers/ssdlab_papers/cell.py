@@ -12,12 +12,13 @@ from typing import Any
 
 from ssdlab.cell import ask, code
 from ssdlab.explore.statistics import Estimate
+from ssdlab.units import YEAR_S
 from ssdlab_papers.claim import Claim, number, statement, taken
 from ssdlab_papers.entry import Entry
 from ssdlab_papers.setting import Setting
 
 _HOUR = 3600.0
-_YEAR = 365.25 * 24 * _HOUR
+_YEAR = YEAR_S
 #: P/E cycles at which codewords begin to fail with one sensing (N = 1); a quick run simulates only these.
 _NEAR_HARD_LIMIT = (19_600, 20_600)
 

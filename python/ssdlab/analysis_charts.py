@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ssdlab.charts import Axis, Chart, Series
 from ssdlab.charts import Mark as Line
-from ssdlab.units import duration, percent
+from ssdlab.units import YEAR_S, duration, percent
 
 if TYPE_CHECKING:
     from ssdlab.analyses import Access, Gaps, Retention
@@ -22,7 +22,7 @@ _TICKS = (
     (3_600.0, "1 h"),
     (86_400.0, "1 d"),
     (604_800.0, "1 w"),
-    (31_536_000.0, "1 y"),
+    (YEAR_S, "1 y"),
 )
 _CLASSES = {"read_only": "read-only", "write_only": "write-only", "interleaved": "interleaved"}
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import math
 
+#: Seconds in a year of 365.25 days, the year of the engine (`kit::Nanos::YEAR`).
+YEAR_S = 31_557_600.0
+
 _TIMES = [(86_400e9, "d"), (3_600e9, "h"), (60e9, "min"), (1e9, "s"), (1e6, "ms"), (1e3, "us"), (1.0, "ns")]
 
 

@@ -13,8 +13,10 @@ from typer.testing import CliRunner
 import ssdlab
 from conftest import PATIENCE, wait_for_work
 from ssdlab import cell
-from ssdlab.cell import sweeps
+from ssdlab.cell import sweeps, words
 from ssdlab.cli import app
+from ssdlab.explore import expression
+from ssdlab.units import YEAR_S
 
 PINNED = {"pe": 10_000, "age": "4d", "step": 0.4}
 #: A small code with a fast decoder, an error rate that it corrects, and one that it does not correct.
@@ -421,7 +423,14 @@ def test_a_step_that_keeps_a_promise_is_found_wherever_it_is():
     """With a very narrow step, the level of a one-bit cell is too low to keep data for a year."""
     step = cell.modes("volt-slc", pe=30_000, retention="1y").step
     assert step > 0.4
-    assert cell.limits("volt-slc", pe=30_000, step=step).retention_s >= 0.999 * 365 * 86_400
+    assert cell.limits("volt-slc", pe=30_000, step=step).retention_s >= 0.999 * YEAR_S
+
+
+def test_a_year_is_the_same_everywhere():
+    """The unit of what is given, what is shown, and the unit of an expression in a sweep."""
+    assert cell.rber("ofwar-mlc", age=["1d", "1y"]).age_s[1] == YEAR_S
+    assert (words.span(YEAR_S), words.span(365 * 86_400.0)) == ("1 y", "365 d")
+    assert expression.quantity("1y") == YEAR_S * 1e9
 
 
 def test_the_budget_is_shown_at_the_wear_that_was_found(cli):

@@ -31,7 +31,7 @@ SHARED = {
     "ssdlab.explore.tasks": {"engine_hash"},
     "ssdlab.files": {"write_folder"},
     "ssdlab.toml": {"document"},
-    "ssdlab.units": {"count", "duration", "percent"},
+    "ssdlab.units": {"YEAR_S", "count", "duration", "percent"},
 }
 #: Imports every module of ssdlab where an import of the experiments fails.
 IMPORT_ALL = """\

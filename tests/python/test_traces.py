@@ -64,6 +64,19 @@ def test_a_converted_trace_is_the_same_trace(cli, trace, tmp_path):
         assert ours[key] == theirs[key], key
 
 
+def test_a_conversion_says_what_is_lost(cli, tmp_path):
+    """MSR has no trims: the note appears with and without --json."""
+    table, out = tmp_path / "table.csv", tmp_path / "copy.csv"
+    table.write_text("".join(f"{i},{'trim' if i % 5 == 0 else 'write'},{4096 * i},4096\n" for i in range(50)))
+    columns = "time=1:us,op=2,offset=3:B,size=4:B"
+    as_json = cli("trace", "convert", table, "--columns", columns, "--to", "msr", "--out", out, "--json")
+    assert as_json.returncode == 0, as_json.stderr
+    notes = json.loads(as_json.stdout)["notes"]
+    assert any("10" in note and "msr" in note for note in notes), notes
+    plain = cli("trace", "convert", table, "--columns", columns, "--to", "msr", "--out", out, "--force")
+    assert all(note in plain.stderr for note in notes), plain.stderr
+
+
 def test_a_trace_is_not_converted_onto_itself(cli, trace):
     before = trace.read_bytes()
     assert cli("trace", "convert", trace, "--to", "msr", "--out", trace).returncode == 2

@@ -11,9 +11,10 @@ use kit::Nanos;
 use kit::bisect::bisect_last_true;
 use std::f64::consts::{FRAC_1_SQRT_2, PI};
 
-/// Wrong bits in a cell for each unit of tail probability: three of four levels have a lower neighbour, and three an
-/// upper one.
-const BITS_PER_TAIL: f64 = 0.75;
+/// Wrong cells for each unit of tail probability: three of four levels have a lower neighbour, and three an upper one.
+/// The law's error rates are per bit, but its constants were derived with this number (FACTS 2): the levels cross their
+/// references twice as often as those rates say. The effect: `docs/models/retention_relaxation.md`, *Known error*.
+const CELLS_PER_TAIL: f64 = 0.75;
 const HALVINGS: u32 = 60;
 /// Bits per cell, for four levels.
 const BITS: usize = 2;
@@ -91,7 +92,7 @@ impl BellLevels {
         let height = 1.0 / (step + 0.5 * area(lower_sigma) + 0.5 * area(self.upper_sigma));
         let room = 0.5 * (pitch - step);
         let tail = |sigma: f64| height * area(sigma) * 0.5 * libm::erfc(room / sigma * FRAC_1_SQRT_2);
-        BITS_PER_TAIL * (tail(lower_sigma) + tail(self.upper_sigma))
+        CELLS_PER_TAIL * (tail(lower_sigma) + tail(self.upper_sigma))
     }
 
     /// Returns the error rates at a condition, the same for all page types.

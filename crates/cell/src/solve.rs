@@ -10,7 +10,7 @@ const NEAR: f64 = 1e-7;
 /// Floor of error rates; lower ones are replaced by this value.
 const LEAST: f64 = 1e-18;
 /// Longest retention considered: a hundred years.
-pub const LONGEST: Nanos = Nanos(100 * 8766 * 3_600_000_000_000);
+pub const LONGEST: Nanos = Nanos(100 * Nanos::YEAR.0);
 /// Ratio of successive steps in the search for the widest one.
 const STRIDE: f64 = 0.8;
 /// Narrowest step considered, as a fraction of the widest.

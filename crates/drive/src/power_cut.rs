@@ -48,8 +48,7 @@ impl PowerCut {
                 "a drive without power is in no steady state: expected only one of --power-cut, --steady-state",
             );
         }
-        if description.policy.needs_future() {
-            let kind = &description.policy.kind;
+        if let Some(kind) = description.policy.needs_future() {
             let complaint = format!("the future that the policy `{kind}` knows has no power failure: expected another policy");
             problems.add("--power-cut", complaint);
         }

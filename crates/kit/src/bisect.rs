@@ -14,14 +14,15 @@ pub fn bisect_last_true(mut low: f64, mut high: f64, halvings: u32, holds: impl 
 /// zero and `f(high)` must be.
 ///
 /// The method is false position with the Illinois rule: the weight of an end that stays twice in a row is halved. Every
-/// fourth round, and wherever the chord is unusable, the interval is halved instead. The search ends once the weighted
-/// value at the lower end is above `-near`, or the interval is as small as doubles resolve. `f` is not above zero at
-/// the returned point.
+/// fourth round, and wherever the chord is unusable, the interval is halved instead. The search ends once the value at
+/// the lower end is above `-near`, or the interval is as small as doubles resolve. `f` is not above zero at the
+/// returned point.
 pub fn find_root(low: f64, high: f64, near: f64, f: impl Fn(f64) -> f64) -> f64 {
+    // Weights of the ends; `reached` is the value at the lower end itself, which alone says how near it is.
     let ((mut low, mut at_low), (mut high, mut at_high)) = ((low, f(low)), (high, f(high)));
-    let mut stayed = 0i32;
+    let (mut stayed, mut reached) = (0i32, at_low);
     for round in 0..100 {
-        if at_low > -near || high - low <= 1e-14 * high.abs().max(low.abs()) {
+        if reached > -near || high - low <= 1e-14 * high.abs().max(low.abs()) {
             break;
         }
         let chord = (low * at_high - high * at_low) / (at_high - at_low);
@@ -36,7 +37,7 @@ pub fn find_root(low: f64, high: f64, near: f64, f: impl Fn(f64) -> f64) -> f64 
             at_low *= if stayed > 0 { 0.5 } else { 1.0 };
             stayed = 1;
         } else {
-            (low, at_low) = (place, value);
+            (low, at_low, reached) = (place, value, value);
             at_high *= if stayed < 0 { 0.5 } else { 1.0 };
             stayed = -1;
         }
@@ -71,6 +72,10 @@ mod tests {
         // At a jump, the last point before it is returned.
         let jump = find_root(0.0, 1.0, 1e-9, |x| if x < 0.3 { -1.0 } else { 1.0 });
         assert!(jump < 0.3 && jump > 0.3 - 1e-9, "{jump}");
+        // The weight of a lower end that stays is halved; its value is still far from the root.
+        let flat = |x: f64| if x < 0.5 { -1.0 } else { 1e6 * (x - 0.5) + 1e-3 };
+        let found = find_root(0.0, 1.0, 0.4, flat);
+        assert!(found < 0.5 && found > 0.5 - 1e-9, "{found}");
         // A root at the lower end.
         assert_eq!(find_root(0.0, 1.0, 1e-9, |x| x), 0.0);
     }

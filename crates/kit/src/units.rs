@@ -85,7 +85,7 @@ impl Nanos {
     pub const ZERO: Nanos = Nanos(0);
     /// One second.
     pub const SECOND: Nanos = Nanos(1_000_000_000);
-    /// A year of 365.25 days, used in results. The unit `y` of a description is a year of 365 days.
+    /// A year of 365.25 days: in results, and the unit `y` of what is given.
     pub const YEAR: Nanos = Nanos(31_557_600 * Nanos::SECOND.0);
 
     /// Returns the span in seconds, rounded to the nearest representable double.
@@ -165,7 +165,7 @@ const DURATION: &[Suffix] = &[
     ("h", 3_600_000_000_000),
     ("d", 86_400_000_000_000),
     ("w", 604_800_000_000_000),
-    ("y", 31_536_000_000_000_000),
+    ("y", Nanos::YEAR.0),
 ];
 const SIZE: &[Suffix] = &[
     ("B", 1),
@@ -345,6 +345,7 @@ mod tests {
             ("2μs", 2_000),
             ("1.5ms", 1_500_000),
             ("4d", 345_600_000_000_000),
+            ("2y", 2 * Nanos::YEAR.0),
             ("0ns", 0),
             ("50 us", 50_000),
         ] {

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import ssdlab
 from ssdlab.explore.statistics import Estimate
+from ssdlab.units import YEAR_S
 from ssdlab_papers.agcr.runs import DRIVE, Run, run
 from ssdlab_papers.claim import Claim, number, taken, untestable
 
@@ -18,7 +19,7 @@ _REQUESTS = 4_000
 #: Pages of the paper's drive: 64 GB in pages of 4 KB.
 _PAGES = 64 << 18
 _BITS_PER_MIB = 8 << 20
-_YEAR_NS = 365 * 86_400e9
+_YEAR_NS = YEAR_S * 1e9
 
 
 def lone_requests() -> dict[str, Run]:

@@ -8,16 +8,17 @@ from ssdlab import describe
 from ssdlab.cell import ask
 from ssdlab.charts import Axis, Chart, Mark, Series
 from ssdlab.explore.statistics import Estimate
+from ssdlab.units import YEAR_S
 from ssdlab_papers.claim import Claim, taken
 from ssdlab_papers.entry import Picture
 from ssdlab_papers.retention.runs import CODES, SPEED, WORK
 
-_HOUR, _YEAR = 3600.0, 365 * 86_400.0
+_HOUR, _YEAR = 3600.0, YEAR_S
 _WEEKS = 7 * 86_400e9
 #: Rated cycles of the cells.
 RATED = 3_000
 #: Required retention of the slide *Retention vs. Write Speed* [years], with two weeks.
-_YEARS = (1.0, 0.5, 0.2, 0.1, 0.05, 14 / 365, 0.02, 0.01)
+_YEARS = (1.0, 0.5, 0.2, 0.1, 0.05, 14 / 365.25, 0.02, 0.01)
 #: Wear of the cells of the slide *Retention vs. ECCs*, as a share of the rated cycles: it sets their error rate after a
 #: year.
 _SHARES = (0.04, 0.06, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0)
@@ -84,7 +85,7 @@ def _write_speed() -> Picture:
         x=Axis("required retention (years)", log=True),
         y=Axis("times", span=(0.0, 3.0), better="higher"),
         series=(Series("our cell", [*_YEARS], [write_speed(years) for years in _YEARS]),),
-        marks=(Mark(14 / 365, "two weeks", on="x"), Mark(2.3, "the work: 2.3x")),
+        marks=(Mark(14 / 365.25, "two weeks", on="x"), Mark(2.3, "the work: 2.3x")),
     )
     return Picture(name="retention-write-speed", chart=chart)
 
@@ -96,6 +97,6 @@ def _codes() -> Picture:
         x=Axis("error rate after a year", log=True),
         y=Axis("achievable retention (years)", log=True, better="higher"),
         series=(Series("our cell, by wear", [rate for rate, _ in points], [years for _, years in points]),),
-        marks=(Mark(14 / 365, "two weeks"), Mark(2.2e-2, "the work: 2.2e-2", on="x")),
+        marks=(Mark(14 / 365.25, "two weeks"), Mark(2.2e-2, "the work: 2.2e-2", on="x")),
     )
     return Picture(name="retention-codes-cell", chart=chart)

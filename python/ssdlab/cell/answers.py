@@ -92,7 +92,7 @@ class Vth:
     Examples:
         >>> answer = ssdlab.cell.vth("ofwar-mlc", pe=10_000, age="1y")
         >>> answer.references, answer.pages
-        (array([2.481 , 3.271 , 4.107]), {'lsb': 0.0008547, 'msb': 0.0008258})
+        (array([2.481, 3.271, 4.107]), {'lsb': 0.0008548, 'msb': 0.0008259})
         >>> float(answer.voltage[answer.levels["p3"].argmax()])
         4.592
     """
@@ -131,7 +131,7 @@ class Rber:
         >>> answer.pe, answer.worst
         (array([ 3000., 10000.]), array([6.733e-05, 8.547e-04]))
         >>> answer.age_s, sorted(answer.pages)
-        (31536000.0, ['lsb', 'msb'])
+        (31557600.0, ['lsb', 'msb'])
         >>> answer.worst < answer.limit
         array([ True,  True])
     """
@@ -173,7 +173,7 @@ class Modes:
     Examples:
         >>> answer = ssdlab.cell.modes("ofwar-mlc", pe=10_000, retention=["4d", "1y"])
         >>> answer.step, answer.program_time_ns / 1000
-        (array([0.3977 , 0.2853]), array([301.742, 420.639]))
+        (array([0.3977 , 0.2853]), array([301.742, 420.671]))
     """
 
     cell: str
@@ -298,7 +298,7 @@ class Endurance:
     Examples:
         >>> answer = ssdlab.cell.endurance("ofwar-mlc", step=[0.2, 0.3], retention="1y")
         >>> answer.pe_cycles, answer.rated_pe_cycles
-        (array([11378.5,  9726.7]), 10000)
+        (array([11378.1,  9726.3]), 10000)
     """
 
     cell: str

@@ -108,7 +108,7 @@ def rber(
         >>> ssdlab.cell.rber("ofwar-mlc", pe=10_000, age="4d", step=0.4).worst
         0.001371
         >>> ssdlab.cell.rber("ofwar-mlc", pe=10_000, age=["4d", "1y"]).pages["msb"]
-        array([0.0004082, 0.0008258])
+        array([0.0004082, 0.0008259])
     """
     # For a list the engine answers with a table, which contains wear and step even if they were left out.
     single = not (many(pe) or many(age) or many(step))
@@ -226,7 +226,7 @@ def endurance(cell: CellLike, *, step: Numbers | None = None, retention: Times |
     Examples:
         >>> answer = ssdlab.cell.endurance("ofwar-mlc", retention=["4d", "1y"])
         >>> answer.pe_cycles
-        array([13943.2, 11378.5])
+        array([13943.2, 11378.1])
     """
     found = ask("endurance", cell=cell, step=step, retention=listed(retention), **more)
     axes = ((found["step"], step), (found["retention_s"], retention))

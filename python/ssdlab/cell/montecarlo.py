@@ -26,7 +26,7 @@ class MonteCarlo:
     Examples:
         >>> drawn = ssdlab.cell.monte_carlo("ofwar-mlc", 100_000, age="1y")
         >>> drawn.wrong, drawn.expected
-        ({'lsb': 83, 'msb': 93}, {'lsb': 0.0008539, 'msb': 0.0008254})
+        ({'lsb': 83, 'msb': 93}, {'lsb': 0.000854, 'msb': 0.0008255})
     """
 
     cell: str
@@ -94,7 +94,7 @@ def monte_carlo(
     Examples:
         >>> drawn = ssdlab.cell.monte_carlo("ofwar-mlc", 1_000_000, pe=10_000, age="1y")
         >>> drawn.rate, drawn.z
-        ({'lsb': 0.000819, 'msb': 0.000815}, {'lsb': -1.195, 'msb': -0.3628})
+        ({'lsb': 0.000819, 'msb': 0.000815}, {'lsb': -1.198, 'msb': -0.3665})
     """
     # An invalid number of cells is passed to the engine unchanged, whose message says what is wrong with it.
     sizes = [PIECE_CELLS] * (cells // PIECE_CELLS) + [cells % PIECE_CELLS] * (cells % PIECE_CELLS > 0) if cells > 0 else [cells]

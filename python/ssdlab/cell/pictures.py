@@ -13,6 +13,7 @@ from ssdlab.cell.facts import step_unit
 from ssdlab.cell.words import rate, span, step_text
 from ssdlab.charts import Axis, Chart, Mark, Series
 from ssdlab.errors import InputError
+from ssdlab.units import YEAR_S
 
 if TYPE_CHECKING:
     from ssdlab.cell.answers import Budget, Endurance, Limits, Modes, Rber, Vth
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 #: Positions [s] and texts of the labels on an axis of ages or retentions.
 _SPANS = tuple(
     (seconds, span(seconds))
-    for seconds in (60.0, 3_600.0, 86_400.0, 4 * 86_400.0, 30 * 86_400.0, 31_536_000.0, 315_360_000.0, 3.1536e9)
+    for seconds in (60.0, 3_600.0, 86_400.0, 4 * 86_400.0, 30 * 86_400.0, YEAR_S, 10 * YEAR_S, 100 * YEAR_S)
 )
 #: Density below which a curve is not drawn: no such cell could be found [1/V].
 _FAINT = 1e-8

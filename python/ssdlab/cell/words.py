@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-_SPANS = ((31_536_000.0, "y"), (86_400.0, "d"), (3_600.0, "h"), (60.0, "min"), (1.0, "s"))
+from ssdlab.units import YEAR_S
+
+_SPANS = ((YEAR_S, "y"), (86_400.0, "d"), (3_600.0, "h"), (60.0, "min"), (1.0, "s"))
 
 
 def span(seconds: float) -> str:

@@ -14,7 +14,7 @@ from ssdlab.cell.facts import step_unit
 from ssdlab.cell.words import rate, span, step_text
 from ssdlab.cli.fitting import put
 from ssdlab.cli.views import new_table
-from ssdlab.units import count, duration, percent, significant
+from ssdlab.units import YEAR_S, count, duration, percent, significant
 
 if TYPE_CHECKING:
     from ssdlab.cell import Budget, CodeMeasurement, Endurance, Limits, Modes, MonteCarlo, Part, PartRow, Program, Rber, Vth
@@ -247,7 +247,7 @@ def _time(ns: float) -> str:
 
 
 def _limit(seconds: float, longest: float) -> str:
-    return f"> {longest / 31_557_600.0:.3g} y" if seconds >= longest else span(seconds)
+    return f"> {longest / YEAR_S:.3g} y" if seconds >= longest else span(seconds)
 
 
 def _solved(found: dict[str, Any] | None, unit: str) -> str:

@@ -13,7 +13,7 @@ from ssdlab.cli.fitting import put
 from ssdlab.cli.views import new_table
 from ssdlab.lifetimes import Lifetime
 from ssdlab.report.content import short
-from ssdlab.units import count, duration, percent, ratio, scaled, significant, size
+from ssdlab.units import YEAR_S, count, duration, percent, ratio, scaled, significant, size
 
 _ENDS: dict[str | None, str] = {
     "mean_wear": "its blocks are worn out on average",
@@ -70,7 +70,7 @@ def _spread(report: Mapping[str, Any], name: str) -> str:
 
 def _years(years: float) -> str:
     """Formats a time, which may be a second of a small model or a century of a trace."""
-    return f"{significant(years)} years" if years >= 1 else duration(years * 365.25 * 86_400e9)
+    return f"{significant(years)} years" if years >= 1 else duration(years * YEAR_S * 1e9)
 
 
 def _intervals(report: Mapping[str, Any]) -> Table:

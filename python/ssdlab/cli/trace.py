@@ -72,6 +72,8 @@ def convert(
     if json:
         print_json(written)
     else:
+        for line in written.get("notes", []):
+            remark(line)
         remark(f"wrote {out}")
 
 

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ssdlab.errors import InputError, unknown_name
+from ssdlab.units import YEAR_S
 
 __all__ = ["Expression", "alike", "quantity"]
 
@@ -40,7 +41,7 @@ _UNITS = {
     "h": 3_600e9,
     "d": 86_400e9,
     "w": 604_800e9,
-    "y": 31_536_000e9,
+    "y": YEAR_S * 1e9,
     **{f"{prefix}A": 1000.0**power for power, prefix in enumerate(("u", "m", ""))},
     **{f"{prefix}V": 1000.0**power for power, prefix in enumerate(("m", ""))},
     **{f"{prefix}W": 1000.0**power for power, prefix in enumerate(("n", "u", "m", ""))},

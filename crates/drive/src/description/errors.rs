@@ -22,7 +22,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Wear up to which error rates are computed, as a multiple of the rated endurance or of the wear at the start.
 const MOST_WEAR: f64 = 3.0;
 /// Age up to which error rates are computed, beyond the age at the start.
-const OLDEST: Nanos = Nanos(10 * 365 * 86_400_000_000_000);
+const OLDEST: Nanos = Nanos(10 * Nanos::YEAR.0);
 /// Part of a mapping unit that its codewords may protect besides its data, as a divisor: assumed, several times the
 /// metadata of the parts of the laboratory.
 const MOST_METADATA: u64 = 16;

@@ -108,8 +108,7 @@ pub fn lifetime(
     progress: &mut dyn FnMut(&Progress) -> bool,
 ) -> Result<LifetimeOutcome, Problems> {
     let description = session::description(&request.drive, &request.setup, files.named.unwrap_or(&no_file))?;
-    if description.policy.needs_future() {
-        let kind = &description.policy.kind;
+    if let Some(kind) = description.policy.needs_future() {
         let complaint = format!("{kind} knows the future of one pass only, and a life has many: expected another policy");
         return Err(Problems::one("policy.kind", complaint));
     }

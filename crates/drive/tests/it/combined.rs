@@ -3,7 +3,12 @@
 
 use crate::common::{Rig, with};
 use drive::Description;
+use drive::lifetime::{LifetimeRequest, lifetime};
+use drive::options::RunOptions;
+use drive::session::{Files, RunRequest, Session};
 use kit::{Op, Reason, Record, SimTime};
+use serde_json::json;
+use workload::Input;
 
 /// Returns a description with modes derived from the cell, for two promised retentions and two erase levels, without
 /// the write mode `left_out`.
@@ -44,6 +49,23 @@ fn names_are_checked() {
     assert_says(&of("[\"ofwar\", \"ofwar\"]"), "`ofwar` is listed twice");
     assert_says(&of("[\"separate\", \"autoftl\"]"), "`separate` separates data within one write mode");
     assert_says(&of("[\"ofwar\", \"agcr\"]"), "policy.agcr.high: unknown write mode `fine`");
+}
+
+/// A member that knows the future needs it as much as the policy alone would.
+#[test]
+fn a_member_that_knows_the_future_is_refused_where_there_is_none() {
+    let text = table("");
+    let members = "policy.combine.members=[\"clairvoyant\", \"ofwar\"]";
+    assert!(Description::read("d.toml", &text, &[members.to_owned()]).is_ok(), "a run of one pass has a future");
+    let job = Input::text("job", "[j]\nrw=write\nbs=4k\nnumber_ios=10\n");
+    let life = json!({"drive": {"name": "d.toml", "text": text}, "setup": {"set": [members]}, "workload": {}, "life": {}});
+    let life: LifetimeRequest = serde_json::from_value(life).expect("a request");
+    let told = lifetime(&Session::default(), &life, &job, Files::default(), &mut |_| true).err().expect("refused");
+    assert_says(&told.to_string(), "policy.kind: clairvoyant knows the future of one pass only");
+    let cut = RunOptions { power_cut: Some("1s".into()), power_down: Some("1d".into()), ..RunOptions::default() };
+    let request = RunRequest::new("d.toml", &text).set(members).run(cut);
+    let told = drive::session::run(&request, &job, Files::default(), &mut |_| true).err().expect("refused");
+    assert_says(&told.to_string(), "--power-cut: the future that the policy `clairvoyant` knows has no power failure");
 }
 
 #[test]

@@ -173,7 +173,7 @@ fn moved_levels_trade_the_step_for_the_depth_of_the_erase() {
     // The retention derived from that step is the same.
     let text = mode(", levels = \"moved\", erase_shift = 0.1").replace("retention = \"10y\"", &format!("step = {}", found.step));
     let limit = read(&text).unwrap_or_else(|problems| panic!("{problems}")).flash.write_modes[0].retention_at(0, 10_000);
-    let years = limit.expect("a limit").0 as f64 / (3650 * DAY) as f64;
+    let years = limit.expect("a limit").0 as f64 / (10 * Nanos::YEAR.0) as f64;
     assert!((years - 1.0).abs() < 0.02, "{years}");
     assert!(refused(&mode(", levels = \"moved\", by_wear = true")).contains("by_wear: levels are moved for one wear"));
 }

@@ -179,14 +179,13 @@ impl AutoFtl {
         let of_level = |level: u8| (0..facts.write_levels.len()).filter(move |mode| is_of(mode, level));
         let write_at = |level: u8| of_level(level).max_by_key(|&mode| (keeps(mode), std::cmp::Reverse(mode)));
         // A level without a write mode of its own takes that of the next deeper level, and likewise for erase modes.
-        let mut write = vec![ModeId(0)];
+        let mut write = vec![ModeId(write_at(0).unwrap_or(0) as u8)];
         let mut erase = vec![AutoFtl::erase_modes(0, facts)];
         for level in levels.skip(1) {
             write.push(write_at(level).map_or(write[write.len() - 1], |at| ModeId(at as u8)));
             let has = facts.erase_levels.contains(&level);
             erase.push(if has { AutoFtl::erase_modes(level, facts) } else { erase[erase.len() - 1] });
         }
-        write[0] = ModeId(write_at(0).unwrap_or(0) as u8);
         AutoFtl {
             write,
             erase,
@@ -327,7 +326,11 @@ mod tests {
 
     /// Returns a policy with five levels at the program times of the paper (`FACTS` 4.2), and erases of two speeds.
     fn policy() -> AutoFtl {
-        let facts = Facts {
+        AutoFtl::of(&Params::default(), &policy_facts())
+    }
+
+    fn policy_facts() -> Facts {
+        Facts {
             write_modes: (0..5).map(|level| format!("w{level}")).collect(),
             erase_modes: (0..10).map(|mode| format!("e{mode}")).collect(),
             program_scales: vec![1.0, 1.0 / 0.875, 1.0 / 0.75, 1.6, 2.0],
@@ -341,8 +344,7 @@ mod tests {
             retention_by_wear: vec![Vec::new(); 5],
             block_units: vec![128; 5],
             ..Facts::example()
-        };
-        AutoFtl::of(&Params::default(), &facts)
+        }
     }
 
     #[test]
@@ -350,6 +352,19 @@ mod tests {
         let policy = policy();
         let levels = [0.0, 0.2, 0.2001, 0.4, 0.41, 0.6, 0.61, 0.8, 0.81, 1.0].map(|u| policy.level(u));
         assert_eq!(levels, [4, 4, 3, 3, 2, 2, 1, 1, 0, 0]);
+    }
+
+    /// Level 1 has no mode of its own: it takes that of level 0, and not the first mode, which has fewer bits per cell.
+    #[test]
+    fn a_level_without_a_mode_takes_that_of_the_level_before() {
+        let facts = Facts {
+            write_modes: ["slc", "normal", "gentle"].map(str::to_owned).to_vec(),
+            write_levels: vec![0, 0, 2],
+            block_units: vec![64, 128, 128],
+            retention_by_wear: vec![Vec::new(); 3],
+            ..policy_facts()
+        };
+        assert_eq!(AutoFtl::of(&Params::default(), &facts).write, [1, 1, 2].map(ModeId));
     }
 
     /// Table 2: a buffer of 200 pages, u = 70 %; 30 copies, then 50.

@@ -107,9 +107,7 @@ mod tests {
         for name in PolicyConfig::NAMES {
             let config = PolicyConfig { kind: (*name).to_owned(), ..PolicyConfig::default() };
             let policy = config.build(&facts).expect("listed");
-            if config.members().is_none() {
-                assert_eq!(config.needs_future(), policy.wants_future(), "{name}");
-            }
+            assert_eq!(config.needs_future().is_some(), policy.wants_future(), "{name}");
             let uses = policy.uses();
             let one_mode = uses.iter().all(|mode| *mode == uses[0]);
             assert!(config.chooses_modes() || one_mode, "{name} says that it has no choice: {uses:?}");

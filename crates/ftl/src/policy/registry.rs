@@ -123,13 +123,15 @@ macro_rules! policy_family {
                 }
             }
 
-            /// Returns true if the chosen member needs the future accesses of one run of the workload. The members that
-            /// it is made of are not asked.
-            pub fn needs_future(&self) -> bool {
-                match self.kind.as_str() {
+            /// Returns the name of the member that needs the future accesses of one run of the workload: the chosen
+            /// one, or one that it is made of.
+            pub fn needs_future(&self) -> Option<&str> {
+                let needs_it = |kind: &str| match kind {
                     $(kind if kind == stringify!($module) => self.$module.needs_future(),)+
                     _ => false,
-                }
+                };
+                let parts = self.members().unwrap_or_default().iter().map(String::as_str);
+                std::iter::once(self.kind.as_str()).chain(parts).find(|kind| needs_it(kind))
             }
 
             /// Returns what is wrong with the parameters of the members, chosen or not, with the field of each problem.

@@ -12,9 +12,11 @@ pub const SUMMARY: &str =
 
 /// Control for every gain from shorter retention: host writes in the fastest mode whose retention limit, at the wear of
 /// the most worn block, still is the full promise. Of equally fast modes it takes the one whose code needs the least
-/// encoder time. Relocations are written in the `normal` mode, as under `ofwar`, and data is never rewritten for the
-/// sake of this policy. Below half of the rated endurance, such speed costs nearly nothing (FACTS 1.3). Needs modes
-/// whose limits follow wear: `derive = { ..., by_wear = true }`, or a list of limits.
+/// encoder time. All these modes store as many bits per cell as `normal`: one with fewer is quick because it gives up
+/// capacity, which is no gain of a young cell (see `slc_cache`). Relocations are written in the `normal` mode, as under
+/// `ofwar`, and data is never rewritten for the sake of this policy. Below half of the rated endurance, such speed
+/// costs nearly nothing (FACTS 1.3). Needs modes whose limits follow wear: `derive = { ..., by_wear = true }`, or a
+/// list of limits.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
@@ -25,7 +27,8 @@ pub struct Params {
 
 struct WearAdaptive {
     normal: ModeId,
-    /// Modes in the order of their program times, then of their encoder times, the fastest first.
+    /// Modes with the bits per cell of `normal` in the order of their program times, then of their encoder times, the
+    /// fastest first.
     by_speed: Vec<ModeId>,
     limits: Vec<Vec<Nanos>>,
     rated: u32,
@@ -53,7 +56,8 @@ impl Member for Params {
 /// Makes the policy.
 pub fn build(params: &Params, facts: &Facts) -> Box<dyn ModePolicy> {
     let normal = facts.write_mode("normal");
-    let mut by_speed: Vec<ModeId> = (0..facts.write_modes.len()).map(|mode| ModeId(mode as u8)).collect();
+    let has_all_bits = |mode: &usize| facts.block_units[*mode] == facts.block_units[normal.index()];
+    let mut by_speed: Vec<ModeId> = (0..facts.write_modes.len()).filter(has_all_bits).map(|mode| ModeId(mode as u8)).collect();
     let time = |mode: &ModeId| (facts.program_scales[mode.index()], facts.encode_times[mode.index()]);
     by_speed.sort_by(|a, b| time(a).0.total_cmp(&time(b).0).then(time(a).1.cmp(&time(b).1)));
     let mut policy = WearAdaptive {
@@ -96,8 +100,10 @@ impl WearAdaptive {
 
 impl ModePolicy for WearAdaptive {
     fn needs(&self) -> Needs {
-        // One frontier for each mode, since the mode of host writes may change between two programs.
-        Needs { host_streams: self.by_speed.len() as u8, blocks: true, relocations_apart: true, ..Needs::default() }
+        // One frontier for each mode, since the mode of host writes may change between two programs; its number is the
+        // mode's.
+        let last = self.by_speed.iter().map(|mode| mode.0).max().unwrap_or(0);
+        Needs { host_streams: last + 1, blocks: true, relocations_apart: true, ..Needs::default() }
     }
 
     fn state(&mut self, archive: &mut Archive<'_>) -> Archived {
@@ -136,5 +142,27 @@ impl ModePolicy for WearAdaptive {
             ("mode_changes", self.changes as f64),
             ("most_worn_cycles", f64::from(self.most_worn) / 1000.0),
         ]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A drive with an SLC cache: its quickest mode stores one bit per cell and keeps data as long as `normal`.
+    #[test]
+    fn modes_of_fewer_bits_per_cell_are_not_chosen() {
+        let facts = Facts {
+            write_modes: ["normal", "slc", "fast"].map(str::to_owned).to_vec(),
+            program_scales: vec![1.0, 0.2, 0.5],
+            encode_times: vec![Nanos::ZERO; 3],
+            retention_by_wear: vec![vec![Nanos(10)], vec![Nanos(10)], vec![Nanos(10)]],
+            block_units: vec![384, 128, 384],
+            ..Facts::example()
+        };
+        let policy = build(&Params::default(), &facts);
+        assert_eq!(policy.uses(), [ModeId(2), ModeId(0)]);
+        assert_eq!(policy.needs().host_streams, 3, "the stream of a mode has its number");
+        assert_eq!(policy.stats()[0], ("mode", 2.0));
     }
 }

@@ -5,8 +5,8 @@ use kit::BlockId;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A closed block drawn at random from those that would free space, all with the same probability (the least-valid
-/// block if 32 draws find none). A baseline that shows what a deliberate choice is worth.
+/// A closed block drawn at random from those that would free space, all with the same probability. A baseline that
+/// shows what a deliberate choice is worth.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Params {}
@@ -20,21 +20,27 @@ pub fn build(_: &Params, (): ()) -> Box<dyn Victim> {
 
 impl Victim for Random {
     fn choose(&mut self, candidates: &mut Candidates<'_>) -> Option<BlockId> {
-        let fallback = candidates.least_valid().filter(|&block| candidates.would_free_space(block))?;
+        candidates.least_valid().filter(|&block| candidates.would_free_space(block))?;
         for _ in 0..32 {
             let block = candidates.any()?;
             if candidates.would_free_space(block) {
                 return Some(block);
             }
         }
-        Some(fallback)
+        // Few blocks would free space: one of them is drawn by its rank.
+        let closed = || candidates.store.closed_blocks(candidates.die);
+        let count = closed().filter(|&block| candidates.would_free_space(block)).count();
+        let rank = candidates.rng.below(count as u64) as usize;
+        let mut freeing = candidates.store.closed_blocks(candidates.die).filter(|&block| candidates.would_free_space(block));
+        freeing.nth(rank)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::victim::tests::{MOST_VALID, every_die};
+    use crate::map::tests::{empty, geometry, write};
+    use crate::victim::tests::{Case, MOST_VALID, every_die};
     use kit::Rng;
 
     /// In eighty draws every block that would free space is taken, and no other block ever is. Of two such blocks, each
@@ -57,6 +63,18 @@ mod tests {
             drawn.dedup();
             assert_eq!(drawn, expected, "{:?}", case.closed);
         }
+        // Where nearly all blocks are full of valid data, one of the few others is as likely as another.
+        let mut full = empty(geometry(2, 1, 1000, 2, 2), 2);
+        for block in (0..1000).map(BlockId) {
+            let valid = [3, 0, 1][usize::from(block.0 == 10) + 2 * usize::from(block.0 == 11)];
+            write(&mut full, block, 0, 4);
+            let first = full.geometry.first_of(block).0;
+            (first + valid..first + 4).map(kit::Ppn).for_each(|ppn| full.invalidate(ppn));
+            full.close(block);
+        }
+        let case = Case { die: kit::DieId(0), closed: Vec::new() };
+        let emptiest = (0..2_000).filter(|_| case.choose(&mut Random, &full, &mut rng) == Some(BlockId(10))).count();
+        assert!((888..1112).contains(&emptiest), "{emptiest} of 2000: five standard deviations are 112");
         // Of n draws between two blocks, the difference has a standard deviation of the root of n.
         assert!(f64::from(first - second).abs() < 5.0 * f64::from(first + second).sqrt(), "{first} and {second}");
     }

@@ -26,7 +26,7 @@ pub(super) fn answer(question: &Question) -> Result<Value, Problems> {
         return Err(Problems::one("references", "a budget places levels for the best references: expected `optimal`"));
     }
     let retention = match setting.retention.as_slice() {
-        [] => setting.part.device.age_at(Nanos(365 * 86_400_000_000_000), setting.celsius),
+        [] => setting.part.device.age_at(Nanos::YEAR, setting.celsius),
         given => ResolvedQuestion::single("retention", given)?,
     };
     let condition = setting.condition(

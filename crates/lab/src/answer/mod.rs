@@ -17,34 +17,42 @@ use serde_json::{Map, Value};
 
 type Answer = fn(&Question) -> Result<Value, Problems>;
 
-/// Name and function of every question.
-const ANSWERS: [(&str, Answer); 14] = [
-    ("parts", parts::answer),
-    ("vth", vth::answer),
-    ("rber", rber::answer),
-    ("modes", modes::answer),
-    ("program", modes::program),
-    ("limits", limits::answer),
-    ("endurance", endurance::answer),
-    ("budget", budget::answer),
-    ("monte_carlo", monte_carlo::answer),
-    ("protection", protection::answer),
-    ("regulator", protection::regulator),
-    ("code_plan", code::plan),
-    ("code_count", code::count),
-    ("code_summary", code::summary),
+/// Name and function of every question, and the fields of [`Question::optional`] that bear on its answer.
+const ANSWERS: [(&str, Answer, &[&str]); 14] = [
+    ("parts", parts::answer, &[]),
+    ("vth", vth::answer, &["age", "reads"]),
+    ("rber", rber::answer, &["age", "reads", "block", "layer", "blocks"]),
+    ("modes", modes::answer, &["retention", "reads", "block", "layer"]),
+    ("program", modes::program, &[]),
+    ("limits", limits::answer, &["reads", "block", "layer"]),
+    ("endurance", endurance::answer, &["retention", "reads", "block", "layer"]),
+    ("budget", budget::answer, &["retention", "reads", "block", "layer"]),
+    ("monte_carlo", monte_carlo::answer, &["age"]),
+    ("protection", protection::answer, &[]),
+    ("regulator", protection::regulator, &[]),
+    ("code_plan", code::plan, &["age"]),
+    ("code_count", code::count, &[]),
+    ("code_summary", code::summary, &[]),
 ];
 
 /// Answers the question named `what`; question and answer are JSON.
 ///
 /// # Errors
-/// All problems of the question.
+/// All problems of the question, and fields that would not change its answer.
 pub fn ask(what: &str, question: &str) -> Result<Value, Problems> {
-    let names = || ANSWERS.iter().map(|(name, _)| *name);
-    let Some((_, answer)) = ANSWERS.iter().find(|(name, _)| *name == what) else {
+    let names = || ANSWERS.iter().map(|(name, ..)| *name);
+    let Some((_, answer, used)) = ANSWERS.iter().find(|(name, ..)| *name == what) else {
         return Err(Problem::unknown("question", "question", what, names()).into());
     };
-    answer(&Question::read(question)?)
+    let question = Question::read(question)?;
+    let mut problems = Problems::default();
+    for field in question.optional().into_iter().filter(|field| !used.contains(field)) {
+        let others: Vec<&str> = ANSWERS.iter().filter(|(.., used)| used.contains(&field)).map(|(name, ..)| *name).collect();
+        let others = others.join(", ");
+        problems.add(field, format!("does not bear on the answer of `{what}`: expected only in the questions {others}"));
+    }
+    problems.or(())?;
+    answer(&question)
 }
 
 /// Converts a time to seconds.
@@ -81,7 +89,7 @@ fn usual_ages_at(setting: &ResolvedQuestion) -> (Vec<Nanos>, Vec<Nanos>) {
 /// Returns the usual ages of a table: zero, an hour, a day, four days, two weeks, a year, ten years.
 fn usual_ages() -> Vec<Nanos> {
     const HOUR: u64 = 3_600_000_000_000;
-    [0, 1, 24, 96, 336, 8_760, 87_600].map(|hours| Nanos(hours * HOUR)).to_vec()
+    [0, 1, 24, 96, 336, 8_766, 87_660].map(|hours| Nanos(hours * HOUR)).to_vec()
 }
 
 /// Returns the usual wear values of a table: from fresh to one and a half times the rated cycles.
@@ -159,6 +167,31 @@ mod tests {
             of("least") < of("median") && of("median") < of("p99") && of("p99") <= of("most") && of("most") < 10.0,
             "{spread}"
         );
+    }
+
+    /// A field that is given either changes the answer or is refused: nothing is ignored in silence.
+    #[test]
+    fn a_field_that_changes_nothing_is_refused() {
+        let given =
+            [("age", "\"300d\""), ("retention", "\"5d\""), ("reads", "200000"), ("block", "7"), ("layer", "3"), ("blocks", "40")];
+        let asked = |what: &str, more: &str| {
+            let more = if what == "monte_carlo" { format!(r#""cells": 20000 {more}"#) } else { format!(r#""seed": 1 {more}"#) };
+            ask(what, &format!(r#"{{"cell": "ofwar-mlc", "pe": 9000, {more}}}"#))
+        };
+        for (what, ..) in ANSWERS.iter().filter(|(what, ..)| !["code_count", "code_summary"].contains(what)) {
+            let plain = asked(what, "").unwrap_or_else(|problems| panic!("{what}: {problems}"));
+            for (field, value) in given {
+                match asked(what, &format!(r#", "{field}": {value}"#)) {
+                    Ok(answer) => assert_ne!(answer, plain, "{what} ignores {field}"),
+                    Err(problems) => {
+                        let text = problems.to_string();
+                        assert!(text.contains(&format!("{field}: does not bear on the answer of `{what}`")), "{what}: {text}");
+                    }
+                }
+            }
+        }
+        let drawn = asked("monte_carlo", r#", "block": 7"#).expect_err("draws the mean block").to_string();
+        assert!(drawn.contains("expected only in the questions rber, modes, limits, endurance, budget"), "{drawn}");
     }
 
     /// A condition outside a law's range is answered with a warning.

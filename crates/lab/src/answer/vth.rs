@@ -12,9 +12,6 @@ const POINTS: usize = 1_000;
 /// Returns the probability density of each level over voltage \[1/V\], the references, and the resulting error rates.
 pub(super) fn answer(question: &Question) -> Result<Value, Problems> {
     let setting = question.setting()?;
-    if setting.factor != 1.0 {
-        return Err(Problems::one("block", "blocks differ in error rates only: use `rber`"));
-    }
     let device = &setting.part.device;
     let pe = ResolvedQuestion::single("pe", &setting.pe)?;
     let step = ResolvedQuestion::single("step", &setting.step)?;

@@ -75,13 +75,12 @@ mod tests {
             }
         }
         // Our own parts keep data for a year at their rated wear; the others as long as their sources say.
-        let year = Nanos(8_760 * 3_600_000_000_000);
         for name in ["ofwar-mlc", "volt-slc", "volt-tlc", "volt-qlc", "rr-mlc", "dpes-mlc", "rram"] {
             let part = find("cell", name).expect("listed");
             let worn = Condition {
                 step: part.device.nominal_step,
                 pe_cycles: f64::from(part.device.rated_pe_cycles),
-                age: year,
+                age: Nanos::YEAR,
                 ..Condition::default()
             };
             let rate = part.device.estimate(&worn).worst();

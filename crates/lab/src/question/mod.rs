@@ -118,6 +118,20 @@ impl Question {
     pub fn read(json: &str) -> Result<Question, Problems> {
         serde_json::from_str(json).map_err(|error| Problems::one("question", error.to_string()))
     }
+
+    /// Returns the names of the given fields on the age, the reads and the place of the data, which do not bear on
+    /// every answer.
+    pub(crate) fn optional(&self) -> Vec<&'static str> {
+        let given = [
+            ("age", self.age.is_some()),
+            ("retention", self.retention.is_some()),
+            ("reads", self.reads != 0.0),
+            ("block", self.block.is_some()),
+            ("layer", self.layer.is_some()),
+            ("blocks", self.blocks > 0),
+        ];
+        given.into_iter().filter(|(_, is_given)| *is_given).map(|(name, _)| name).collect()
+    }
 }
 
 #[cfg(test)]

@@ -54,7 +54,7 @@ pub struct Measures {
     /// Quantiles (10, 25, 50, 75, 90 %) of the LRU stack distance of reads that return to the first page of an earlier
     /// read, in distinct first pages of reads.
     pub read_reuse: Option<[u64; 5]>,
-    /// Like `read_reuse`, but for writes and trims together.
+    /// Like `read_reuse`, but for writes.
     pub write_reuse: Option<[u64; 5]>,
     /// Share of requests that start on a 4 KiB page.
     pub aligned_share: f64,
@@ -168,8 +168,12 @@ impl Meter {
         let known = self.ids.len() as u32;
         let id = *self.ids.entry(page).or_insert(known);
         self.reused += u64::from(id != known);
+        let side = match op {
+            Op::Read => 0,
+            Op::Write | Op::Append => 1,
+            Op::Trim | Op::Flush | Op::Zone => return,
+        };
         let stacks = self.stacks.get_or_insert_with(|| [Recency::new(0), Recency::new(0)]);
-        let side = usize::from(op != Op::Read);
         let stack = &mut stacks[side];
         stack.make_room(id as usize + 1);
         if let Some((_, distance)) = stack.find(id as usize) {

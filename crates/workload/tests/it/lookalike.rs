@@ -109,6 +109,9 @@ fn distances_of_returns_come_back() {
         .collect();
     let Comparison { a, b } = side_by_side(&requests);
     assert_eq!(a.write_reuse, Some([499; 5]));
+    // A trim is no write: each of these writes still has 499 other addresses written before it.
+    let trimmed: Vec<Request> = requests.iter().flat_map(|write| [*write, Request { op: Op::Trim, ..*write }]).collect();
+    assert_eq!(side_by_side(&trimmed).a.write_reuse, Some([499; 5]));
     let found = b.write_reuse.expect("returns");
     assert!(found.iter().all(|distance| (450..=510).contains(distance)), "{found:?}");
     close(b.overwrite_share, a.overwrite_share, 0.02, "overwrites");

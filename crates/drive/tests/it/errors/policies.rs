@@ -61,7 +61,7 @@ fn derived_modes_fail_at_the_target_rate_at_their_limit_and_often_beyond() {
         let derivation = mode.derivation.as_ref().expect("it is derived");
         let written = Condition { step: derivation.step, erase_shift: derivation.erase_shift, ..Condition::default() };
         let (cycles, limit) = (f64::from(derivation.at_pe_cycles), derivation.retention);
-        let oldest = Nanos(10 * 365 * DAY);
+        let oldest = Nanos(10 * Nanos::YEAR.0);
         let table = ErrorTable::build(&part.device, &written, 3.0 * cycles, oldest, derivation.temperature);
         let worst = |cycles: f64, age: Nanos| {
             let failure = |page| part.code.failure(table.rate(page, cycles, age, 0.0), 0);
