@@ -35,18 +35,22 @@ if TYPE_CHECKING:
     from ssdlab.results import Latency, Result, Stream
     from ssdlab.sessions import Session, StartingStates
     from ssdlab.simulate import PolicyLike, Progress, compare, run
+    from ssdlab.tails import BearingField, Tail, Why, why
     from ssdlab.terms import definitions
     from ssdlab.traces import TraceFit, trace_convert, trace_fit, trace_info
+    from ssdlab.trials import Effect, Trial
     from ssdlab.workloads import Workload, WorkloadLike
 
     #: Version, and a hash of the engine's sources: builds of equal sources have equal values.
     __version__: str
 
 __all__ = [
+    "BearingField",
     "BlockMove",
     "Comparison",
     "Drive",
     "DriveLike",
+    "Effect",
     "HistoryDifference",
     "InputError",
     "Interrupted",
@@ -70,7 +74,10 @@ __all__ = [
     "Stream",
     "Sweep",
     "SweepProgress",
+    "Tail",
     "TraceFit",
+    "Trial",
+    "Why",
     "Workload",
     "WorkloadLike",
     "__version__",
@@ -104,6 +111,7 @@ __all__ = [
     "trace_fit",
     "trace_info",
     "traces",
+    "why",
 ]
 
 #: Public names by the module that defines them.
@@ -135,8 +143,10 @@ _NAMES = {
     "ssdlab.results": ("Latency", "Result", "Stream"),
     "ssdlab.sessions": ("Session", "StartingStates"),
     "ssdlab.simulate": ("PolicyLike", "Progress", "compare", "run"),
+    "ssdlab.tails": ("BearingField", "Tail", "Why", "why"),
     "ssdlab.terms": ("definitions",),
     "ssdlab.traces": ("TraceFit", "trace_convert", "trace_fit", "trace_info"),
+    "ssdlab.trials": ("Effect", "Trial"),
     "ssdlab.workloads": ("Workload", "WorkloadLike"),
 }
 _HOMES = {name: module for module, names in _NAMES.items() for name in names}

@@ -22,9 +22,11 @@ from ssdlab.files import content_hash
 from ssdlab.workloads import STANDARD_INPUT, Workload, standard_input
 
 if TYPE_CHECKING:
+    from ssdlab.drives import Drive
     from ssdlab.results import Result
+    from ssdlab.simulate import PolicyLike
 
-__all__ = ["Kept", "Origin", "Rerun", "divided", "rerun", "sourced"]
+__all__ = ["Kept", "Origin", "Request", "Rerun", "divided", "request_of", "request_of_folder", "rerun", "sourced"]
 
 #: Heading of the table in ``workload.toml``.
 _SOURCE = "[source]"
@@ -200,6 +202,67 @@ class Rerun:
         return not self.differences
 
 
+@dataclass(frozen=True, slots=True)
+class Request:
+    """Request of a run, with which it can be done again."""
+
+    #: The drive, complete.
+    drive: Drive
+    workload: Workload
+    policy: PolicyLike | None
+    #: Options, the seed included.
+    options: Mapping[str, Any]
+    #: Build of the engine that made the result.
+    engine: str
+
+
+def request_of(result: Result) -> Request:
+    """Returns the request of a result of this process.
+
+    Raises:
+        InputError: the result was read from a folder, or ran under a policy given as a Python object.
+    """
+    from ssdlab import policy_file
+    from ssdlab.drives import Drive
+
+    origin = result.origin
+    if not isinstance(origin, Origin):
+        raise InputError("the result was read from a folder: expected the folder itself")
+    if origin.policy is not None and origin.policy.startswith("class "):
+        raise InputError(
+            f"the run was under a policy given as a Python object ({origin.policy}), which only its program can repeat"
+        )
+    policy = None if origin.policy is None else policy_file.chosen(origin.policy)
+    options = {**origin.options, "seed": result.seed}
+    return Request(Drive(origin.drive, result.drive_toml), origin.workload, policy, options, _engine.build())
+
+
+def request_of_folder(path: Path) -> Request:
+    """Returns the request of the run of a result folder.
+
+    Raises:
+        InputError: the folder is none of a result, or does not say how it was made; or an input is missing or changed.
+    """
+    from ssdlab import policy_file
+    from ssdlab.drives import Drive
+    from ssdlab.folder import load_result
+    from ssdlab.manifest import MANIFEST
+
+    before = load_result(path)
+    try:
+        record = json.loads((path / MANIFEST).read_text(encoding="utf-8"))["run"]
+        policy, options = record["policy"], {**record["options"], "seed": record["seed"]}
+        drive, engine, loaded = str(record["drive"]), str(record["engine"]), record["sha256"]["loaded"]
+    except (OSError, ValueError, KeyError, TypeError):
+        raise InputError(f"{path}: its manifest does not say how it was made: it was written by an earlier version") from None
+    if policy is not None and policy.startswith("class "):
+        raise InputError(f"{path}: ran under a policy given as a Python object ({policy}), which only its program can repeat")
+    if loaded is not None and _hash_of(str(options["load"])) != loaded:
+        raise InputError(f"{path}: started from {options['load']}, which is another file now")
+    chosen = None if policy is None else policy_file.chosen(policy)
+    return Request(Drive(drive, before.drive_toml), Workload(path / "workload.toml"), chosen, options, engine)
+
+
 def rerun(folder: str | PathLike[str], **hooks: Any) -> Rerun:
     """Does the run of a result folder again, and compares the results.
 
@@ -215,32 +278,16 @@ def rerun(folder: str | PathLike[str], **hooks: Any) -> Rerun:
         >>> ssdlab.rerun(folder).result.write_amplification
         1.0
     """
-    from ssdlab import policy_file, simulate
-    from ssdlab.drives import Drive
+    from ssdlab import simulate
     from ssdlab.folder import load_result
-    from ssdlab.manifest import MANIFEST
 
     path = Path(folder)
     before = load_result(path)
     if before.status != "complete":
         raise InputError(f"{path}: its run was stopped before its end, and a whole run gives another result")
-    try:
-        record = json.loads((path / MANIFEST).read_text(encoding="utf-8"))["run"]
-        policy, options = record["policy"], {**record["options"], "seed": record["seed"]}
-        drive, engine, loaded = str(record["drive"]), str(record["engine"]), record["sha256"]["loaded"]
-    except (OSError, ValueError, KeyError, TypeError):
-        raise InputError(f"{path}: its manifest does not say how it was made: it was written by an earlier version") from None
-    if policy is not None and policy.startswith("class "):
-        raise InputError(f"{path}: ran under a policy given as a Python object ({policy}), which only its program can repeat")
-    if loaded is not None and _hash_of(str(options["load"])) != loaded:
-        raise InputError(f"{path}: started from {options['load']}, which is another file now")
-    result = simulate.run(
-        Drive(drive, before.drive_toml),
-        Workload(path / "workload.toml"),
-        None if policy is None else policy_file.chosen(policy),
-        **{**options, **hooks},
-    )
-    return Rerun(result, _differences(before, result), engine)
+    asked = request_of_folder(path)
+    result = simulate.run(asked.drive, asked.workload, asked.policy, **{**asked.options, **hooks})
+    return Rerun(result, _differences(before, result), asked.engine)
 
 
 def _differences(before: Result, after: Result) -> list[str]:

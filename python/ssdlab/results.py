@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from ssdlab._engine import Columns, Outcome
     from ssdlab.provenance import Kept, Origin
+    from ssdlab.tails import Why
 
 __all__ = ["Latency", "Result", "Stream"]
 
@@ -310,6 +311,23 @@ class Result:
     @cached_property
     def _read_errors(self) -> ReadErrors | None:
         return ReadErrors.from_summary(self.summary)
+
+    def why(self) -> Why:
+        """Returns why the tails of the run are long: their causes, and the fields that bear on them.
+
+        :func:`ssdlab.why` also tries the fields.
+
+        Raises:
+            InputError: the result was made by an earlier version, without the causes of its tails.
+
+        Examples:
+            >>> result = ssdlab.run("tiny", "examples/randwrite.fio", precondition="steady", stop_after=10_000)
+            >>> result.why().tails["write"][0].causes["die_erase"] > result.causes["write"]["die_erase"]
+            True
+        """
+        from ssdlab.tails import explained
+
+        return explained(self)
 
     # Tables.
 

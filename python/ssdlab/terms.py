@@ -43,7 +43,7 @@ def _table(kind: str, name: str = "", field: str = "definition") -> dict[str, st
     """Returns a field of each definition of a kind; ``name`` is that of the document, policy or file."""
     found = _all()[kind]
     rows = found.get(name, []) if name else found
-    return {row["name"]: _plain(row[field]) for row in rows}
+    return {row["name"]: plain(row[field]) for row in rows}
 
 
 @cache
@@ -51,7 +51,7 @@ def _all() -> dict[str, Any]:
     return definitions()
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
     """Returns a definition as plain text: without the marks of code and links."""
     return _LINK.sub(r"\1", text).replace("`", "")
 
@@ -64,6 +64,11 @@ def causes() -> dict[str, str]:
 def words() -> dict[str, str]:
     """Returns each cause in words; one that is a wait begins with ``waiting: ``."""
     return _table("causes", field="words")
+
+
+def behind(cause: str) -> dict[str, Any]:
+    """Returns what stands behind a cause: resource, operations and fields; empty for one that this version lacks."""
+    return next((found["behind"] for found in _all()["causes"] if found["name"] == cause), {})
 
 
 def reasons() -> dict[str, str]:

@@ -271,7 +271,7 @@ impl Statistics {
         }
         let HostCommand { op: kind, length, .. } = *command.command();
         let latency = command.latency(now);
-        self.totals.record(kind, latency, length, causes);
+        self.totals.record::<true>(kind, latency, length, causes);
         self.last_completion = now;
         let (row, fresh) = self.timeline.row(now);
         row.latency_ns = row.latency_ns.saturating_add(latency.0);

@@ -22,12 +22,12 @@ pub struct Totals {
 }
 
 impl Totals {
-    /// Counts a command.
+    /// Counts a command; its causes by range of latencies only with `BY_RANGE`: tails have no causes without.
     #[inline(always)]
-    pub fn record(&mut self, op: Op, latency: Nanos, length: Bytes, causes: &Ledger) {
+    pub fn record<const BY_RANGE: bool>(&mut self, op: Op, latency: Nanos, length: Bytes, causes: &Ledger) {
         let op = if op == Op::Append { Op::Write } else { op };
-        self.sums[op as usize].record(latency, causes);
-        self.histograms[op as usize].record(latency.0);
+        let range = self.histograms[op as usize].record(latency.0);
+        self.sums[op as usize].record(latency, causes, if BY_RANGE { range } else { 0 });
         self.bytes[op as usize] += length.0;
     }
 
@@ -72,7 +72,8 @@ impl StreamTotals {
 
     fn record(&mut self, command: &Command, now: SimTime, causes: &Ledger) {
         let (latency, host) = (command.latency(now), command.command());
-        self.totals.record(host.op, latency, host.length, causes);
+        // Up to 256 streams would take much memory, were their causes kept by range.
+        self.totals.record::<false>(host.op, latency, host.length, causes);
         let submitted = SimTime(now.0 - latency.0);
         self.begin = Some(self.begin.map_or(submitted, |begin| begin.min(submitted)));
         self.end = now;

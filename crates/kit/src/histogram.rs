@@ -4,6 +4,8 @@
 /// a percentile read from a bucket's upper edge is at most 0.098 % above the true value.
 const SUB_BITS: u32 = 10;
 const SUB: usize = 1 << SUB_BITS;
+/// Binary logarithm of the number of buckets of a range of latencies. From 1 us on, a range is at most 1/64 wide.
+const RANGE_BITS: u32 = 4;
 
 /// Counts of `u64` values in log-linear buckets: exact below 2048, then at most 0.098 % wide.
 #[derive(Clone, Debug)]
@@ -52,9 +54,9 @@ fn bucket_range(index: usize) -> (u64, u64) {
 }
 
 impl Histogram {
-    /// Counts one value.
+    /// Counts one value. Returns the number of its range: of a row of 16 neighbouring buckets.
     #[inline]
-    pub fn record(&mut self, value: u64) {
+    pub fn record(&mut self, value: u64) -> usize {
         let bucket = bucket_of(value);
         if bucket >= self.counts.len() {
             self.grow(bucket);
@@ -63,6 +65,7 @@ impl Histogram {
         self.total += 1;
         self.min = self.min.min(value);
         self.max = self.max.max(value);
+        bucket >> RANGE_BITS
     }
 
     /// Counts one value `times` times.
@@ -109,7 +112,7 @@ impl Histogram {
         if self.total == 0 {
             return None;
         }
-        let rank = ((fraction * self.total as f64).ceil() as u64).clamp(1, self.total);
+        let rank = self.rank(fraction);
         if self.total - rank < beyond {
             return None;
         }
@@ -121,6 +124,23 @@ impl Histogram {
             }
         }
         None
+    }
+
+    /// Returns the number of recorded values up to the percentile at `fraction`, itself included.
+    fn rank(&self, fraction: f64) -> u64 {
+        ((fraction * self.total as f64).ceil() as u64).clamp(1, self.total)
+    }
+
+    /// Returns the number of recorded values that rank above the percentile at `fraction`, if any was recorded.
+    pub fn beyond(&self, fraction: f64) -> Option<u64> {
+        (self.total > 0).then(|| self.total - self.rank(fraction))
+    }
+
+    /// Returns the ranges of latencies with any values, in rising order: the number of each, as
+    /// [`Histogram::record`] returns it, and its count of values.
+    pub fn ranges(&self) -> impl DoubleEndedIterator<Item = (usize, u64)> + '_ {
+        let counts = self.counts.chunks(1 << RANGE_BITS).map(|buckets| buckets.iter().sum());
+        counts.enumerate().filter(|(_, count)| *count > 0)
     }
 
     /// Returns the non-empty buckets, in rising order.
@@ -166,7 +186,9 @@ mod tests {
     fn percentiles_are_never_low_and_at_most_a_thousandth_high() {
         let mut histogram = Histogram::default();
         let mut values: Vec<u64> = (0..20_000u64).map(|i| (i * i * 7919) % 90_000_000 + 40_000).collect();
-        values.iter().for_each(|&v| histogram.record(v));
+        for value in &values {
+            histogram.record(*value);
+        }
         values.sort_unstable();
         for fraction in [0.5, 0.9, 0.99, 0.999] {
             let exact = values[((fraction * values.len() as f64).ceil() as usize).max(1) - 1];
@@ -180,7 +202,9 @@ mod tests {
     #[test]
     fn one_value_repeated_is_itself_everywhere() {
         let mut histogram = Histogram::default();
-        (0..1000).for_each(|_| histogram.record(53_704));
+        for _ in 0..1000 {
+            histogram.record(53_704);
+        }
         assert_eq!(histogram.percentile(0.5, 10), Some(53_704));
         assert_eq!(histogram.max(), Some(53_704));
     }

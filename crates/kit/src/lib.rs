@@ -75,7 +75,7 @@ pub use service::Service;
 pub use signals::Signals;
 pub use slab::Slab;
 pub use stored::Stored;
-pub use sums::Sums;
+pub use sums::{Sums, Tail};
 pub use table::Table;
 pub use term::Term;
 pub use tray::{Part, Translated, Tray};

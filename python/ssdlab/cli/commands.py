@@ -33,6 +33,7 @@ COMMANDS = (
     "history",
     "paper",
     "report",
+    "why",
     "rerun",
 )
 

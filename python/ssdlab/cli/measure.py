@@ -28,7 +28,7 @@ Start: TypeAlias = Callable[[str], ProgressHook | None]
 def measured(simulation: Callable[[Start], Outcome], quiet: bool) -> tuple[Outcome, Ending]:
     """Runs `simulation` with its progress shown. Returns its outcome, partial if interrupted, and how it ended."""
     try:
-        with _answering(quiet), progress_bar(quiet) as start:
+        with answering(quiet), progress_bar(quiet) as start:
             return simulation(start), Ending()
     except Interrupted as stopped:
         return cast("Outcome", stopped.result), Ending(interrupted=True, not_written=stopped.files)
@@ -37,7 +37,7 @@ def measured(simulation: Callable[[Start], Outcome], quiet: bool) -> tuple[Outco
 
 
 @contextmanager
-def _answering(quiet: bool) -> Iterator[None]:
+def answering(quiet: bool) -> Iterator[None]:
     """Acknowledges signals that end the run at once: gathering the results of a long run takes a while."""
     found = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     # A signal with the system's handler, such as SIGTERM unless the entry point has replaced it, ends the process at

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ssdlab.cli.fitting import fits, put
-from ssdlab.report import streams, verdict
+from ssdlab.report import streams, tail, verdict
 from ssdlab.report.content import (
     LATENCY_COLUMNS,
     Row,
@@ -42,6 +42,7 @@ def show_run(console: Console, result: Result) -> None:
         {"": result},
     )
     put(console, _latency(result))
+    _tail(console, result)
     put(console, _throughput(result))
     for table in (
         _streams(result),
@@ -165,6 +166,15 @@ def _latency(result: Result) -> Table:
     for row in latency_rows(result):
         table.add_row(*row)
     return table
+
+
+def _tail(console: Console, result: Result) -> None:
+    """Prints what the tail of each operation consists of."""
+    found = tail.known(result)
+    if found is not None:
+        for sentence in found.sentences:
+            console.print(Text(sentence))
+        console.print()
 
 
 def _throughput(result: Result) -> Table:

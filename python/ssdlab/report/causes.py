@@ -99,6 +99,11 @@ def of_streams(streams: Sequence[Stream]) -> go.Figure:
     return _stacked(bars)
 
 
+def of_bars(bars: list[tuple[str, dict[str, float]]]) -> go.Figure:
+    """Returns bars of a title and a time by cause, from the bottom up, like :func:`stacked`."""
+    return _stacked(bars)
+
+
 def _stacked(bars: list[tuple[str, dict[str, float]]]) -> go.Figure:
     height = 110 + 46 * max(1, len(bars))
     if not bars:

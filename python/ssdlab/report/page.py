@@ -28,6 +28,7 @@ from ssdlab.report import (
     side_by_side,
     streams,
     style,
+    tail,
     timeline,
     utilisation,
     verdict,
@@ -46,6 +47,10 @@ _LATENCY = (
 )
 _DOTTED = "Dotted: fewer than ten commands lie beyond."
 _CAUSES = "Every nanosecond of every command is charged to exactly one cause; the parts add up to the mean latency."
+_TAIL = (
+    "The latency of all commands and of the slowest 1, 0.1 and 0.01 % of them, each divided by cause. What the tail "
+    "consists of is often a small part of the mean."
+)
 _STREAMS = (
     "Each fio job, stream or volume of the workload by itself. Rates are over the time from its first submission to its "
     "last completion; latencies are those of all its commands together."
@@ -84,6 +89,7 @@ def single(run: Result) -> str:
     body = [
         _header("SSD simulation", title, setting.lines([run]), content.warnings(run)),
         *(_cards(row) for row in content.headline(run) if row),
+        *_tail(run),
         _section(
             "Latency",
             f"{_LATENCY} {_DOTTED}",
@@ -200,6 +206,15 @@ def _finding(text: str, name: str = "") -> str:
     """Returns a paragraph with the conclusion of a section, after the name of its run; none without a text."""
     run = f"<b>{escape(name)}.</b> " if name else ""
     return f'<p class="finding">{run}{escape(text)}</p>' if text else ""
+
+
+def _tail(run: Result) -> list[str]:
+    """Returns the section on the tail; none where too few commands lie beyond the 99th percentile."""
+    found = tail.known(run)
+    if found is None:
+        return []
+    chart = _figure(tail.bars(found), "tail", content.cause_meanings())
+    return [_section("Why the tail is long", _TAIL, tail.paragraphs(found), chart, tail.tables(found))]
 
 
 def _streams(run: Result) -> list[str]:

@@ -8,6 +8,7 @@
 //! capitals is a placeholder: `OP`, `CAUSE` and `REASON` for those of these names, `N` for a number, any other for any
 //! name.
 
+pub mod behind;
 pub mod files;
 mod page;
 
@@ -80,6 +81,7 @@ pub fn all() -> Value {
             "name": cause.name(),
             "words": cause.words(),
             "definition": cause.definition(),
+            "behind": behind::to_json(*cause),
         })).collect::<Vec<_>>(),
         "reasons": Reason::ALL.iter().map(|reason| Term::new(reason.name(), "", reason.definition())).collect::<Vec<_>>(),
         "policies": policies.collect::<Map<_, _>>(),

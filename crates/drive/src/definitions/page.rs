@@ -1,5 +1,6 @@
 //! The page of all definitions.
 
+use super::behind::{self, Behind, Change, Field};
 use super::files::FILES;
 use super::{COMPARISON, UNITS};
 use crate::{lifetime, summary};
@@ -14,8 +15,8 @@ report shows the definitions when the pointer rests on a name. [FILES.md](FILES.
 [GLOSSARY.md](GLOSSARY.md) compares the terms with those of the field.
 
 In a key, `*` stands for an element of a list. A name, or the end of one, in capitals is a placeholder: `OP` for `all`, `read`,
-`write`, `trim` or `flush` (`intervals` and `causes` have the first three only), `CAUSE` and `REASON` for a cause and a reason,
-`MODE` for a mode of the drive, `N` for a number from 0, `CODE` for a code, `NAME` for any name. A value is `null` where nothing
+`write`, `trim` or `flush` (`intervals`, `causes` and `causes_tail` have the first three only), `CAUSE` and `REASON` for a cause and a reason,
+`MODE` for a mode of the drive, `TAIL` for `p99`, `p99_9` or `p99_99`, `N` for a number from 0, `CODE` for a code, `NAME` for any name. A value is `null` where nothing
 was measured, or where the drive lacks what would compute it.
 ";
 
@@ -26,6 +27,16 @@ Every nanosecond of a command's latency is charged to exactly one cause; the par
 show a cause in words.
 
 | cause | in words | definition |
+| --- | --- | --- |
+";
+const FIELDS: &str = "
+### Fields that bear on a cause
+
+A change of one of these fields may make the cause smaller: a larger value (`+`), a smaller one (`-`), or the value that is
+stated. Without any of these, it depends on the load. `ssdlab why` shows those of the causes of a tail; `ssdlab why --try` runs
+the load with each of them changed ([TAIL.md](TAIL.md)).
+
+| cause | what stands behind it | fields |
 | --- | --- | --- |
 ";
 const REASONS: &str = "
@@ -59,6 +70,7 @@ pub(super) fn page() -> String {
     let mut page = HEAD.to_owned();
     units(&mut page);
     causes(&mut page);
+    fields(&mut page);
     reasons(&mut page);
     keys_of_a_run(&mut page);
     policies(&mut page);
@@ -86,6 +98,23 @@ fn causes(page: &mut String) {
     page.push_str(CAUSES);
     for cause in Cause::ALL {
         let _ = writeln!(page, "| `{}` | {} | {} |", cause.name(), cause.words(), cell(cause.definition()));
+    }
+}
+
+/// Adds what stands behind each cause, and the fields that bear on it.
+fn fields(page: &mut String) {
+    page.push_str(FIELDS);
+    for cause in Cause::ALL {
+        let Behind { resource, fields, .. } = behind::of(*cause);
+        let field = |Field { name, change }: &Field| match change {
+            Change::More(_) => format!("`{name}` +"),
+            Change::Less(_) => format!("`{name}` -"),
+            Change::To(value) if value.starts_with('{') => format!("`{name}`, where there is none"),
+            Change::To(value) => format!("`{name} = {value}`"),
+            Change::Depends => format!("`{name}`"),
+        };
+        let fields = fields.iter().map(field).collect::<Vec<_>>().join(", ");
+        let _ = writeln!(page, "| `{}` | {resource} | {fields} |", cause.name());
     }
 }
 

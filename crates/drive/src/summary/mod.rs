@@ -139,6 +139,7 @@ fn whole_run(facts: &RunFacts<'_>, description: &Description, drive: &Drive) -> 
         "latency": totals::latencies(totals),
         "throughput": throughput,
         "causes": totals::causes(totals),
+        "causes_tail": totals::causes_of_tails(totals),
         "flash": {
             "reads": by_reason(&flash.reads),
             "programs": by_reason(&ftl.units_programmed),

@@ -44,6 +44,27 @@ pub(super) fn causes(totals: &Totals) -> Value {
     })
 }
 
+/// Percentiles beyond which the causes are stated, each with its name in the results.
+const TAILS: [(&str, f64); 3] = [("p99", 0.99), ("p99_9", 0.999), ("p99_99", 0.9999)];
+
+/// Returns the causes of the slowest of all commands, of reads and of writes.
+pub(super) fn causes_of_tails(totals: &Totals) -> Value {
+    let of = |op: Op| tails(&totals.sums[op as usize], &totals.histograms[op as usize]);
+    let (sums, histogram) = totals.all();
+    json!({"all": tails(&sums, &histogram), "read": of(Op::Read), "write": of(Op::Write)})
+}
+
+fn tails(sums: &Sums, histogram: &Histogram) -> Value {
+    let one = |fraction: f64| {
+        sums.tail(histogram, fraction, super::BEYOND).map(|tail| {
+            let charged = Cause::ALL.iter().map(|cause| (cause.name(), tail.causes_ns[*cause as usize]));
+            let charged = charged.filter(|(_, ns)| *ns > 0.0).map(|(name, ns)| (name.to_owned(), json!(ns)));
+            json!({"count": tail.count, "mean_ns": tail.mean_ns(), "causes": charged.collect::<Map<_, _>>()})
+        })
+    };
+    TAILS.iter().map(|(name, fraction)| ((*name).to_owned(), json!(one(*fraction)))).collect::<Map<_, _>>().into()
+}
+
 /// Returns the section `streams`: the totals of each stream, with rates over the time from its first submission to its
 /// last completion.
 pub(super) fn streams(statistics: &Statistics) -> Value {

@@ -362,7 +362,9 @@ mod tests {
             }
             windows.finish(count * width);
             let mut histogram = Histogram::default();
-            expected.iter().for_each(|charge| histogram.record(*charge));
+            for charge in &expected {
+                histogram.record(*charge);
+            }
             assert!(windows.histogram.buckets().eq(histogram.buckets()), "{width}");
             assert_eq!(windows.histogram.max(), histogram.max());
             let rows = windows.rows.iter().chain([&windows.row]).map(|row| row.charge).sum::<u128>();
