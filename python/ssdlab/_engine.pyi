@@ -4,8 +4,9 @@ from collections.abc import Callable
 from typing import Any, Protocol, TypeAlias, final
 
 #: A column of a table: strings; or a type (``"u64"``, ``"f64"``, ...) and its values as little-endian bytes;
-#: or the same for codes, with the names that the codes stand for.
-Column: TypeAlias = list[str] | tuple[str, bytes] | tuple[str, bytes, list[str]]
+#: or the same for codes, with the names that the codes stand for; or for numbers of which some are unknown, with one
+#: byte for each, 1 if it is known.
+Column: TypeAlias = list[str] | tuple[str, bytes] | tuple[str, bytes, list[str] | bytes]
 Columns: TypeAlias = dict[str, Column]
 
 class InputError(ValueError):

@@ -21,7 +21,8 @@ def read_commands(path: str | PathLike[str]) -> pa.Table:
     """Reads a command log written by ``--log-commands``.
 
     Its columns are ``op, job, offset, length, submitted_ns, completed_ns``, one for each cause of latency, and
-    ``queue, stream, flags, media_error, status``. For a file larger than memory use
+    ``queue, stream, flags, media_error, status, request, trace_offset, stream_name``; ``request`` and ``trace_offset``
+    join the log with the trace (docs/RESULTS.md). For a file larger than memory use
     ``pyarrow.parquet.ParquetFile(path).iter_batches()`` or ``pyarrow.csv.open_csv(path)``.
 
     Raises:
@@ -40,9 +41,12 @@ def read_commands(path: str | PathLike[str]) -> pa.Table:
     name = existing_file(path)
     if not name.endswith(FORMATS):
         raise InputError(f"{name}: expected a name in {', '.join(FORMATS)}")
+    words = ("op", "status", "stream_name")
+    # A stream may be called `007`.
+    texts = csv.ConvertOptions(column_types=dict.fromkeys(words, pa.string()))
     try:
-        table = parquet.read_table(name) if name.endswith(".parquet") else csv.read_csv(name)
-        others: dict[str, pa.DataType] = {"op": pa.string(), "media_error": pa.bool_(), "status": pa.string()}
+        table = parquet.read_table(name) if name.endswith(".parquet") else csv.read_csv(name, convert_options=texts)
+        others: dict[str, pa.DataType] = {"media_error": pa.bool_()} | dict.fromkeys(words, pa.string())
         types = {column: others.get(column, pa.uint64()) for column in table.column_names}
         return table.cast(pa.schema(types))
     except (OSError, pa.ArrowException) as error:

@@ -28,6 +28,8 @@ def _array(column: Column) -> pa.Array[Any]:
     if isinstance(column, list):
         return pa.array(column, pa.string())
     kind, data, *names = column
+    if kind == "some_u64":
+        return _partly_known(data, names[0])
     if kind == "null":
         return pa.nulls(len(data), pa.uint64())
     if kind == "null_f64":
@@ -38,3 +40,13 @@ def _array(column: Column) -> pa.Array[Any]:
         return flags
     numbers: Any = pa.Array.from_buffers(_TYPES[kind], len(data) * 8 // _TYPES[kind].bit_width, [None, pa.py_buffer(data)])
     return pa.DictionaryArray.from_arrays(numbers, pa.array(names[0], pa.string())) if names else numbers
+
+
+def _partly_known(data: bytes, known: Any) -> pa.Array[Any]:
+    """Returns 64-bit integers, null where the byte in `known` is 0."""
+    import pyarrow.compute as compute
+
+    numbers: Any = pa.Array.from_buffers(pa.uint64(), len(data) // 8, [None, pa.py_buffer(data)])
+    marks: Any = pa.Array.from_buffers(pa.uint8(), len(known), [None, pa.py_buffer(known)])
+    chosen: pa.Array[Any] = compute.if_else(marks.cast(pa.bool_()), numbers, pa.scalar(None, pa.uint64()))
+    return chosen

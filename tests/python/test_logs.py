@@ -60,10 +60,13 @@ def test_the_log_has_a_row_per_command(cli, job, tmp_path, name):
     assert table.num_rows == 20_000
     assert table.column_names[:6] == ["op", "job", "offset", "length", "submitted_ns", "completed_ns"]
     assert set(table.column("op").to_pylist()) == {"read", "write"}
-    assert table.column_names[-5:] == ["queue", "stream", "flags", "media_error", "status"]
+    assert table.column_names[-8:-3] == ["queue", "stream", "flags", "media_error", "status"]
+    assert table.column_names[-3:] == ["request", "trace_offset", "stream_name"]
+    assert sorted(table.column("request").to_pylist()) == list(range(20_000))
+    assert set(table.column("trace_offset").to_pylist()) == {None}
     assert set(table.column("media_error").to_pylist()) == {False}
     assert set(table.column("status").to_pylist()) == {"success"}
-    causes = list(table.column_names[6:-5])
+    causes = list(table.column_names[6:-8])
     for row in table.slice(0, 100).to_pylist():
         assert sum(row[cause] for cause in causes) == row["completed_ns"] - row["submitted_ns"]
 
@@ -74,6 +77,31 @@ def test_the_log_has_the_stream_of_each_command(tmp_path):
     table = ssdlab.read_commands(tmp_path / "log.csv").sort_by("submitted_ns")
     assert table.column("stream").to_pylist() == [0, 0, 1, 0]
     assert set(table.column("queue").to_pylist()) == set(table.column("flags").to_pylist()) == {0}
+
+
+@pytest.mark.parametrize("form", ["parquet", "csv"])
+def test_the_log_joins_the_trace(tmp_path, form):
+    """Each command names its request in the trace, the recorded address, and the label of the stream."""
+    size = 64 << 30
+    lines = [
+        "  8,0 0 1 0.000000000 1 Q WS 2048 + 8 [x]",
+        "  8,16 0 1 0.001000000 1 Q FWFS 134217728 + 16 [x]",
+        "  8,16 0 1 0.002000000 1 Q R 134217728 + 16 [x]",
+    ]
+    trace = tmp_path / "t.txt"
+    trace.write_text("\n".join(lines) + "\n")
+    found = ssdlab.Workload(trace, repeat=2, address="compact")
+    ssdlab.run("tiny", found, log_commands=tmp_path / f"log.{form}")
+    table = ssdlab.read_commands(tmp_path / f"log.{form}").sort_by([("submitted_ns", "ascending"), ("op", "ascending")])
+    rows = [(row["op"], row["request"], row["trace_offset"], row["stream_name"], row["flags"]) for row in table.to_pylist()]
+    once = [
+        ("write", 0, 2048 * 512, "8.0", 0),
+        ("flush", 1, size, "8.16", 0),
+        ("write", 1, size, "8.16", 1),
+        ("read", 2, size, "8.16", 0),
+    ]
+    assert rows == once * 2
+    assert max(table.column("offset").to_pylist()) < size
 
 
 def test_a_log_of_several_batches_is_that_kept_in_memory(tmp_path):

@@ -150,7 +150,7 @@ def test_uncorrectable_reads_and_lost_units_are_warnings(lost):
 
 
 def test_every_cause_has_a_colour_and_a_meaning(retried):
-    causes = [name.removesuffix("_ns") for name in retried.command_table().column_names[6:-5]]
+    causes = [name.removesuffix("_ns") for name in retried.command_table().column_names[6:-8]]
     assert set(causes) == set(COLOURS) == set(terms.causes())
     assert len(set(COLOURS.values())) == len(set(terms.causes().values())) == len(causes)
 

@@ -11,7 +11,7 @@ mod states;
 
 use crate::description::Description;
 use crate::energy::{EnergyReport, encoded_units};
-use crate::statistics::Statistics;
+use crate::statistics::{LogOrigin, Statistics};
 use controller::power_states::PowerStates;
 use controller::route::Way;
 use controller::{Controller, ControllerConfig};
@@ -330,6 +330,16 @@ impl Drive {
         let in_range = command.offset.0 + command.length.0 <= self.addresses_end && command.length.0 > 0;
         assert!(in_range || !command.op.has_range(), "{command:?} is not in a drive of {} bytes", self.user_bytes);
         self.host.submit(command, at, self.recording, self.now, &mut self.out.events)
+    }
+
+    /// Submits a command that belongs to a request of a workload, which the log of commands names.
+    #[inline]
+    pub(crate) fn submit_of(&mut self, command: HostCommand, origin: LogOrigin, at: SimTime) -> CommandId {
+        let id = self.submit(command, at);
+        if self.statistics.log.is_some() {
+            self.statistics.note_origin(id, origin);
+        }
+        id
     }
 
     /// Returns the instant of the next event: now, if a command was submitted for now or a die is ready.

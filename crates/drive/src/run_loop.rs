@@ -6,11 +6,12 @@ mod running;
 mod zones;
 
 use crate::drive::Drive;
+use crate::statistics::LogOrigin;
 use backlog::Backlog;
-use kit::{CommandFlags, Completion, HostCommand, Lpn, Nanos, Op, Problems, SimTime};
+use kit::{CommandFlags, CommandId, Completion, HostCommand, Lpn, Nanos, Op, Problems, SimTime};
 use lines::LineHost;
-use running::Running;
-use workload::{Pacing, Request, Workload};
+use running::{Held, Running};
+use workload::{Flags, Pacing, Request, Workload};
 use zones::ZonedHost;
 
 /// Number of requests fetched from a source at a time, and thus prefetched in the drive's map at a time.
@@ -91,13 +92,21 @@ impl RunHost {
     }
 
     /// Submits a request of the workload. Returns the number of its commands.
-    fn submit(&mut self, command: HostCommand, at: SimTime, drive: &mut Drive) -> u32 {
+    fn submit(&mut self, command: HostCommand, origin: LogOrigin, at: SimTime, drive: &mut Drive) -> u32 {
         match self {
             RunHost::Zones(host) => {
-                host.submit(command, at, drive);
+                host.submit(command, origin, at, drive);
                 1
             }
-            RunHost::Lines(host) => host.submit(command, at, drive),
+            RunHost::Lines(host) => host.submit(command, origin, at, drive),
+        }
+    }
+
+    /// Submits a flush at once.
+    fn flush(&mut self, command: HostCommand, origin: LogOrigin, at: SimTime, drive: &mut Drive) -> CommandId {
+        match self {
+            RunHost::Zones(_) => drive.submit_of(command, origin, at),
+            RunHost::Lines(host) => host.flush(command, origin, at, drive),
         }
     }
 
@@ -186,6 +195,9 @@ impl RunLoop {
             running.last_paced = running.last_paced + away;
             running.thinking.iter_mut().for_each(|at| *at = *at + away);
         }
+        for index in 0..self.jobs.len() {
+            self.send_held(index, None, drive);
+        }
         self.replay(drive, go_on)
     }
 
@@ -231,7 +243,11 @@ impl RunLoop {
                 if self.host.as_mut().is_some_and(|host| !host.completed(position, completion, drive)) {
                     continue;
                 }
-                survey |= self.completed(completion.tag as usize, completion.completed, drive)?;
+                let index = completion.tag as usize;
+                if !self.jobs[index].held.is_empty() && self.send_held(index, Some(completion.id), drive) {
+                    continue;
+                }
+                survey |= self.completed(index, completion.completed, drive)?;
             }
             if survey {
                 wake = self.submit_due(drive)?;
@@ -275,10 +291,29 @@ impl RunLoop {
         for completion in done {
             let running = &mut self.jobs[completion.tag as usize];
             running.in_flight -= 1;
+            if let Some((flush, _)) = running.held.iter_mut().find(|(flush, _)| *flush == Some(completion.id)) {
+                *flush = None;
+                continue;
+            }
             if running.job.think_time > Nanos::ZERO {
                 running.thinking.push_back(completion.completed + running.job.think_time);
             }
         }
+    }
+
+    /// Submits the writes of a job that wait for this flush, which is complete; `None`: for one that completed before
+    /// the host stopped for a power failure. Returns true if there was any.
+    #[cold]
+    fn send_held(&mut self, index: usize, flush: Option<CommandId>, drive: &mut Drive) -> bool {
+        let mut found = false;
+        while let Some(place) = self.jobs[index].held.iter().position(|(waits_for, _)| *waits_for == flush) {
+            let (_, Held { command, origin }) = self.jobs[index].held.remove(place);
+            // A flush that has just completed is still counted, in the place of its write.
+            self.jobs[index].in_flight += u32::from(flush.is_none());
+            found = true;
+            self.send(command, origin, drive.now(), drive);
+        }
+        found
     }
 
     /// Returns the end of the round in which an instant lies.
@@ -443,6 +478,7 @@ impl RunLoop {
     #[inline(always)]
     fn submit_one(&mut self, index: usize, request: &Request, at: SimTime, drive: &mut Drive) {
         let running = &mut self.jobs[index];
+        let origin = running.origin(request);
         running.next += 1;
         running.submitted += 1;
         running.submitted_bytes += request.length.0;
@@ -464,21 +500,43 @@ impl RunLoop {
         if running.job.pacing == Pacing::Open {
             self.backlog.note(at, in_flight);
         }
-        self.most_in_flight = self.most_in_flight.max(in_flight + 1);
         let command = HostCommand::new(request.op, index as u32, request.offset, request.length);
         let number = index as u32 + u32::from(request.stream);
         let queue = if self.queues > 1 { (number % self.queues) as u16 } else { 0 };
-        let flags = if running.job.fua { CommandFlags::FUA } else { CommandFlags::NONE };
+        let fua = running.job.fua || request.flags.contains(Flags::FUA) && request.op == Op::Write;
+        let flags = if fua { CommandFlags::FUA } else { CommandFlags::NONE };
         let command = HostCommand { queue, flags, stream: request.stream, ..command };
-        match &mut self.host {
-            None => {
-                drive.submit(command, at);
-            }
-            Some(host) => {
-                let count = host.submit(command, at, drive);
-                self.most_in_flight = self.most_in_flight.max(in_flight + u64::from(count));
-            }
+        if request.flags.contains(Flags::FLUSH_BEFORE) && request.op == Op::Write {
+            return self.flush_before(index, command, origin, at, drive);
         }
+        self.send(command, origin, at, drive);
+    }
+
+    /// Submits a command of a job, which is counted as in flight.
+    #[inline(always)]
+    fn send(&mut self, command: HostCommand, origin: LogOrigin, at: SimTime, drive: &mut Drive) {
+        let in_flight = drive.commands_in_flight();
+        let count = match &mut self.host {
+            None => {
+                drive.submit_of(command, origin, at);
+                1
+            }
+            Some(host) => host.submit(command, origin, at, drive).max(1),
+        };
+        self.most_in_flight = self.most_in_flight.max(in_flight + u64::from(count));
+    }
+
+    /// Submits a flush, and holds a write back until the flush is complete.
+    #[cold]
+    fn flush_before(&mut self, index: usize, command: HostCommand, origin: LogOrigin, at: SimTime, drive: &mut Drive) {
+        let HostCommand { queue, stream, tag, .. } = command;
+        let flush = HostCommand { queue, stream, ..HostCommand::flush(tag) };
+        let id = match &mut self.host {
+            None => drive.submit_of(flush, origin, at),
+            Some(host) => host.flush(flush, origin, at, drive),
+        };
+        self.most_in_flight = self.most_in_flight.max(drive.commands_in_flight());
+        self.jobs[index].held.push((Some(id), Held { command, origin }));
     }
 
     /// Returns the job's next request without taking it. Each new batch is first hinted to the drive, for prefetching.

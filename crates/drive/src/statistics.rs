@@ -8,7 +8,7 @@ use controller::{Busy, Controller};
 use flash::{Flash, Snapshot};
 use ftl::{Ftl, FtlCounters, MapCounters, Translator};
 use host::Command;
-use kit::{CommandFlags, HostCommand, Ledger, Nanos, Op, SimTime, Status};
+use kit::{CommandFlags, CommandId, HostCommand, Ledger, Nanos, Op, SimTime, Status};
 
 /// Largest number of rows in a timeline; when it is full, pairs of rows are merged.
 const ROWS: usize = 4096;
@@ -150,6 +150,19 @@ pub struct CommandRow {
     pub status: Status,
     /// Latency by cause.
     pub causes: Ledger,
+    /// Request of the workload that the command belongs to.
+    pub origin: LogOrigin,
+}
+
+/// Request of a workload that a command belongs to; a command of the host's own, such as the reset of a zone, has
+/// none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LogOrigin {
+    /// Number of the request, from 0: of a trace, among those of the selected streams, in the order of time; otherwise
+    /// in its job.
+    pub request: Option<u64>,
+    /// Of a trace, the first byte as recorded, in the address space of its stream.
+    pub trace_offset: Option<u64>,
 }
 
 impl CommandRow {
@@ -200,6 +213,8 @@ pub struct Statistics {
     pub media_errors: u64,
     /// Log of every command, if requested.
     pub log: Option<Vec<CommandRow>>,
+    /// Requests that the commands in flight belong to, by the index of the command; used for the log only.
+    origins: Vec<LogOrigin>,
     /// Batches of the commands, if requested.
     pub(crate) batches: Option<Box<Batches>>,
     /// Instant at which the measurement began, moved later by the time without power since.
@@ -225,9 +240,11 @@ pub struct Statistics {
 impl Statistics {
     /// Begins a new measurement: discards everything before `now` except the log of commands.
     pub fn restart(&mut self, now: SimTime, controller: &Controller, flash: &Flash, ftl: &Translator) {
-        let (log, batches) = (self.log.take(), self.batches.as_ref().map(|batches| Box::new(batches.anew())));
+        let (log, origins) = (self.log.take(), std::mem::take(&mut self.origins));
+        let batches = self.batches.as_ref().map(|batches| Box::new(batches.anew()));
         *self = Statistics {
             log,
+            origins,
             batches,
             streams: self.streams.anew(),
             start: now,
@@ -265,7 +282,7 @@ impl Statistics {
 
     /// Counts a command that completes at `now`, if it is to be counted. `causes` covers its whole latency.
     #[inline]
-    pub(crate) fn record(&mut self, command: &Command, now: SimTime, causes: &Ledger) {
+    pub(crate) fn record(&mut self, id: CommandId, command: &Command, now: SimTime, causes: &Ledger) {
         if !command.is_recorded() {
             return;
         }
@@ -290,20 +307,31 @@ impl Statistics {
         self.sample_due |= fresh;
         self.streams.record(command, now, causes);
         if self.log.is_some() {
-            self.log_command(command, now, causes);
+            self.log_command(id, command, now, causes);
         }
         if let Some(batches) = &mut self.batches {
             batches.record(kind, latency);
         }
     }
 
+    /// Notes the request that a command belongs to, for the log.
     #[cold]
-    fn log_command(&mut self, command: &Command, now: SimTime, causes: &Ledger) {
+    pub(crate) fn note_origin(&mut self, id: CommandId, origin: LogOrigin) {
+        if self.origins.len() <= id.index() {
+            self.origins.resize(id.index() + 1, LogOrigin::default());
+        }
+        self.origins[id.index()] = origin;
+    }
+
+    #[cold]
+    fn log_command(&mut self, id: CommandId, command: &Command, now: SimTime, causes: &Ledger) {
+        let origin = self.origins.get_mut(id.index()).map(std::mem::take).unwrap_or_default();
         if let Some(log) = &mut self.log {
             let HostCommand { op, flags, queue, stream, tag, offset, length } = *command.command();
             let (submitted, status) = (command.submitted(), command.status());
             let (offset, length, causes) = (offset.0, length.0, *causes);
-            log.push(CommandRow { op, flags, queue, stream, tag, offset, length, submitted, completed: now, status, causes });
+            let completed = now;
+            log.push(CommandRow { op, flags, queue, stream, tag, offset, length, submitted, completed, status, causes, origin });
         }
     }
 

@@ -17,11 +17,14 @@ const BATCH: usize = 1 << 16;
 /// on.
 pub type Rows<'a, T> = &'a mut dyn FnMut(&[T]);
 
+/// Callback like [`Rows`] that receives commands, with the names of the streams by number.
+pub type CommandRows<'a> = &'a mut dyn FnMut(&[CommandRow], &[String]);
+
 /// Destinations of a run's rows.
 #[derive(Default)]
 pub struct Outputs<'a> {
     /// Destination of every measured command.
-    pub commands: Option<Rows<'a, CommandRow>>,
+    pub commands: Option<CommandRows<'a>>,
     /// Destination of the activities of dies and channels.
     pub spans: Option<Rows<'a, Span>>,
     /// Destination of the activities of dies and channels as a timeline for Perfetto.
@@ -43,7 +46,9 @@ pub struct WriteFailure {
 
 /// Outputs of a run in progress.
 pub(crate) struct Streams<'a> {
-    commands: Option<Rows<'a, CommandRow>>,
+    commands: Option<CommandRows<'a>>,
+    /// Names of the streams of the workload, by number.
+    stream_names: Vec<String>,
     spans: Option<Rows<'a, Span>>,
     timeline: Option<TimelineWriter<&'a mut (dyn Write + 'a)>>,
     history: Option<HistoryWriter<&'a mut (dyn Write + 'a)>>,
@@ -68,6 +73,7 @@ impl<'a> Streams<'a> {
         let history = outputs.history.map(|to| HistoryWriter::new(to, ModeNames::of(description)));
         Streams {
             commands: outputs.commands,
+            stream_names: Vec::new(),
             spans: outputs.spans,
             timeline: opened("--timeline", timeline, &mut unwritten),
             history: opened("--history", history, &mut unwritten),
@@ -82,12 +88,14 @@ impl<'a> Streams<'a> {
 
     /// Begins the outputs: enables the log, journal and history of the drive as requested. Spans are kept if they
     /// overlap the window that begins `from` after now and lasts for `span`, or to the end of the run.
-    pub fn begin(&mut self, drive: &mut Drive, from: Nanos, span: Option<Nanos>) {
+    /// `stream_names` are those of the workload, by number.
+    pub fn begin(&mut self, drive: &mut Drive, stream_names: &[String], from: Nanos, span: Option<Nanos>) {
+        self.stream_names = stream_names.to_vec();
         let begin = drive.now() + from;
         self.window = (begin, span.map_or(SimTime::FOREVER, |span| begin + span));
         // An empty batch defines the columns, even if no rows follow.
         if let Some(take) = &mut self.commands {
-            take(&[]);
+            take(&[], &self.stream_names);
             drive.statistics.log = Some(Vec::new());
         }
         if let Some(take) = &mut self.spans {
@@ -108,7 +116,7 @@ impl<'a> Streams<'a> {
         if let (Some(take), Some(log)) = (&mut self.commands, &mut drive.statistics.log)
             && log.len() >= least
         {
-            take(log);
+            take(log, &self.stream_names);
             log.clear();
         }
         self.write_firmware(drive, false);

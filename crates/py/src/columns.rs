@@ -19,6 +19,15 @@ impl<'py> Columns<'py> {
         self.0.set_item(name, ("u64", PyBytes::new(self.0.py(), &bytes)))
     }
 
+    /// Adds a column of unsigned 64-bit integers of which some may be unknown: the values, and one byte for each, 1
+    /// if it is known.
+    pub fn some_u64(&self, name: &str, values: impl Iterator<Item = Option<u64>> + Clone) -> PyResult<()> {
+        let bytes: Vec<u8> = values.clone().flat_map(|value| value.unwrap_or(0).to_le_bytes()).collect();
+        let known: Vec<u8> = values.map(|value| u8::from(value.is_some())).collect();
+        let (bytes, known) = (PyBytes::new(self.0.py(), &bytes), PyBytes::new(self.0.py(), &known));
+        self.0.set_item(name, ("some_u64", bytes, known))
+    }
+
     /// Adds a column of unsigned 64-bit integers of which none is known: one byte for each.
     pub fn unknown(&self, name: &str, rows: usize) -> PyResult<()> {
         self.0.set_item(name, ("null", PyBytes::new(self.0.py(), &vec![0; rows])))

@@ -133,7 +133,9 @@ pub fn run(
         let guest = guest.as_ref().map(|guest| custom(guest, &watch.raised));
         let (mut timeline, mut history) = (Written::new(&paths.timeline), Written::new(&paths.history));
         let mut firmware = Written::new(&paths.record_firmware);
-        let mut take_commands = |rows: &[CommandRow]| hand_over(commands.as_ref(), &watch.raised, |py| command_columns(py, rows));
+        let mut take_commands = |rows: &[CommandRow], streams: &[String]| {
+            hand_over(commands.as_ref(), &watch.raised, |py| command_columns(py, rows, streams));
+        };
         let mut take_spans = |rows: &[Span]| hand_over(spans.as_ref(), &watch.raised, |py| span_columns(py, rows));
         let outputs = Outputs {
             commands: commands.is_some().then_some(&mut take_commands),
@@ -436,7 +438,7 @@ fn power(py: Python<'_>, rows: &[PowerRow]) -> PyResult<Py<PyDict>> {
     Ok(columns.0.unbind())
 }
 
-fn command_columns(py: Python<'_>, rows: &[CommandRow]) -> PyResult<Py<PyDict>> {
+fn command_columns(py: Python<'_>, rows: &[CommandRow], streams: &[String]) -> PyResult<Py<PyDict>> {
     let columns = Columns::new(py);
     columns.codes("op", rows.iter().map(|row| row.op as u32), op_names())?;
     columns.u64("job", rows.iter().map(|row| u64::from(row.tag)))?;
@@ -452,6 +454,9 @@ fn command_columns(py: Python<'_>, rows: &[CommandRow]) -> PyResult<Py<PyDict>> 
     columns.u64("flags", rows.iter().map(|row| u64::from(row.flags.bits())))?;
     columns.bool("media_error", rows.iter().map(CommandRow::media_error))?;
     columns.codes("status", rows.iter().map(|row| row.status as u32), status_names())?;
+    columns.some_u64("request", rows.iter().map(|row| row.origin.request))?;
+    columns.some_u64("trace_offset", rows.iter().map(|row| row.origin.trace_offset))?;
+    columns.codes("stream_name", rows.iter().map(|row| u32::from(row.stream)), streams.to_vec())?;
     Ok(columns.0.unbind())
 }
 

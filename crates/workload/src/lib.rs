@@ -12,5 +12,5 @@ pub mod trace;
 
 pub use input::{Input, Opener};
 pub use open::{Options, open};
-pub use request::{Job, Limits, Pacing, Request, Source, Workload};
+pub use request::{Flags, Job, Limits, Origin, Pacing, Request, Source, Workload};
 pub use trace::lines::decompressed;

@@ -2,6 +2,55 @@
 
 use kit::{Bytes, Nanos, Op, Problems, SimTime};
 
+/// Modifiers of a request, as the host gives them.
+///
+/// [`Flags::FUA`] and [`Flags::FLUSH_BEFORE`] reach the drive. The others say what kind of request it was; no drive of
+/// this simulator treats them otherwise.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Flags(u8);
+
+impl Flags {
+    /// No modifier.
+    pub const NONE: Flags = Flags(0);
+    /// Of a write: it completes once its data is programmed (force unit access).
+    pub const FUA: Flags = Flags(1);
+    /// Of a write: a flush comes first, and the write waits for it (`REQ_PREFLUSH` of Linux).
+    pub const FLUSH_BEFORE: Flags = Flags(2);
+    /// A process waits for the request.
+    pub const SYNC: Flags = Flags(4);
+    /// The request moves metadata of a file system.
+    pub const METADATA: Flags = Flags(8);
+    /// The request is a read ahead.
+    pub const AHEAD: Flags = Flags(16);
+
+    /// Returns true if all modifiers of `others` are set.
+    #[inline]
+    pub fn contains(self, others: Flags) -> bool {
+        self.0 & others.0 == others.0
+    }
+
+    /// Returns the modifiers with those of `others`.
+    #[must_use]
+    pub const fn with(self, others: Flags) -> Flags {
+        Flags(self.0 | others.0)
+    }
+
+    /// Returns the modifiers with a class of priority, as Linux numbers them: 1 real time, 2 best effort, 3 idle; 0:
+    /// none.
+    #[must_use]
+    pub const fn with_priority(self, class: u8) -> Flags {
+        Flags(self.0 & !(3 << PRIORITY_SHIFT) | (class & 3) << PRIORITY_SHIFT)
+    }
+
+    /// Returns the class of priority; 0: none was given.
+    pub fn priority(self) -> u8 {
+        self.0 >> PRIORITY_SHIFT & 3
+    }
+}
+
+/// Position of the class of priority among the bits of the modifiers.
+const PRIORITY_SHIFT: u8 = 5;
+
 /// One request of a workload. Addresses and lengths are bytes, multiples of the 512-byte sector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request {
@@ -9,12 +58,32 @@ pub struct Request {
     pub at: SimTime,
     /// Operation.
     pub op: Op,
+    /// Modifiers.
+    pub flags: Flags,
     /// Stream (device, volume, ASU, fio job) that the request belongs to.
     pub stream: u16,
     /// Address of the first byte.
     pub offset: Bytes,
     /// Length; zero for a flush.
     pub length: Bytes,
+    /// Of a trace, the place of the request in it; otherwise 0.
+    pub origin: Origin,
+}
+
+/// Place of a request in the trace that it comes from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Origin {
+    /// Number of the request among those of the selected streams, in the order of time, from 0: `slice` counts so.
+    pub index: u64,
+    /// First byte as recorded, in the address space of its stream.
+    pub offset: u64,
+}
+
+impl Request {
+    /// Returns a request without modifiers, of stream 0.
+    pub fn new(at: SimTime, op: Op, offset: Bytes, length: Bytes) -> Request {
+        Request { at, op, flags: Flags::NONE, stream: 0, offset, length, origin: Origin::default() }
+    }
 }
 
 /// Source of a stream of requests.
@@ -87,6 +156,8 @@ pub struct Job {
     pub ramp_time: Nanos,
     /// True if the job's writes are durable when they complete (FUA).
     pub fua: bool,
+    /// True if the requests have an [`Origin`].
+    pub is_trace: bool,
     /// Number of the job's wave: jobs of wave `n + 1` start when all jobs of wave `n` have ended (fio `stonewall`).
     pub wave: u32,
 }

@@ -106,6 +106,15 @@ pub const FILES: &[File] = &[
                 ([READ_ERRORS.md](READ_ERRORS.md))."),
             column("status", "string", "", "`success`, `media_error`, or the reason why a drive with zones refused the command \
                 ([ZONES.md](ZONES.md))."),
+            column("request", "u64", "", "Request of the workload that the command belongs to, from 0: of a trace, its \
+                number among the requests of the selected streams, trims and flushes included, in the order of time, as \
+                `--slice` counts them, the same in each repetition; otherwise its number in its job. A flush and the \
+                write that waits for it have the same; a command of the host's own, such as the reset of a zone, has \
+                `null`."),
+            column("trace_offset", "u64", "bytes", "First byte as the trace records it, in the address space of its stream, \
+                before `--layout`, `--address` and widening to sectors of the drive; `null` without a trace."),
+            column("stream_name", "string", "", "Label of the command's stream: of a trace, as `--streams` takes it; \
+                otherwise the name of the job."),
         ],
     },
     File {

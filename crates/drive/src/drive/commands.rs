@@ -231,7 +231,7 @@ impl Drive {
         self.controller.occupy(Way::Acknowledge, self.now);
         let state = self.host.command(command);
         let account = state.account().expect("a command of a queue has an account");
-        self.statistics.record(state, self.now, self.out.accounts[account].ledger());
+        self.statistics.record(command, state, self.now, self.out.accounts[account].ledger());
         self.end(command);
     }
 }

@@ -562,7 +562,7 @@ impl Drive {
             }
             self.out.add_account(arrival, account);
         }
-        self.statistics.record(state, self.now, self.out.account(account).ledger());
+        self.statistics.record(command, state, self.now, self.out.account(account).ledger());
         self.end(command);
     }
 
@@ -575,9 +575,9 @@ impl Drive {
             }
             let mut whole = *ledger;
             whole.add(self.out.accounts[arrival].ledger());
-            self.statistics.record(state, self.now, &whole);
+            self.statistics.record(command, state, self.now, &whole);
         } else {
-            self.statistics.record(state, self.now, ledger);
+            self.statistics.record(command, state, self.now, ledger);
         }
         self.end(command);
     }

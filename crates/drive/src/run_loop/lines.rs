@@ -1,10 +1,11 @@
 //! A host that issues a workload as vectored commands on a drive with physical addresses.
 
 use crate::drive::Drive;
+use crate::statistics::LogOrigin;
 use ftl::translation::pass_through::MOST_ADDRESSES;
 use ftl::translation::pass_through::chunks::{ChunkState, Chunks};
 use ftl::translation::pass_through::lines::Lines;
-use kit::{Bytes, CommandFlags, Completion, HostCommand, Op, SimTime, Slab, UNIT_BYTES};
+use kit::{Bytes, CommandFlags, CommandId, Completion, HostCommand, Op, SimTime, Slab, UNIT_BYTES};
 use std::collections::VecDeque;
 use std::ops::Range;
 
@@ -37,6 +38,7 @@ enum What {
 struct Piece {
     /// The request, of which the piece has the flags, the queue, the stream and the tag.
     command: HostCommand,
+    origin: LogOrigin,
     what: What,
     line: u32,
     /// First unit in the line; of a reset, the first turn.
@@ -110,9 +112,9 @@ impl LineHost {
     }
 
     /// Submits a request of the workload. Returns the number of its commands, those held back included.
-    pub fn submit(&mut self, command: HostCommand, at: SimTime, drive: &mut Drive) -> u32 {
+    pub fn submit(&mut self, command: HostCommand, origin: LogOrigin, at: SimTime, drive: &mut Drive) -> u32 {
         let request = self.requests.put(0);
-        let piece = Piece { command, what: What::AsItIs, line: 0, first: 0, count: 0, at, request };
+        let piece = Piece { command, origin, what: What::AsItIs, line: 0, first: 0, count: 0, at, request };
         let (begin, end) = (command.offset.0, command.offset.0 + command.length.0);
         let touched = begin / UNIT_BYTES..end.div_ceil(UNIT_BYTES);
         match command.op {
@@ -192,7 +194,8 @@ impl LineHost {
             let count = MOST.min(turns - first);
             if (first..first + count).any(|turn| is(self, turn, WRITTEN, drive)) {
                 self.shadows[piece.line as usize].resets += 1;
-                self.send(Piece { command, what: What::Reset, first, count, request: NONE, ..*piece }, drive);
+                let origin = LogOrigin::default();
+                self.send(Piece { command, origin, what: What::Reset, first, count, request: NONE, ..*piece }, drive);
             }
         }
         self.shadows[piece.line as usize].resets > 0
@@ -231,13 +234,25 @@ impl LineHost {
             let Some(offset) = drive.vector(&addresses[..count]) else { return false };
             (command.offset, command.length) = (offset, Bytes(count as u64 * UNIT_BYTES));
         }
-        let id = drive.submit(command, piece.at.max(drive.now())).index();
-        let in_flight = InFlight { what: piece.what, line: piece.line, request: piece.request };
+        let id = drive.submit_of(command, piece.origin, piece.at.max(drive.now()));
+        self.note_submitted(id, InFlight { what: piece.what, line: piece.line, request: piece.request });
+        true
+    }
+
+    fn note_submitted(&mut self, id: CommandId, in_flight: InFlight) {
+        let id = id.index();
         if id >= self.in_flight.len() {
             self.in_flight.resize(id + 1, in_flight);
         }
         self.in_flight[id] = in_flight;
-        true
+    }
+
+    /// Submits a flush, which needs no place for addresses.
+    pub fn flush(&mut self, command: HostCommand, origin: LogOrigin, at: SimTime, drive: &mut Drive) -> CommandId {
+        let request = self.requests.put(1);
+        let id = drive.submit_of(command, origin, at);
+        self.note_submitted(id, InFlight { what: What::AsItIs, line: 0, request });
+        id
     }
 
     /// Writes the addresses of a command to `into`. Returns their number.

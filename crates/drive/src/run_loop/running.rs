@@ -1,9 +1,17 @@
 //! A job of a workload during its replay.
 
 use super::BATCH;
-use kit::{Nanos, Problems, SimTime};
+use crate::statistics::LogOrigin;
+use kit::{CommandId, HostCommand, Nanos, Problems, SimTime};
 use std::collections::VecDeque;
 use workload::{Job, Pacing, Request};
+
+/// Write that waits for a flush.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Held {
+    pub command: HostCommand,
+    pub origin: LogOrigin,
+}
 
 /// A job being replayed.
 pub(super) struct Running {
@@ -28,6 +36,9 @@ pub(super) struct Running {
     /// For a closed loop with think time: the instants at which the think times of completed commands end.
     pub thinking: VecDeque<SimTime>,
     pub measured: bool,
+    /// Writes that wait for a flush of their own, each with the flush; `None`: the flush is complete, and the host has
+    /// no power.
+    pub held: Vec<(Option<CommandId>, Held)>,
     /// True for a closed loop without rate limit, think time, delay, ramp or runtime: each completion submits the next
     /// request.
     pub is_plain: bool,
@@ -58,6 +69,7 @@ impl Running {
             last_recorded: SimTime::ZERO,
             thinking: VecDeque::new(),
             measured: false,
+            held: Vec::new(),
         }
     }
 
@@ -91,6 +103,15 @@ impl Running {
         self.job.source.fill(&mut self.batch, BATCH)?;
         self.exhausted |= self.batch.is_empty();
         Ok(())
+    }
+
+    /// Returns the place of a request, which is submitted next, in the workload, as the log of commands states it.
+    pub fn origin(&self, request: &Request) -> LogOrigin {
+        if self.job.is_trace {
+            let workload::Origin { index, offset } = request.origin;
+            return LogOrigin { request: Some(index), trace_offset: Some(offset) };
+        }
+        LogOrigin { request: Some(self.skipped + self.submitted), trace_offset: None }
     }
 
     pub fn has_ended(&self) -> bool {

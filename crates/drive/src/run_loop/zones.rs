@@ -1,6 +1,7 @@
 //! A host that replays any workload on a drive with zones.
 
 use crate::drive::Drive;
+use crate::statistics::LogOrigin;
 use ftl::translation::zns::table::{Table, ZoneState};
 use kit::{Bytes, CommandFlags, Completion, HostCommand, Op, SimTime, Status, UNIT_BYTES, ZoneAction};
 use std::collections::VecDeque;
@@ -31,7 +32,7 @@ pub(super) struct ZonedHost {
     max_active: usize,
     zones: Vec<Shadow>,
     /// Writes that wait for a reset, of each zone.
-    held: Vec<VecDeque<HostCommand>>,
+    held: Vec<VecDeque<(HostCommand, LogOrigin)>>,
     active: Vec<u32>,
 }
 
@@ -57,9 +58,9 @@ impl ZonedHost {
     }
 
     /// Submits a request of the workload.
-    pub fn submit(&mut self, command: HostCommand, at: SimTime, drive: &mut Drive) {
+    pub fn submit(&mut self, command: HostCommand, origin: LogOrigin, at: SimTime, drive: &mut Drive) {
         if !command.op.has_range() {
-            drive.submit(command, at);
+            drive.submit_of(command, origin, at);
             return;
         }
         let begin = command.offset.0 / UNIT_BYTES * UNIT_BYTES;
@@ -68,13 +69,13 @@ impl ZonedHost {
         match command.op {
             Op::Write => {
                 let zone = self.zone_for_write(&command);
-                self.write(zone, command, at, drive);
+                self.write(zone, (command, origin), at, drive);
             }
             Op::Read => {
-                drive.submit(self.readable(command), at);
+                drive.submit_of(self.readable(command), origin, at);
             }
             _ => {
-                drive.submit(command, at);
+                drive.submit_of(command, origin, at);
             }
         }
     }
@@ -93,7 +94,7 @@ impl ZonedHost {
         (0..count).map(turn).find(has_room).or_else(|| (count > 0).then(|| turn(0))).unwrap_or(zone)
     }
 
-    fn write(&mut self, zone: usize, command: HostCommand, at: SimTime, drive: &mut Drive) {
+    fn write(&mut self, zone: usize, (command, origin): (HostCommand, LogOrigin), at: SimTime, drive: &mut Drive) {
         let state = &mut self.zones[zone];
         // A zone that is to be reset is counted at once, so that no more are than can be active.
         if !std::mem::replace(&mut state.is_active, true) {
@@ -101,23 +102,23 @@ impl ZonedHost {
         }
         let fits = state.appended + command.length.0 <= self.capacity || command.length.0 > self.capacity || state.is_lost;
         if fits && self.held[zone].is_empty() && !state.is_resetting {
-            return self.append(zone, command, at, drive);
+            return self.append(zone, (command, origin), at, drive);
         }
-        self.held[zone].push_back(command);
+        self.held[zone].push_back((command, origin));
         self.go_on(zone, drive);
     }
 
-    fn append(&mut self, zone: usize, command: HostCommand, at: SimTime, drive: &mut Drive) {
+    fn append(&mut self, zone: usize, (command, origin): (HostCommand, LogOrigin), at: SimTime, drive: &mut Drive) {
         let state = &mut self.zones[zone];
         state.appended += command.length.0;
         state.in_flight += 1;
         let offset = Bytes(zone as u64 * self.size);
-        drive.submit(HostCommand { op: Op::Append, offset, ..command }, at);
+        drive.submit_of(HostCommand { op: Op::Append, offset, ..command }, origin, at);
     }
 
     /// Submits the writes of a zone that were held back, or the reset for which they wait.
     fn go_on(&mut self, zone: usize, drive: &mut Drive) {
-        while let Some(&command) = self.held[zone].front() {
+        while let Some(&(command, origin)) = self.held[zone].front() {
             let state = &mut self.zones[zone];
             if state.is_resetting {
                 return;
@@ -128,12 +129,12 @@ impl ZonedHost {
                     let flags = CommandFlags::zone(ZoneAction::Reset, false);
                     let offset = Bytes(zone as u64 * self.size);
                     let reset = HostCommand { op: Op::Zone, flags, offset, length: Bytes(0), ..command };
-                    drive.submit(reset, drive.now());
+                    drive.submit_of(reset, LogOrigin::default(), drive.now());
                 }
                 return;
             }
             self.held[zone].pop_front();
-            self.append(zone, command, drive.now(), drive);
+            self.append(zone, (command, origin), drive.now(), drive);
         }
     }
 

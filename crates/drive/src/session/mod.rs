@@ -103,7 +103,7 @@ impl Session {
         let goes_on = run.first_part()?;
         let setup_s = run.watch.seconds();
         let mut streams = Streams::new(std::mem::take(&mut files.outputs), &description, request.history);
-        streams.begin(&mut run.drive, plan.timeline_from, plan.timeline_for);
+        streams.begin(&mut run.drive, &stream_names, plan.timeline_from, plan.timeline_for);
         run.drive.statistics.batches = request.run.batches.map(|count| Box::new(Batches::new(count as usize)));
         run.drive.statistics.streams = totals::Streams::of(stream_names);
         let measured = run.play(workload, goes_on, &mut streams)?;

@@ -1,7 +1,12 @@
 //! The data buffer: when a write is acknowledged, the order in which units are programmed, and watermarks.
 
 use crate::common::{ONE_DIE, PROGRAM, READ, Rig, assert_parts, summary, with};
+use drive::CommandRow;
+use drive::options::RunOptions;
+use drive::session::{Files, RunRequest};
+use drive::streams::Outputs;
 use kit::{Cause, Nanos, Op, Record, SimTime};
+use workload::{Input, Options};
 
 /// A buffer of eight units that programs nothing by itself for a second.
 const HELD: &[&str] = &["buffer.policy=write_back", "buffer.capacity=32KiB", "buffer.flush_after=1s"];
@@ -298,4 +303,93 @@ fn units_that_do_not_fill_a_program_may_wait() {
     assert!(tags.iter().all(|&tag| rig.row(tag).completed.0 < 5_000_000));
     let waited = rig.row(large).completed.0;
     assert!((6_000_000..8_000_000).contains(&waited) && rig.operations()[1] >= 2, "{waited}");
+}
+
+/// Returns the log of a trace on a drive, in the order of submission: operation, modifiers, request, times.
+fn log_of(sets: &[&str], trace: &str, replay: Option<&str>, cut: Option<&str>) -> Vec<CommandRow> {
+    let options = Options { replay: replay.map(str::to_owned), address: "wrap".into(), ..Options::default() };
+    let power = RunOptions { power_cut: cut.map(str::to_owned), power_down: cut.map(|_| "1s".into()), ..RunOptions::default() };
+    let request = RunRequest::new("tiny.toml", "base = \"tiny\"").sets(sets).workload(options).run(power);
+    let mut rows = Vec::new();
+    let mut take = |batch: &[CommandRow], _: &[String]| rows.extend_from_slice(batch);
+    let files = Files { outputs: Outputs { commands: Some(&mut take), ..Outputs::default() }, ..Files::default() };
+    drive::session::run(&request, &Input::text("trace", trace), files, &mut |_| true).unwrap_or_else(|why| panic!("{why}"));
+    rows.sort_by_key(|row| (row.submitted, row.origin.request, row.op != Op::Flush));
+    rows
+}
+
+/// The modifiers of a trace reach the drive: FUA is a program, and a flush before a write is a command of its own, for
+/// which the write waits.
+#[test]
+fn a_trace_brings_fua_and_flushes_to_the_drive() {
+    let line = |at: u64, rwbs: &str, rest: &str| format!("8,0 0 1 {at}.000000000 1 Q {rwbs} {rest}[x]\n");
+    let lines = [("W", "8 + 8 "), ("WFS", "16 + 8 "), ("W", "24 + 8 "), ("FWFS", "32 + 8 "), ("W", "40 + 8 "), ("FWS", "")];
+    let trace: String = lines.iter().zip(0..).map(|((rwbs, rest), at)| line(at, rwbs, rest)).collect();
+    for replay in [None, Some("closed:1"), Some("closed:4"), Some("gaps")] {
+        let timed = replay.is_none_or(|replay| replay == "gaps");
+        // A buffer that programs nothing before it is nearly full.
+        let buffer = with(
+            &["buffer.policy=write_back", "buffer.capacity=1MiB", "buffer.flush_after=3600s", "buffer.flush_above=0.9"],
+            ONE_DIE,
+        );
+        let rows = log_of(&buffer, &trace, replay, None);
+        let found: Vec<(Op, u8, Option<u64>)> = rows.iter().map(|row| (row.op, row.flags.bits(), row.origin.request)).collect();
+        let (write, flush) = (Op::Write, Op::Flush);
+        let mut expected = vec![
+            (write, 0, Some(0)),
+            (write, 1, Some(1)),
+            (write, 0, Some(2)),
+            (flush, 0, Some(3)),
+            (write, 1, Some(3)),
+            (write, 0, Some(4)),
+            (flush, 0, Some(5)),
+        ];
+        let mut sorted = found.clone();
+        if replay == Some("closed:4") {
+            sorted.sort_by_key(|row| (row.2, row.0 != Op::Flush));
+            expected.sort_by_key(|row| (row.2, row.0 != Op::Flush));
+        }
+        assert_eq!(sorted, expected, "{replay:?}");
+        let of = |request: u64, op: Op| {
+            let row = rows.iter().find(|row| row.origin.request == Some(request) && row.op == op).expect("it is in the log");
+            (row.submitted, row.completed, row.completed.since(row.submitted).0)
+        };
+        assert_eq!(of(3, flush).1, of(3, write).0, "{replay:?}: the write waits for its flush, and for nothing else");
+        assert!(of(1, write).2 >= 600_000 && of(3, write).2 >= 600_000, "{replay:?}: FUA is a program");
+        assert_eq!((of(0, write).2, of(2, write).2, of(4, write).2), (0, 0, 0), "{replay:?}: the buffer takes the others");
+        if timed {
+            assert_eq!(of(3, flush).0, SimTime(3_000_000_000));
+            assert!(of(3, flush).2 >= 600_000, "the flush programs what the buffer held");
+        }
+    }
+}
+
+/// A write that waits for its flush when the power fails is submitted once the power is back.
+#[test]
+fn a_write_that_waits_for_its_flush_survives_a_power_cut() {
+    let buffer = with(
+        &["buffer.policy=write_back", "buffer.capacity=1MiB", "buffer.flush_after=3600s", "buffer.flush_above=0.9"],
+        ONE_DIE,
+    );
+    let trace = "8,0 0 1 0.000000000 1 Q W 8 + 8 [x]\n8,0 0 1 0.001000000 1 Q FWFS 32 + 8 [x]\n8,0 0 1 2.001 1 Q R 32 + 8 [x]\n";
+    let rows = log_of(&buffer, trace, None, Some("1100us"));
+    let ops: Vec<(Op, Option<u64>)> = rows.iter().map(|row| (row.op, row.origin.request)).collect();
+    assert_eq!(ops, [(Op::Write, Some(0)), (Op::Flush, Some(1)), (Op::Write, Some(1)), (Op::Read, Some(2))]);
+    assert!(rows[1].submitted < SimTime(1_100_000) && rows[2].submitted > SimTime(1_000_000_000), "{rows:?}");
+}
+
+/// On a drive with zones, whose host turns writes into appends, a write waits for its flush as well.
+#[test]
+fn a_write_waits_for_its_flush_on_a_drive_with_zones() {
+    let trace = "8,0 0 1 0.000000000 1 Q W 8 + 8 [x]\n8,0 0 1 0.001000000 1 Q FWFS 32 + 8 [x]\n";
+    let options = Options { address: "wrap".into(), ..Options::default() };
+    let request = RunRequest::new("zoned.toml", "base = \"zns-1tb\"").workload(options);
+    let mut rows = Vec::new();
+    let mut take = |batch: &[CommandRow], _: &[String]| rows.extend_from_slice(batch);
+    let files = Files { outputs: Outputs { commands: Some(&mut take), ..Outputs::default() }, ..Files::default() };
+    drive::session::run(&request, &Input::text("trace", trace), files, &mut |_| true).unwrap_or_else(|why| panic!("{why}"));
+    let flush = rows.iter().find(|row| row.op == Op::Flush).expect("a flush");
+    let write = rows.iter().find(|row| row.op == Op::Append && row.flags.bits() == 1).expect("a write with FUA");
+    assert!(write.submitted >= flush.completed && write.origin == flush.origin, "{rows:?}");
+    assert_eq!(write.origin.trace_offset, Some(32 * 512));
 }

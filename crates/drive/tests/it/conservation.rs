@@ -126,7 +126,8 @@ fn the_log_names_the_stream_of_each_command() {
         let options = Options { layout: layout.to_owned(), ..Options::default() };
         let request = RunRequest::new("tiny.toml", "base = \"tiny\"").workload(options);
         let mut rows = Vec::new();
-        let mut take = |batch: &[CommandRow]| rows.extend(batch.iter().map(|row| (row.submitted, row.stream, row.queue)));
+        let mut take =
+            |batch: &[CommandRow], _: &[String]| rows.extend(batch.iter().map(|row| (row.submitted, row.stream, row.queue)));
         let files = Files { outputs: Outputs { commands: Some(&mut take), ..Outputs::default() }, ..Files::default() };
         drive::session::run(&request, &Input::text("trace.csv", &*trace), files, &mut |_| true)
             .unwrap_or_else(|why| panic!("{why}"));

@@ -264,7 +264,7 @@ fn run(text: &str, sets: &[&str], workload: &str, cut: Option<(&str, &str)>, opt
     };
     let request = RunRequest::new("test.toml", text).sets(sets).workload(options).run(power);
     let mut commands = Vec::new();
-    let mut keep = |rows: &[CommandRow]| commands.extend_from_slice(rows);
+    let mut keep = |rows: &[CommandRow], _: &[String]| commands.extend_from_slice(rows);
     let files = Files { outputs: Outputs { commands: Some(&mut keep), ..Outputs::default() }, ..Files::default() };
     let Outcome { summary, notes, timeline, .. } =
         drive::session::run(&request, &Input::text("workload", workload), files, &mut |_| true)?;

@@ -287,7 +287,8 @@ fn what_is_skipped_counts_towards_the_jobs_limit_and_the_rest_keeps_its_gaps() {
     let trace: String =
         (0..10).map(|second| format!("{},hm,0,Read,{},4096,0\n", second * 10_000_000u64, second * 4096)).collect();
     let mut commands = Vec::new();
-    let mut take = |rows: &[drive::CommandRow]| commands.extend(rows.iter().map(|row| (row.submitted.0, row.offset)));
+    let mut take =
+        |rows: &[drive::CommandRow], _: &[String]| commands.extend(rows.iter().map(|row| (row.submitted.0, row.offset)));
     let files = Files { outputs: Outputs { commands: Some(&mut take), ..Outputs::default() }, ..Files::default() };
     let behind = request.run(skip(7));
     Session::default()

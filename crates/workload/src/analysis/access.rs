@@ -306,7 +306,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     fn request(op: Op, page: u64, pages: u64) -> Request {
-        Request { at: SimTime(0), op, stream: 0, offset: Bytes(page * 4096 + 512), length: Bytes(pages * 4096 - 512) }
+        Request::new(SimTime(0), op, Bytes(page * 4096 + 512), Bytes(pages * 4096 - 512))
     }
 
     fn analysed(requests: &[Request]) -> History {

@@ -260,7 +260,7 @@ mod tests {
         let (mut watch, mut at) = (Watch::new(&asked), 5);
         for gap in [0].iter().chain(gaps) {
             at += gap;
-            let request = Request { at: SimTime(at), op: Op::Write, stream: 0, offset: Bytes(0), length: Bytes(512) };
+            let request = Request::new(SimTime(at), Op::Write, Bytes(0), Bytes(512));
             watch.visit(&request).expect("gaps refuse nothing");
         }
         assert_eq!((watch.requests, watch.last_ns - watch.first_ns), (gaps.len() as u64 + 1, gaps.iter().sum()));

@@ -402,8 +402,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     fn request(at: u64, op: Op, sector: u64, sectors: u64) -> Request {
-        let (offset, length) = (Bytes(sector * 512), Bytes(sectors * 512));
-        Request { at: SimTime(at), op, stream: 0, offset, length }
+        Request::new(SimTime(at), op, Bytes(sector * 512), Bytes(sectors * 512))
     }
 
     /// Computes lifetimes and ends by their definition: a map from sector or unit to the time of its write.

@@ -154,6 +154,7 @@ fn make(job: &Resolved, name: String, stream: u16, seed: u64, streams: &str) -> 
         start_delay: Nanos(delay),
         ramp_time: Nanos(job.options.ramp_ns),
         fua: job.options.fua,
+        is_trace: false,
         wave: job.wave,
     }
 }

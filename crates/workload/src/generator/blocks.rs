@@ -142,13 +142,9 @@ impl Core {
             }
             self.requests_left -= 1;
             self.bytes_left = self.bytes_left.saturating_sub(length);
-            out.push(Request {
-                at: SimTime::ZERO,
-                op,
-                stream: self.plan.stream,
-                offset: Bytes(self.plan.offset + zone + start),
-                length: Bytes(length),
-            });
+            let offset = Bytes(self.plan.offset + zone + start);
+            let request = Request::new(SimTime::ZERO, op, offset, Bytes(length));
+            out.push(Request { stream: self.plan.stream, ..request });
         }
     }
 }

@@ -102,6 +102,7 @@ pub fn open(name: &str, text: &str, user_bytes: u64, seed: u64) -> Result<Worklo
         start_delay: Nanos::ZERO,
         ramp_time: model.ramp_time,
         fua: false,
+        is_trace: false,
         wave: 0,
     };
     let resolved = format!("# Seed {seed}\n{}", written(&model));

@@ -87,7 +87,7 @@ impl LookAlike {
         let op = self.next_op();
         self.index += 1;
         if op == Op::Flush {
-            return Request { at, op, stream: 0, offset: Bytes(0), length: Bytes(0) };
+            return Request::new(at, op, Bytes(0), Bytes(0));
         }
         let (behaviour, sizes) = self.behaviours[op as usize].take().expect("the operation has a behaviour");
         let (start, length) = self.place(op, &behaviour, &sizes);
@@ -96,7 +96,7 @@ impl LookAlike {
             Some(capacity) => fit((self.offset + start) % capacity, length, capacity),
             None => (self.offset + start, length),
         };
-        Request { at, op, stream: 0, offset: Bytes(offset), length: Bytes(length) }
+        Request::new(at, op, Bytes(offset), Bytes(length))
     }
 
     /// Draws the start and the length of the next request of `op`, by its kind; a run that cannot be continued becomes

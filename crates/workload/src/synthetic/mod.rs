@@ -199,6 +199,7 @@ fn make(job: &JobDescription, plan: BlockPlan, seed: u64, index: usize, wave: u3
         start_delay: job.start_delay,
         ramp_time: job.ramp_time,
         fua: job.fua,
+        is_trace: false,
         wave,
     }
 }

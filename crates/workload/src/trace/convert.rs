@@ -5,7 +5,7 @@ use super::options::{Address, Options};
 use super::place::Placement;
 use super::replay::Replay;
 use super::scan::{TraceInfo, scan};
-use crate::{Input, Source};
+use crate::{Flags, Input, Source};
 use kit::{Op, Problem, Problems};
 use std::io::Write;
 
@@ -55,8 +55,12 @@ pub fn convert(input: &Input, options: &Options, target_format: &str, out: &mut 
                 left_out[request.op as usize] += 1;
                 continue;
             }
-            let raw =
-                Raw { at_ns: request.at.0, op: request.op, offset: request.offset.0, length: request.length.0, stream: (0, 0) };
+            if request.flags.contains(Flags::FLUSH_BEFORE) && request.op == Op::Write && ops.contains(&Op::Flush) {
+                let flush = Raw { at_ns: request.at.0, op: Op::Flush, ..Raw::default() };
+                line(&mut text, &flush, request.stream);
+            }
+            let (at_ns, op, flags) = (request.at.0, request.op, request.flags);
+            let raw = Raw { at_ns, op, flags, offset: request.offset.0, length: request.length.0, stream: (0, 0) };
             line(&mut text, &raw, request.stream);
         }
         out.write_all(&text).map_err(|error| Problems::one("out", format!("cannot be written: {error}")))?;
@@ -65,6 +69,12 @@ pub fn convert(input: &Input, options: &Options, target_format: &str, out: &mut 
             break;
         }
     }
+    note_losses(&mut info, target, ops, &left_out);
+    Ok(info)
+}
+
+/// Notes what the written format could not express.
+fn note_losses(info: &mut TraceInfo, target: &dyn Format, ops: &[Op], left_out: &[u64; Op::COUNT]) {
     for op in Op::ALL {
         let count = left_out[op as usize];
         if count > 0 {
@@ -75,7 +85,13 @@ pub fn convert(input: &Input, options: &Options, target_format: &str, out: &mut 
             ));
         }
     }
-    Ok(info)
+    let (fua, before) = (info.modifiers.fua, info.modifiers.flush_before);
+    if fua > 0 {
+        info.notes.push(format!("{fua} writes lost their FUA: {} has no code for it", target.name()));
+    }
+    if before > 0 && !ops.contains(&Op::Flush) {
+        info.notes.push(format!("{before} flushes before writes were left out: {} has no code for them", target.name()));
+    }
 }
 
 fn writable(format: &dyn Format) -> bool {

@@ -28,7 +28,7 @@ pub use lines::Head;
 pub use open::open;
 pub use options::Options;
 pub use reader::Skipped;
-pub use scan::{StreamInfo, TraceInfo};
+pub use scan::{Modifiers, StreamInfo, TraceInfo};
 pub use walk::{Visitor, Walk};
 
 pub(crate) use place::fit;

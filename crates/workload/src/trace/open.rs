@@ -63,6 +63,7 @@ pub fn open(input: &Input, user_bytes: u64, options: &Options) -> Result<Workloa
         start_delay: Nanos::ZERO,
         ramp_time: options.ramp_time.unwrap_or_default(),
         fua: false,
+        is_trace: true,
         wave: 0,
     };
     Ok(Workload { jobs: vec![job], streams, resolved, notes, period, is_endless: false })

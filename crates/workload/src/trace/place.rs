@@ -5,7 +5,7 @@ use super::groups::{Compaction, REGION_BYTES};
 use super::options::{Address, Layout, Plan};
 use super::reader::Record;
 use super::scan::Scan;
-use crate::Request;
+use crate::{Origin, Request};
 use kit::{Bytes, Op, Problems, SimTime, UNIT_BYTES};
 
 enum Map {
@@ -78,9 +78,10 @@ impl Placement {
     /// Returns the request of `record`, arriving at `at`; `None` if the scan did not see such a record.
     #[inline]
     pub fn place(&mut self, record: &Record, at: SimTime) -> Option<Request> {
-        let Record { op, stream, length, .. } = *record;
+        let Record { op, flags, stream, length, .. } = *record;
+        let origin = Origin { index: record.index, offset: record.offset };
         if op == Op::Flush {
-            return Some(Request { at, op, stream, offset: Bytes(0), length: Bytes(0) });
+            return Some(Request { flags, stream, origin, ..Request::new(at, op, Bytes(0), Bytes(0)) });
         }
         if !self.knows(record) {
             return None;
@@ -96,7 +97,7 @@ impl Placement {
             }
             Map::Compact(compaction) => (compaction.place(offset)?, length),
         };
-        Some(Request { at, op, stream, offset: Bytes(offset), length: Bytes(length) })
+        Some(Request { flags, stream, origin, ..Request::new(at, op, Bytes(offset), Bytes(length)) })
     }
 }
 

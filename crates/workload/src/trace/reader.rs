@@ -5,6 +5,7 @@ use super::fields::{Fault, quoted};
 use super::format::{Line, Parser, Raw};
 use super::lines::Lines;
 use super::streams::{STREAMS_MAX, Streams};
+use crate::Flags;
 use kit::{Op, Problems, SECTOR_BYTES};
 use serde::Serialize;
 
@@ -28,6 +29,10 @@ pub struct Record {
     pub stream: u16,
     /// Operation.
     pub op: Op,
+    /// Modifiers.
+    pub flags: Flags,
+    /// Number of the record among those of the selected streams, in the order of time; set once they are in order.
+    pub index: u64,
 }
 
 /// Numbers of lines that are not requests.
@@ -125,7 +130,7 @@ impl Reader {
     /// Checks the bounds of the request just parsed and widens it to whole sectors; `None` if its length is zero.
     #[inline(always)]
     fn checked(&mut self, line: u64, stream: u16) -> Result<Option<Record>, Problems> {
-        let Raw { at_ns, op, offset, length, .. } = self.raw;
+        let Raw { at_ns, op, flags, offset, length, .. } = self.raw;
         if length == 0 && op != Op::Flush {
             self.counts.skipped.zero_length += 1;
             return Ok(None);
@@ -137,7 +142,7 @@ impl Reader {
                 op.name()
             )));
         }
-        let mut record = Record { at_ns, line, offset, length, stream, op };
+        let mut record = Record { at_ns, line, offset, length, stream, op, flags, index: 0 };
         if (offset | length) % SECTOR_BYTES != 0 {
             let end = (offset + length).next_multiple_of(SECTOR_BYTES);
             record.offset = offset - offset % SECTOR_BYTES;

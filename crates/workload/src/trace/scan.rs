@@ -6,7 +6,7 @@ use super::groups::{Groups, REGION_BYTES};
 use super::options::{Address, Layout, Plan};
 use super::reader::{Record, Skipped};
 use super::select::Selection;
-use crate::Input;
+use crate::{Flags, Input};
 use kit::{Nanos, Op, Problem, Problems};
 use serde::Serialize;
 
@@ -27,6 +27,8 @@ pub struct TraceInfo {
     pub trims: u64,
     /// Flushes.
     pub flushes: u64,
+    /// Requests of each modifier.
+    pub modifiers: Modifiers,
     /// Lines of the file that are not requests.
     pub skipped: Skipped,
     /// Records of the file that came after a record of a later time.
@@ -65,6 +67,37 @@ pub struct TraceInfo {
     pub by_stream: Vec<StreamInfo>,
     /// Messages for the user about how the trace was read.
     pub notes: Vec<String>,
+}
+
+/// Numbers of requests that have a modifier, in formats that record them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Modifiers {
+    /// Writes that complete once they are programmed (FUA).
+    pub fua: u64,
+    /// Writes before which a flush comes.
+    pub flush_before: u64,
+    /// Requests that a process waits for.
+    pub sync: u64,
+    /// Requests that move metadata of a file system.
+    pub metadata: u64,
+    /// Reads ahead.
+    pub read_ahead: u64,
+}
+
+impl Modifiers {
+    #[cold]
+    fn add(&mut self, record: &Record) {
+        let writes = record.op == Op::Write;
+        for (count, flag, counts) in [
+            (&mut self.fua, Flags::FUA, writes),
+            (&mut self.flush_before, Flags::FLUSH_BEFORE, writes),
+            (&mut self.sync, Flags::SYNC, true),
+            (&mut self.metadata, Flags::METADATA, true),
+            (&mut self.read_ahead, Flags::AHEAD, true),
+        ] {
+            *count += u64::from(counts && record.flags.contains(flag));
+        }
+    }
 }
 
 /// Summary of one stream of a trace.
@@ -112,6 +145,7 @@ struct Tally {
     /// Number of distinct arrival times.
     instants: u64,
     unaligned: u64,
+    modifiers: Modifiers,
     streams: Vec<(StreamInfo, Footprint)>,
     groups: Option<Groups>,
     overlay: bool,
@@ -123,6 +157,9 @@ impl Tally {
         let op = record.op as usize;
         self.ops[op] += 1;
         self.bytes[op] += record.length;
+        if record.flags != Flags::NONE {
+            self.modifiers.add(record);
+        }
         if self.first_ns.is_some() {
             self.longest_gap_ns = self.longest_gap_ns.max(record.at_ns - self.last_ns);
             self.instants += u64::from(record.at_ns > self.last_ns);
@@ -269,6 +306,7 @@ fn summary(chosen: Chosen, selection: &Selection, mut tally: Tally, plan: &Plan)
         writes,
         trims,
         flushes,
+        modifiers: tally.modifiers,
         skipped: counts.skipped,
         reordered: reorder.reordered(),
         clock_sets: counts.clock_sets,

@@ -38,6 +38,7 @@ impl Selection {
                 Slice::Requests(from, to) => (self.index, from, to),
                 Slice::Times(from, to) => (record.at_ns, from, to),
             };
+            record.index = self.index;
             self.index += 1;
             if place >= to {
                 self.left = 0;

@@ -120,13 +120,10 @@ impl<'a, V: Visitor> Batch<'a, V> {
     /// Adds a record whose time is `recorded_ns` since the start of the first pass.
     #[inline(always)]
     fn add(&mut self, record: &Record, recorded_ns: u64) -> Result<(), Problems> {
-        self.requests.push(Request {
-            at: SimTime(scaled(recorded_ns, self.time_scale).min(LAST_NS)),
-            op: record.op,
-            stream: if self.overlay { 0 } else { record.stream },
-            offset: Bytes(record.offset),
-            length: Bytes(record.length),
-        });
+        let at = SimTime(scaled(recorded_ns, self.time_scale).min(LAST_NS));
+        let stream = if self.overlay { 0 } else { record.stream };
+        let request = Request::new(at, record.op, Bytes(record.offset), Bytes(record.length));
+        self.requests.push(Request { stream, ..request });
         if self.requests.len() == BATCH { self.show() } else { Ok(()) }
     }
 

@@ -99,13 +99,7 @@ fn sequential_stays_sequential_and_random_random() {
 fn distances_of_returns_come_back() {
     // A loop over 500 addresses: every return has a stack distance of 499.
     let requests: Vec<Request> = (0..20_000u64)
-        .map(|i| Request {
-            at: SimTime(i * 100_000),
-            op: Op::Write,
-            stream: 0,
-            offset: Bytes((i % 500 * 7919 % 500) * 65_536),
-            length: Bytes(4096),
-        })
+        .map(|i| Request::new(SimTime(i * 100_000), Op::Write, Bytes((i % 500 * 7919 % 500) * 65_536), Bytes(4096)))
         .collect();
     let Comparison { a, b } = side_by_side(&requests);
     assert_eq!(a.write_reuse, Some([499; 5]));
@@ -196,7 +190,7 @@ fn traces_without_times_or_requests() {
     assert!(fitted.notes[0].contains("no times"), "{:?}", fitted.notes);
     close(side_by_side(&requests).b.rate.expect("timed"), 10_000.0, 0.1, "rate");
     assert!(fit(&mut Recorded(Vec::new(), 0), input()).is_err());
-    let flushes = vec![Request { at: SimTime(5), op: Op::Flush, stream: 0, offset: Bytes(0), length: Bytes(0) }; 3];
+    let flushes = vec![Request::new(SimTime(5), Op::Flush, Bytes(0), Bytes(0)); 3];
     assert!(fit(&mut Recorded(flushes, 0), input()).is_err());
 }
 
@@ -217,7 +211,7 @@ proptest! {
         let requests: Vec<Request> = gaps.iter().map(|&(gap, op, sector, sectors)| {
             now += gap;
             let length = if op == 3 { 0 } else { sectors * 512 };
-            Request { at: SimTime(now), op: Op::ALL[op], stream: 0, offset: Bytes(sector * 512), length: Bytes(length) }
+            Request::new(SimTime(now), Op::ALL[op], Bytes(sector * 512), Bytes(length))
         }).collect();
         if let Ok((text, fitted)) = fit(&mut Recorded(requests, 0), input()) {
             let region = fitted.description.region.0;

@@ -5,8 +5,9 @@
 //! arrival without `sector + sectors` is a flush if its flags say so; otherwise it moves no data (a plug, or a SCSI
 //! command that is passed through). Each device is its own stream.
 
-use super::block_layer::{Arrival, operation};
+use super::block_layer::{Arrival, Rwbs, operation};
 use super::{Format, Line, Parser, Raw};
+use crate::Flags;
 use crate::trace::fields::{self, Fault};
 use kit::Op::{self, Flush, Read, Trim, Write};
 
@@ -82,7 +83,8 @@ impl Parser for Text {
 
 /// Reads an arrival: its operation from `flags`, and its range from the remainder of the line after `at`.
 fn arrival(line: &[u8], flags: &[u8], at: usize, raw: &mut Raw) -> Result<Line, Fault> {
-    let (op, flush) = operation(flags)?;
+    let Rwbs { op, flags, flush } = operation(flags)?;
+    raw.flags = Flags::NONE;
     let rest = line[at..].trim_ascii_start();
     if rest.is_empty() || rest[0] == b'[' {
         (raw.op, raw.offset, raw.length) = (Flush, 0, 0);
@@ -103,7 +105,7 @@ fn arrival(line: &[u8], flags: &[u8], at: usize, raw: &mut Raw) -> Result<Line, 
     (raw.offset, raw.length) = (offset, length);
     match op {
         _ if length == 0 && flush => (raw.op, raw.offset) = (Flush, 0),
-        Some(op) => raw.op = op,
+        Some(op) => (raw.op, raw.flags) = (op, flags),
         None => return Ok(Line::Other),
     }
     Ok(Line::Request)

@@ -1,6 +1,7 @@
 //! Common parts of the text formats made from Linux `blktrace`: actions, RWBS flags, and the choice of the action that
 //! counts as an arrival.
 
+use crate::Flags;
 use crate::trace::fields::Fault;
 use kit::Op;
 
@@ -58,22 +59,53 @@ impl Arrival {
     }
 }
 
-/// Returns the operation of an RWBS word (`None`: a request without an operation), and true if the word requests a
-/// flush or a barrier.
+/// Meaning of an RWBS word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rwbs {
+    /// Operation of the data; `None` for a flush alone, and for a request without an operation.
+    pub op: Option<Op>,
+    /// Modifiers.
+    pub flags: Flags,
+    /// True if the word requests a flush or a barrier: without data, the request is a flush.
+    pub flush: bool,
+}
+
+/// Returns the meaning of an RWBS word (`blk_fill_rwbs` of Linux; `fill_rwbs` of blkparse).
 ///
-/// A flush combined with data (`FWFS`) is read as the write.
-pub fn operation(word: &[u8]) -> Result<(Option<Op>, bool), Fault> {
-    let known = !word.is_empty() && word.iter().all(|letter| b"RWDENFSMABCV".contains(letter));
+/// An `F` before the letter of the operation requests a flush before the data, an `F` after it FUA: `FWFS` is a flush,
+/// then a synchronous write with FUA. A barrier (`B`, before Linux 2.6.37) is both: all that was written before it is
+/// durable before it is, and it is durable when it completes. Actions on zones (`Z`) have no operation here.
+pub fn operation(word: &[u8]) -> Result<Rwbs, Fault> {
+    let known = !word.is_empty() && word.iter().all(|letter| b"RWDENFSMABCVUZO".contains(letter));
     if !known {
         return Err(Fault::new("operation", word, "RWBS flags such as R, WS, FWFS or D"));
     }
-    let op = word.iter().find_map(|letter| match letter {
+    if word.contains(&b'Z') {
+        return Ok(Rwbs { op: None, flags: Flags::NONE, flush: false });
+    }
+    let place = word.iter().position(|letter| b"RWDN".contains(letter));
+    let op = place.and_then(|place| match word[place] {
         b'R' => Some(Op::Read),
         b'W' => Some(Op::Write),
         b'D' => Some(Op::Trim),
         _ => None,
     });
-    Ok((op, word.contains(&b'F') || word.contains(&b'B')))
+    let (before, after) = word.split_at(place.unwrap_or(word.len()));
+    let barrier = word.contains(&b'B');
+    let flush = before.contains(&b'F') || barrier;
+    let mut flags = Flags::NONE;
+    for (is_set, flag) in [
+        (flush, Flags::FLUSH_BEFORE),
+        (after.contains(&b'F') || barrier, Flags::FUA),
+        (word.contains(&b'S'), Flags::SYNC),
+        (word.contains(&b'M'), Flags::METADATA),
+        (word.contains(&b'A'), Flags::AHEAD),
+    ] {
+        if is_set {
+            flags = flags.with(flag);
+        }
+    }
+    Ok(Rwbs { op, flags, flush })
 }
 
 #[cfg(test)]
@@ -82,17 +114,22 @@ mod tests {
 
     #[test]
     fn flags_become_operations() {
-        for (word, op, flush) in [
-            ("R", Some(Op::Read), false),
-            ("RA", Some(Op::Read), false),
-            ("WSM", Some(Op::Write), false),
-            ("FWFS", Some(Op::Write), true),
-            ("WBS", Some(Op::Write), true),
-            ("D", Some(Op::Trim), false),
-            ("FN", None, true),
-            ("N", None, false),
+        let (before, fua, sync) = (Flags::FLUSH_BEFORE, Flags::FUA, Flags::SYNC);
+        for (word, op, flush, flags) in [
+            ("R", Some(Op::Read), false, Flags::NONE),
+            ("RA", Some(Op::Read), false, Flags::AHEAD),
+            ("RSM", Some(Op::Read), false, sync.with(Flags::METADATA)),
+            ("WFS", Some(Op::Write), false, fua.with(sync)),
+            ("FWS", Some(Op::Write), true, before.with(sync)),
+            ("FWFS", Some(Op::Write), true, before.with(fua).with(sync)),
+            ("WBS", Some(Op::Write), true, before.with(fua).with(sync)),
+            ("DS", Some(Op::Trim), false, sync),
+            ("FN", None, true, before),
+            ("FF", None, true, before),
+            ("N", None, false, Flags::NONE),
+            ("ZR", None, false, Flags::NONE),
         ] {
-            assert_eq!(operation(word.as_bytes()), Ok((op, flush)), "{word}");
+            assert_eq!(operation(word.as_bytes()), Ok(Rwbs { op, flags, flush }), "{word}");
         }
         assert!(operation(b"").is_err() && operation(b"x").is_err());
     }

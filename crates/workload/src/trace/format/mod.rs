@@ -12,6 +12,7 @@ mod iolog;
 mod most;
 
 use super::fields::Fault;
+use crate::Flags;
 use kit::Op;
 
 /// One request as its line records it, before any rounding.
@@ -21,6 +22,8 @@ pub struct Raw {
     pub at_ns: u64,
     /// Operation.
     pub op: Op,
+    /// Modifiers.
+    pub flags: Flags,
     /// First byte \[bytes\].
     pub offset: u64,
     /// Length \[bytes\].
@@ -31,7 +34,7 @@ pub struct Raw {
 
 impl Default for Raw {
     fn default() -> Self {
-        Raw { at_ns: 0, op: Op::Read, offset: 0, length: 0, stream: (0, 0) }
+        Raw { at_ns: 0, op: Op::Read, flags: Flags::NONE, offset: 0, length: 0, stream: (0, 0) }
     }
 }
 

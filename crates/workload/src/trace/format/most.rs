@@ -6,6 +6,7 @@
 
 use super::block_layer::{Arrival, operation};
 use super::{Format, Line, Parser, Raw};
+use crate::Flags;
 use crate::trace::fields::{self, Fault};
 use kit::Op::{self, Flush, Read, Write};
 
@@ -23,7 +24,7 @@ impl Parser for Text {
         let (time, action, flags, sector, sectors, pid) = (next(), next(), next(), next(), next(), next());
         raw.at_ns = fields::decimal(time, 9).ok_or_else(|| Fault::new("time", time, "seconds"))?;
         let arrival = self.arrival.is(action)?;
-        let (op, _) = operation(flags)?;
+        let rwbs = operation(flags)?;
         let bytes = |field: &[u8]| fields::integer(field).and_then(|sectors| sectors.checked_mul(kit::SECTOR_BYTES));
         raw.offset = bytes(sector).ok_or_else(|| Fault::new("sector", sector, "a sector number"))?;
         raw.length = bytes(sectors).ok_or_else(|| Fault::new("sectors", sectors, "a number of sectors"))?;
@@ -33,11 +34,11 @@ impl Parser for Text {
         }
         raw.stream = (0, 0);
         if raw.length == 0 {
-            (raw.op, raw.offset) = (Flush, 0);
-        } else if let Some(op) = op {
-            raw.op = op;
+            (raw.op, raw.flags, raw.offset) = (Flush, Flags::NONE, 0);
+        } else if let Some(op) = rwbs.op {
+            (raw.op, raw.flags) = (op, rwbs.flags);
         }
-        Ok(if arrival && (op.is_some() || raw.length == 0) { Line::Request } else { Line::Other })
+        Ok(if arrival && (rwbs.op.is_some() || raw.length == 0) { Line::Request } else { Line::Other })
     }
 
     fn restart(&self) -> Box<dyn Parser> {
