@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ssdlab import drives, terms, toml
 from ssdlab.errors import InputError
-from ssdlab.units import count, duration, percent, significant
+from ssdlab.units import count, counted, duration, percent, significant
 
 if TYPE_CHECKING:
     from ssdlab.results import Result
@@ -134,7 +134,7 @@ class Why:
 
     @property
     def sentences(self) -> list[str]:
-        """What the tail of each operation consists of, in words."""
+        """Contents of the tail of each operation, in words."""
         if not self.tails:
             return ["No operation has a tail: fewer than ten commands lie beyond the 99th percentile."]
         return [_sentence(self.result, tails[-1]) for tails in self.tails.values()]
@@ -246,7 +246,7 @@ def _sentence(result: Result, tail: Tail) -> str:
     before = result.causes[tail.op].get(cause, 0.0) / mean if mean else 0.0
     times = f", {significant(tail.mean_ns / mean, 3)} times the mean" if mean else ""
     text = (
-        f"The {tail.name} of the {tail.op}s ({count(tail.count)} commands) take {duration(tail.mean_ns)}{times}. "
+        f"The {tail.name} of the {tail.op}s ({counted(tail.count, 'command')}) take {duration(tail.mean_ns)}{times}. "
         f"The largest cause is {phrase(cause)} ({cause}): {duration(tail.causes[cause])}, {percent(share)}; "
     )
     if abs(share - before) < _ALIKE:

@@ -68,6 +68,11 @@ def count(number: float | None) -> str:
     return "–" if number is None else f"{number:,.0f}"
 
 
+def counted(number: float, thing: str) -> str:
+    """Formats a count of things: ``1 seed``, ``2,000 runs``."""
+    return f"{count(number)} {thing}{'' if number == 1 else 's'}"
+
+
 def ratio(number: float | None, digits: int = 4) -> str:
     """Formats a ratio."""
     return "–" if number is None else significant(number, digits)

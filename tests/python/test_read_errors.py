@@ -146,7 +146,7 @@ def test_uncorrectable_reads_and_lost_units_are_warnings(lost):
     )
     assert moved.read_errors is not None
     assert moved.read_errors.media_errors == 0 < moved.read_errors.lost_units
-    assert content.warnings(moved) == [f"{count(moved.read_errors.lost_units)} units lost while they were moved or rewritten"]
+    assert content.warnings(moved) == [f"{count(moved.read_errors.lost_units)} units lost in moves and rewrites"]
 
 
 def test_every_cause_has_a_colour_and_a_meaning(retried):

@@ -11,11 +11,13 @@ import pytest
 
 import ssdlab
 from ssdlab import terms
+from ssdlab.report import content, verdict
 from ssdlab.units import duration
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "randwrite.fio"
 #: Mixed load: the reads that wait for an erase are few, and the slowest.
 MIXED = "[mixed]\nrw=randrw\nrwmixread=70\nbs=4k\niodepth=4\nnorandommap=1\nio_size=10g\nnumber_ios=60000\n"
+OTHER = ", and 80 % of the slowest 0.1 % waiting for earlier commands"
 #: An erase may be suspended once: a second read waits for its end.
 ONCE = (
     'flash.suspension={ program = true, erase = true, suspend_time = "20us", resume_time = "20us", '
@@ -226,3 +228,18 @@ def stated(effect, setting):
         return duration(effect.after_ns)
     change = "within noise" if effect.is_noise else f"{100 * (effect.ratio - 1):+.0f} ± {100 * effect.half:.0f} %"
     return f"{duration(effect.after_ns)}, {change}"
+
+
+def test_a_verdict_names_another_cause_of_the_tail():
+    comparison = ssdlab.compare(
+        "tiny", ssdlab.Workload.from_text(MIXED), vary={"ftl.overprovisioning": [0.2, 0.28]}, precondition="steady", set=[ONCE]
+    )
+    run = comparison.runs[1]
+    tail = run.summary["causes_tail"]["all"]["p99_9"]
+    largest = max(tail["causes"], key=tail["causes"].__getitem__)
+    mean = max(run.causes["all"], key=run.causes["all"].__getitem__)
+    said = verdict.largest_cause(run)
+    assert ("of the slowest 0.1 %" in said) == (largest != mean)
+    # With a tail of another cause.
+    run.summary["causes_tail"]["all"]["p99_9"] = {"count": 10, "mean_ns": 100.0, "causes": {"order": 80.0, mean: 20.0}}
+    assert verdict.largest_cause(run).endswith("% of the time is " + content.phrase(mean) + OTHER)

@@ -25,6 +25,11 @@ pub use scale::ScaleModels;
 /// Approximate size of the scale model, in mapping units.
 const MODEL_UNITS: u32 = 1 << 20;
 
+/// Blocks, and mapping units, that are written between two calls of the progress: some hundredths of a second, so that
+/// a set-up of any length ends soon after it was interrupted.
+const BLOCKS_BETWEEN: usize = 16;
+const UNITS_BETWEEN: u64 = 1 << 17;
+
 /// Method by which the drive is brought to its starting state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Precondition {
@@ -90,7 +95,7 @@ impl Ftl {
         for unit in 0..self.store.user_units {
             let die = self.idle.die_at((unit / units_per_program % dies) as usize);
             self.write_untimed(Lpn(unit as u32), die);
-            if unit % (1 << 20) == 0 && !progress(unit as f64 / self.store.user_units as f64) {
+            if unit % UNITS_BETWEEN == 0 && !progress(unit as f64 / self.store.user_units as f64) {
                 return false;
             }
         }
@@ -109,7 +114,7 @@ impl Ftl {
             for (offset, &lpn) in batch.iter().enumerate() {
                 self.write_untimed(lpn, DieId(((step + offset as u64) % dies) as u32));
             }
-            if step % (1 << 20) == 0 && !progress((1.0 + step as f64 / units as f64) / f64::from(passes + 1)) {
+            if step % UNITS_BETWEEN == 0 && !progress((1.0 + step as f64 / units as f64) / f64::from(passes + 1)) {
                 return false;
             }
         }
@@ -198,8 +203,8 @@ impl Ftl {
     }
 
     /// Returns the valid counts of the blocks of a die in steady state, oldest block first, from a scale model of one
-    /// die.
-    fn model_valid_counts(&self, models: &ScaleModels) -> std::io::Result<Arc<[u16]>> {
+    /// die; `None` if `go_on` returns false meanwhile.
+    fn model_valid_counts(&self, models: &ScaleModels, go_on: &mut dyn FnMut() -> bool) -> std::io::Result<Option<Arc<[u16]>>> {
         let real = self.store.geometry;
         let blocks = (MODEL_UNITS / real.units_per_block).clamp(64.min(real.blocks_per_die), real.blocks_per_die);
         let geometry = Geometry::new(Shape {
@@ -231,7 +236,7 @@ impl Ftl {
         config.gc_critical_blocks = kept as u32 - 2 + u32::from(kept < 4.0);
         config.gc_low_blocks = config.gc_critical_blocks;
         let facts = Facts { die_count: 1, user_units, ..self.parameters.facts.clone() };
-        models.aged(&config, Parameters { geometry, facts, policy: "baseline".to_owned(), ..self.parameters.clone() })
+        models.aged(&config, Parameters { geometry, facts, policy: "baseline".to_owned(), ..self.parameters.clone() }, go_on)
     }
 
     /// Produces the steady state in a single pass; see the module's description.
@@ -241,7 +246,7 @@ impl Ftl {
         models: &ScaleModels,
         progress: &mut dyn FnMut(f64) -> bool,
     ) -> std::io::Result<bool> {
-        let model = self.model_valid_counts(models)?;
+        let Some(model) = self.model_valid_counts(models, &mut || progress(0.0))? else { return Ok(false) };
         let geometry = self.store.geometry;
         let dies = u64::from(geometry.die_count);
         let permutation = Permutation::new(self.store.user_units, rng.next_u64());
@@ -254,7 +259,11 @@ impl Ftl {
         for die in 0..geometry.die_count {
             let until = self.store.user_units * u64::from(die + 1) / dies;
             let counts = scaled_counts(&model, used as usize, until - next, geometry.units_per_block);
-            for count in counts {
+            for (index, count) in counts.into_iter().enumerate() {
+                let share = index as f64 / used as f64;
+                if index % BLOCKS_BETWEEN == 0 && !progress((f64::from(die) + share) / f64::from(geometry.die_count)) {
+                    return Ok(false);
+                }
                 let target =
                     Target { die: DieId(die), stream: 0, mode, class: AllocationClass::Relocation, plane: None, level: 0 };
                 let first = self
@@ -266,15 +275,15 @@ impl Ftl {
                 next += u64::from(count);
                 self.space.close_full(&mut self.store, DieId(die), 0);
             }
-            if !progress(f64::from(die + 1) / f64::from(geometry.die_count)) {
-                return Ok(false);
-            }
         }
         scatter.finish(self.store.l2p.as_mut_slice());
         let turns = Permutation::new(dies, rng.next_u64());
         for die in 0..geometry.die_count {
             let phase = (turns.at(u64::from(die)) as f64 + rng.unit()) / dies as f64;
             self.set_phase(DieId(die), phase, rng);
+            if !progress(1.0) {
+                return Ok(false);
+            }
         }
         Ok(true)
     }
@@ -443,3 +452,6 @@ fn fill_block(
     store.blocks.update(block, |record| record.valid = count as u16);
     store.valid_by_mode[store.block(block).mode() as usize] += u64::from(count);
 }
+
+#[cfg(test)]
+mod tests;

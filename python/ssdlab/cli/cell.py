@@ -11,6 +11,7 @@ import typer
 from ssdlab import cell as laboratory
 from ssdlab.cell.pool import interruptible
 from ssdlab.cli import asking, given, options
+from ssdlab.cli.commands import Group
 from ssdlab.cli.console import print_json, remark, standard_output
 from ssdlab.cli.progress import work_bar
 from ssdlab.cli.signals import INTERRUPTED
@@ -20,9 +21,7 @@ from ssdlab.errors import Interrupted
 if TYPE_CHECKING:
     from rich.console import Console
 
-app = typer.Typer(
-    no_args_is_help=True, help="Ask the cell laboratory: distributions, error rates, modes and their limits, codes."
-)
+app = typer.Typer(cls=Group, help="Ask the cell laboratory: distributions, error rates, modes and their limits, codes.")
 
 _Seed = typer.Option("--seed", metavar="N", min=0, help="Seed of every random stream.")
 

@@ -76,7 +76,18 @@ def _command(name: str) -> Any:
     return command
 
 
-class Commands(TyperGroup):
+class Group(TyperGroup):
+    """Group of commands, which alone shows its help and succeeds: nothing was asked for, and nothing went wrong."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Shows the help where no command is given."""
+        if not args and not ctx.resilient_parsing:
+            typer.echo(ctx.get_help())
+            ctx.exit()
+        return super().parse_args(ctx, args)
+
+
+class Commands(Group):
     """Group of the commands; it turns errors into messages and exit statuses."""
 
     def __init__(self, **settings: Any) -> None:
@@ -97,7 +108,6 @@ class Commands(TyperGroup):
 app = typer.Typer(
     name="ssdlab",
     cls=Commands,
-    no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
     help="A laboratory for solid-state drives: from threshold voltage to tail latency.",

@@ -9,9 +9,10 @@ import typer
 
 from ssdlab import policy_file, simulate
 from ssdlab.cli import completion, given, options
-from ssdlab.cli.console import json_text, print_json, standard_output
+from ssdlab.cli.console import json_text, print_json, remark, standard_output
 from ssdlab.cli.keeping import Results, conclude
 from ssdlab.cli.measure import measured, remark_on
+from ssdlab.cli.running import EMPTY, begins_empty
 from ssdlab.cli.spread import spread
 from ssdlab.comparison import Comparison
 from ssdlab.errors import InputError
@@ -54,6 +55,8 @@ def compare(
     varied = given.varied(vary or ())
     reads = (drive, workload, *(policy_file.split(name)[0] for name in policies or ()))
     with given.Targets(out, force, save=chosen["save"], load=chosen["load"], reads=reads).reserved():
+        if not quiet and not {"precondition", "state.precondition"} & varied.keys() and begins_empty(drive, chosen):
+            remark(EMPTY)
         source = given.workload(workload, reading)
         policies_like = None if policies is None else [policy_file.chosen(name) for name in policies]
         comparison, ending = measured(
@@ -68,7 +71,7 @@ def compare(
         count = prod([len(policies or "1"), *(len(values) for values in varied.values())])
         runs = f"{len(comparison.runs)} of {count} runs are there"
         meaning = f"{runs}, the last of them partial" if comparison.status == "partial" else runs
-        conclude(lambda: _show(comparison, json), folder, ending, meaning)
+        conclude(lambda: _show(comparison, json), folder, ending, meaning, quiet=quiet)
 
 
 def _show(comparison: Comparison, json: bool) -> None:

@@ -35,14 +35,15 @@ class Ending:
     not_written: Sequence[tuple[str, OSError]] = ()
 
 
-def conclude(show: Callable[[], object], results: Results | None, ending: Ending, meaning: str) -> None:
-    """Shows results, writes them, and ends the command with the exit status that follows.
+def conclude(show: Callable[[], object], results: Results | None, ending: Ending, meaning: str, *, quiet: bool = False) -> None:
+    """Shows results, writes them and says so, and ends the command with the exit status that follows.
 
     Args:
         show: Prints the results on standard output.
         results: Folder of the results, if requested.
         ending: End of the simulation.
         meaning: Consequence of an interruption for the results, as a text.
+        quiet: Print no remarks.
 
     Raises:
         SystemExit: something could not be shown or written (status 1), or the command was interrupted (status 130).
@@ -61,6 +62,8 @@ def conclude(show: Callable[[], object], results: Results | None, ending: Ending
                 placed = write_or_keep(results, ending.interrupted)
     except KeyboardInterrupt:
         heard = True
+    if results is not None and placed and not quiet:
+        remark(f"wrote {results.target}")
     for name, reason in ending.not_written:
         complain(f"{name}: {reason.strerror}; it was not written, and cost the run nothing else")
     if unshown is not None:

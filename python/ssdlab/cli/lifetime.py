@@ -48,7 +48,7 @@ def lifetime(
             remark_on([result], result.notes)
         folder = None if out is None else Results(out, lambda path: result.save(path, force=force), lambda: result.report_json)
         meaning = "the results are those of the life so far" if result.status == "partial" else "the results are complete"
-        conclude(lambda: _show(result, json), folder, ending, meaning)
+        conclude(lambda: _show(result, json), folder, ending, meaning, quiet=quiet)
 
 
 def _show(result: lifetimes.Lifetime, json: bool) -> None:

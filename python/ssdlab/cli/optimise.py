@@ -14,6 +14,7 @@ from ssdlab.cli import options
 from ssdlab.cli.console import print_json, remark, standard_output
 from ssdlab.explore.optimise import Optimisation, OptimisationProgress
 from ssdlab.explore.optimise import optimise as do_optimise
+from ssdlab.units import counted
 
 #: Number of failed trials whose error is shown, and of drives of the front.
 _SHOWN = 5
@@ -62,7 +63,7 @@ def _remark_on(done: Optimisation, spec: Path, trials: int | None) -> None:
     if done.interrupted:
         number = "" if trials is None else f" --trials {trials}"
         again = f"ssdlab optimise {spec} --out {done.folder}{number}"
-        remark(f"interrupted: {done.table.num_rows} trials are kept, {done.left} are missing; to go on: {again}")
+        remark(f"interrupted: kept: {counted(done.table.num_rows, 'trial')}, {done.left} are missing; to go on: {again}")
     elif done.left:
         remark(f"trials under way in other processes: {done.left}; the last process writes the whole front")
 
@@ -95,7 +96,7 @@ def _show(done: Optimisation) -> None:
 
     console = standard_output()
     console.print(
-        f"{done.folder}: {done.table.num_rows} trials, {done.failed} failed; {len(done.front)} on the front",
+        f"{done.folder}: {counted(done.table.num_rows, 'trial')}, {done.failed} failed; {len(done.front)} on the front",
         markup=False,
         soft_wrap=True,
     )

@@ -113,7 +113,7 @@ def paper(
                     write_or_keep(folder)
             raise
         meaning = f"{len(outcomes)} of {len(wanted)} experiments are complete"
-        conclude(lambda: print_json(_document(outcomes)) if json else None, folder, ending, meaning)
+        conclude(lambda: print_json(_document(outcomes)) if json else None, folder, ending, meaning, quiet=quiet)
 
 
 def _merged(kept: Sequence[Outcome], new: Sequence[Outcome], order: Sequence[str]) -> list[Outcome]:

@@ -41,7 +41,7 @@ def rerun(
         if not found:
             raise Interrupted(result, ())
         target = None if out is None else Results(out, lambda path: result.save(path, force=force), lambda: result.summary_json)
-        conclude(lambda: _show(folder, found[0], json), target, ending, "the run was repeated")
+        conclude(lambda: _show(folder, found[0], json), target, ending, "the run was repeated", quiet=quiet)
     if not found[0].is_same:
         raise typer.Exit(1)
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sys
+import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ssdlab import simulate
 from ssdlab.cli import given
-from ssdlab.cli.console import print_json, standard_output
+from ssdlab.cli.console import print_json, remark, standard_output
 from ssdlab.cli.keeping import Results, conclude
 from ssdlab.cli.measure import measured, remark_on
 from ssdlab.cli.progress import watch_size
@@ -63,6 +64,8 @@ def run(
     )
     with targets.reserved():
         policy_like = _policy(policy)
+        if not quiet and begins_empty(drive, chosen):
+            remark(EMPTY)
         source = given.workload(workload, {**reading, "format": None} if as_fio else reading)
         result, ending = measured(
             lambda start: simulate.run(
@@ -78,7 +81,30 @@ def run(
             remark_on([result], result.notes)
         folder = None if out is None else Results(out, lambda path: result.save(path, force=force), lambda: result.summary_json)
         meaning = "the results are partial" if result.status == "partial" else "the results are complete"
-        conclude(lambda: _show(result, as_fio, json), folder, ending, meaning)
+        conclude(lambda: _show(result, as_fio, json), folder, ending, meaning, quiet=quiet)
+
+
+#: Remark before the run of a drive that holds no data, unless the user chose that.
+EMPTY = (
+    "the drive begins empty: reads of addresses that were never written cost no flash operation, and writes need no "
+    "collection (--precondition fill: every address has data; steady: as after long use; none: without this remark)"
+)
+
+
+def begins_empty(drive: str, chosen: dict[str, Any]) -> bool:
+    """Returns true if a run begins with a drive without data and the user has not said how it is to begin."""
+    if chosen["precondition"] is not None or chosen["load"] is not None:
+        return False
+    from ssdlab import drives
+
+    try:
+        found = tomllib.loads(drives.check(drive, set=chosen["set"] or ()))
+    except InputError:
+        return False  # The run says what is wrong.
+    translation = found["ftl"].get("translation", "page_map")
+    kind = translation.get("kind") if isinstance(translation, dict) else translation
+    was_set = any(line.partition("=")[0].strip() == "state.precondition" for line in chosen["set"] or ())
+    return kind == "page_map" and not was_set and found["state"]["precondition"] == "none"
 
 
 def _file(policy: str | None) -> str | None:

@@ -16,6 +16,7 @@ from ssdlab.explore.spec import Spec, Until
 from ssdlab.explore.sweep import Sweep, SweepProgress
 from ssdlab.explore.sweep import sweep as do_sweep
 from ssdlab.report.content import shown
+from ssdlab.units import counted
 
 #: Number of failed runs whose error is shown.
 _SHOWN = 5
@@ -71,7 +72,7 @@ def _remark_on(done: Sweep, spec: Path, scheduler: str | None) -> None:
         remark(f"columns: `{name}`: no run has this number{hint}")
     if done.interrupted:
         again = f"ssdlab sweep {spec} --out {done.folder}" + (f" --scheduler {scheduler}" if scheduler else "")
-        remark(f"interrupted: {done.table.num_rows} runs are kept, {done.left} are missing; to go on: {again}")
+        remark(f"interrupted: kept: {counted(done.table.num_rows, 'run')}, {done.left} are missing; to go on: {again}")
 
 
 def _document(done: Sweep) -> dict[str, Any]:
@@ -89,7 +90,7 @@ def _document(done: Sweep) -> dict[str, Any]:
 
 def _show(done: Sweep) -> None:
     standard_output().print(
-        f"{done.folder}: {done.table.num_rows} runs, {done.failed} failed; {done.new} new, {done.reused} reused",
+        f"{done.folder}: {counted(done.table.num_rows, 'run')}, {done.failed} failed; {done.new} new, {done.reused} reused",
         markup=False,
         soft_wrap=True,
     )

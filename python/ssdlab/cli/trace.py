@@ -10,11 +10,12 @@ import typer
 
 from ssdlab.cell.pool import interruptible
 from ssdlab.cli import analyses, given, options
+from ssdlab.cli.commands import Group
 from ssdlab.cli.console import print_json, remark, standard_output
 from ssdlab.cli.spread import spread
 from ssdlab.errors import InputError
 
-app = typer.Typer(no_args_is_help=True, help="Look into a trace, analyse it, convert it, or fit a look-alike to it.")
+app = typer.Typer(cls=Group, help="Look into a trace, analyse it, convert it, or fit a look-alike to it.")
 
 _Target = typer.Option("--out", metavar="FILE", help="The file to write.", rich_help_panel="Output")
 

@@ -13,6 +13,7 @@ from ssdlab.cli.measure import answering
 from ssdlab.cli.progress import progress_bar
 from ssdlab.tails import Why
 from ssdlab.tails import why as explain
+from ssdlab.units import counted
 
 
 def why(
@@ -38,7 +39,7 @@ def why(
     with answering(quiet), progress_bar(quiet) as start:
         found = explain(folder, trials=True, commands=commands, progress=start)
     if not quiet:
-        remark(f"{len(found.trials)} runs of at most {commands:,} commands of each job")
+        remark(f"{counted(len(found.trials), 'run')} of at most {counted(commands, 'command')} of each job")
     _show(folder, found, json)
 
 

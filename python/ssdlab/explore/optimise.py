@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from ssdlab.errors import InputError
 from ssdlab.explore.spec import Spec, SpecLike
 from ssdlab.explore.tasks import Task, engine_hash
+from ssdlab.units import counted
 from ssdlab.words import in_own_words
 
 if TYPE_CHECKING:
@@ -98,7 +99,7 @@ class Optimisation:
 
     def __repr__(self) -> str:
         count, front = self.table.num_rows, len(self.front)
-        return f"<ssdlab.Optimisation {self.folder} · {count} trials, {self.failed} failed, {front} on the front>"
+        return f"<ssdlab.Optimisation {self.folder} · {counted(count, 'trial')}, {self.failed} failed, {front} on the front>"
 
     @property
     def failed(self) -> int:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ssdlab.explore import statistics
 from ssdlab.report import library
+from ssdlab.units import counted
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -41,7 +42,7 @@ def page(done: Sweep, title: str, spec: str) -> str:
     """Returns the page of a sweep."""
     data = _data(done, _NUMBERS)
     seeds = len(set(done.table["seed"].to_pylist()))
-    subtitle = f"{len(data['points'])} points · {done.table.num_rows} runs · {seeds} seeds"
+    subtitle = " · ".join([counted(len(data["points"]), "point"), counted(done.table.num_rows, "run"), counted(seeds, "seed")])
     return _filled(
         data, title or f"sweep {done.folder.name}", subtitle, _errors(done, "run", "runs.parquet"), spec, "runs.parquet"
     )
@@ -58,7 +59,7 @@ def search_page(done: Optimisation) -> str:
     first = [entry for one in done.spec.objectives for entry in (*_NUMBERS, *goals) if entry[0] == one.key]
     data = _data(shown, [*first, *(entry for entry in _NUMBERS if entry not in first)])
     data["chosen"] = [one.key for one in done.spec.objectives][:2]
-    subtitle = f"{done.table.num_rows} trials · {len(done.front)} on the front"
+    subtitle = f"{counted(done.table.num_rows, 'trial')} · {len(done.front)} on the front"
     title = done.spec.title or f"search {done.folder.name}"
     return _filled(data, title, subtitle, _errors(shown, "trial", TRIALS), done.spec.text, TRIALS)
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from ssdlab.errors import InputError
 from ssdlab.explore.spec import Spec, SpecLike
 from ssdlab.explore.tasks import Task, further, tasks
+from ssdlab.units import counted
 from ssdlab.words import in_own_words
 
 if TYPE_CHECKING:
@@ -113,7 +114,7 @@ class Sweep:
         return page(self, tomllib.loads(text).get("title", ""), text)
 
     def __repr__(self) -> str:
-        return f"<ssdlab.Sweep {self.folder} · {self.table.num_rows} runs, {self.failed} failed>"
+        return f"<ssdlab.Sweep {self.folder} · {counted(self.table.num_rows, 'run')}, {self.failed} failed>"
 
     @property
     def varied(self) -> list[str]:

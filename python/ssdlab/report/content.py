@@ -9,7 +9,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from ssdlab import terms
-from ssdlab.units import count, duration, percent, ratio, scaled, significant, size
+from ssdlab.units import count, counted, duration, percent, ratio, scaled, significant, size
 
 if TYPE_CHECKING:
     from ssdlab.read_errors import ReadErrors
@@ -84,18 +84,20 @@ def warnings(run: Result) -> list[str]:
     found = []
     if run.status != "complete":
         found.append("partial: the run was stopped before its end")
+    if not run.latency["all"].count:
+        found.append("nothing was measured")
     if run.summary.get("saturated") is True:
         found.append("saturated: the backlog was still growing at the end")
     if run.summary.get("rejected"):
-        found.append(f"{count(run.summary['rejected'])} commands rejected")
+        found.append(f"{counted(run.summary['rejected'], 'command')} rejected")
     if (run.summary.get("power_failure") or {}).get("lost_pages"):
-        found.append(f"{count(run.summary['power_failure']['lost_pages'])} pages lost while the drive was without power")
+        found.append(f"{counted(run.summary['power_failure']['lost_pages'], 'page')} lost while the drive was without power")
     found += _padding(run)
     found += _short_batches(run)
     if run.read_errors and run.read_errors.media_errors:
-        found.append(f"{count(run.read_errors.media_errors)} uncorrectable reads")
+        found.append(counted(run.read_errors.media_errors, "uncorrectable read"))
     if run.read_errors and run.read_errors.lost_units:
-        found.append(f"{count(run.read_errors.lost_units)} units lost while they were moved or rewritten")
+        found.append(f"{counted(run.read_errors.lost_units, 'unit')} lost in moves and rewrites")
     return found
 
 

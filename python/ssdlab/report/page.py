@@ -67,7 +67,11 @@ _BY_WEAR = (
     "Latency of the commands that read, and repetitions of reads, by the mean wear of the drive's blocks. A line joins "
     "runs that differ in nothing else."
 )
-_TIME = "What was completed in each step of simulated time; the pointer on a curve shows what it is. Dotted lines mark events."
+_TIME = (
+    "What was completed in each step of simulated time; the pointer on a curve shows what it is. Dotted lines mark events. "
+    "The queue depth counts a command where it completes: a step in which slow commands complete may show more than were in "
+    "flight at a time."
+)
 _POWER = (
     "Energy of the parts of the drive whose power is described, and the power of its flash over time: the currents of all "
     "dies are added up; a window is the time over which they are averaged."

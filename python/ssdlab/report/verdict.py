@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from ssdlab.report.content import phrase
 from ssdlab.report.names import run_names
+from ssdlab.tails import SHARES
 
 if TYPE_CHECKING:
     from ssdlab.results import Result
@@ -83,13 +84,27 @@ def _mode_shares(run: Result) -> dict[str, float]:
 
 
 def largest_cause(run: Result) -> str:
-    """Returns the share of the latency that its largest cause has, in words; empty without any latency."""
+    """Returns the share of the latency that its largest cause has, in words; empty without any latency.
+
+    Another cause of the slowest commands is added: a change often trades one against the other.
+    """
     causes = run.causes["all"]
     whole = sum(causes.values())
     if not whole:
         return ""
     cause = max(causes, key=lambda name: causes[name])
-    return f"{100 * causes[cause] / whole:.0f} % of the time is {phrase(cause)}"
+    text = f"{100 * causes[cause] / whole:.0f} % of the time is {phrase(cause)}"
+    stated = run.summary.get("causes_tail", {}).get("all", {})
+    known = [(share, stated[name]) for name, share in SHARES.items() if stated.get(name)]
+    if not known:
+        return text
+    share, tail = known[-1]
+    largest = max(tail["causes"], key=lambda name: tail["causes"][name])
+    if largest == cause:
+        return text
+    return (
+        f"{text}, and {100 * tail['causes'][largest] / tail['mean_ns']:.0f} % of the slowest {100 * share:g} % {phrase(largest)}"
+    )
 
 
 def lines(runs: Sequence[Result]) -> list[str]:

@@ -1,4 +1,4 @@
-//! What stands behind each cause of latency: the resource, the operations of the flash, and the fields of the
+//! Background of each cause of latency: the resource, the operations of the flash, and the fields of the
 //! description that bear on it. The match over the causes makes a new cause state them.
 
 use kit::{Cause, Reason};
@@ -67,7 +67,7 @@ pub struct Field {
     pub change: Change,
 }
 
-/// What stands behind a cause.
+/// Background of a cause.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Behind {
     /// Resource in words, as part of a sentence.

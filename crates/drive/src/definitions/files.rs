@@ -80,8 +80,9 @@ pub const FILES: &[File] = &[
             column("host_units", "u64", "units", "Mapping units that the host has written so far."),
             column("free_blocks", "u64", "blocks", "Free blocks; `null` where the translation layer keeps no account of them."),
             column("write_queue", "u64", "units", "Units of host writes that wait for a die."),
-            column("queue_depth", "f64", "commands", "Mean number of commands in flight, by Little's law from the \
-                commands completed in the row."),
+            column("queue_depth", "f64", "commands", "Mean number of commands in flight, by Little's law: the latencies of \
+                the commands completed in the row, divided by its width. A command counts where it completes, so that a row in which \
+                slow commands complete has more than were in flight at a time, and the rows before it have fewer."),
         ],
     },
     File {

@@ -20,8 +20,8 @@ use crate::streams::Streams;
 use crate::{summary, totals};
 use custom::failure;
 use ftl::{Ftl, ScaleModels};
-use kit::Problems;
-use notes::{closing_notes, opening_notes, saved_partly_note};
+use kit::{Nanos, Problems};
+use notes::{closing_notes, opening_notes, saved_partly_note, unmeasured_note};
 use plan::RunPlan;
 use play::Run;
 use request::description_for;
@@ -88,6 +88,7 @@ impl Session {
         let plan = RunPlan::of(request, &files, &description)?;
         let workload = plan.workload(input, &description)?;
         let (workload_toml, stream_names) = (workload.resolved.clone(), workload.stream_names());
+        let has_ramp = workload.jobs.iter().any(|job| job.ramp_time > Nanos::ZERO);
 
         let mut watch = ProgressMeter::new(progress);
         let mut drive = custom::drive(request, &description, custom)?;
@@ -110,6 +111,7 @@ impl Session {
 
         let Run { mut drive, mut watch, .. } = run;
         notes.extend(closing_notes(&plan, &measured, &start.facts, &description, custom_name.as_deref(), &drive));
+        notes.extend(unmeasured_note(has_ramp, &drive));
         let facts = measured.facts(request, input, policy_name, start.facts);
         let mut outcome = Outcome {
             summary: summary::summary(&facts, &description, &drive),

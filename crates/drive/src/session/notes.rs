@@ -46,6 +46,12 @@ pub(super) fn closing_notes(
     notes
 }
 
+/// Returns a note if nothing was measured because the run did not outlast the ramp of its jobs.
+pub(super) fn unmeasured_note(has_ramp: bool, drive: &Drive) -> Option<String> {
+    (has_ramp && drive.statistics.totals.count() == 0)
+        .then(|| "nothing was measured: the run ended before the ramp of its jobs was over (ramp_time, --ramp-time)".to_owned())
+}
+
 /// Returns the notes on the requested power failure.
 fn power_notes(cut: Option<PowerCut>, power_failure: Option<&PowerFailureReport>, end: End, drive: &Drive) -> Vec<String> {
     match (cut, power_failure) {

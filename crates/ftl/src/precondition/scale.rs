@@ -9,6 +9,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Number of times that the scale model is overwritten.
 const MODEL_PASSES: u64 = 4;
+/// Writes between two questions whether to go on: some hundredths of a second.
+const ASK_EVERY: u64 = 1 << 17;
 /// Maximum number of aged scale models that are remembered, some kilobytes each.
 const MODELS_KEPT: usize = 256;
 
@@ -65,21 +67,26 @@ impl ScaleModels {
     }
 
     /// Returns the valid counts of a scale model's blocks after random overwrites, oldest block first. Ages the model
-    /// if it is not known.
-    pub(super) fn aged(&self, config: &FtlConfig, parameters: Parameters) -> std::io::Result<Arc<[u16]>> {
+    /// if it is not known; `None` if `go_on` returns false meanwhile.
+    pub(super) fn aged(
+        &self,
+        config: &FtlConfig,
+        parameters: Parameters,
+        go_on: &mut dyn FnMut() -> bool,
+    ) -> std::io::Result<Option<Arc<[u16]>>> {
         let key = format!("{config:?} {parameters:?}");
         if let Some(counts) = self.known().get(&key) {
-            return Ok(Arc::clone(counts));
+            return Ok(Some(Arc::clone(counts)));
         }
         let (seed, user_units) = (parameters.seed, parameters.facts.user_units);
         let mut model = Ftl::new(config, baseline::build(&baseline::Params::default(), &parameters.facts), parameters)?;
         let mut rng = Rng::stream(seed, "precondition.model");
-        for unit in 0..user_units {
+        for step in 0..user_units * (1 + MODEL_PASSES) {
+            let unit = if step < user_units { step } else { rng.below(user_units) };
             model.write_untimed(Lpn(unit as u32), DieId(0));
-        }
-        for _ in 0..user_units * MODEL_PASSES {
-            let unit = rng.below(user_units);
-            model.write_untimed(Lpn(unit as u32), DieId(0));
+            if step % ASK_EVERY == 0 && !go_on() {
+                return Ok(None);
+            }
         }
         let counts: Arc<[u16]> = model.store.closed_blocks(DieId(0)).map(|block| model.store.block(block).valid).collect();
         let mut known = self.known();
@@ -87,6 +94,6 @@ impl ScaleModels {
             known.clear();
         }
         known.insert(key, Arc::clone(&counts));
-        Ok(counts)
+        Ok(Some(counts))
     }
 }
