@@ -48,6 +48,10 @@ class WorkloadKeywords(TypedDict, total=False):
     #: names in its header, such as `time=Timestamp:iso,op=Type,offset=Offset:B,size=Size:B`. docs/WORKLOADS.md has all
     #: units and roles.
     columns: str | None
+    #: Event that is the arrival of a request, where a trace records several: `queued` (the block layer has it) or
+    #: `issued` (the device has it). Absent: `queued` where the trace has such events, otherwise `issued`. Formats:
+    #: `blkparse`, `blktrace`, `most`, `ftrace` and `biosnoop`.
+    arrival: str | None
     #: Treatment of addresses past the drive's end: `error`, `wrap`, `scale` or `compact`.
     address: str | None
     #: Placement of the devices of one trace: `stack`, one after the other, or `overlay`, all from byte 0. Stacked
@@ -86,6 +90,10 @@ class WorkloadFields:
     #: names in its header, such as `time=Timestamp:iso,op=Type,offset=Offset:B,size=Size:B`. docs/WORKLOADS.md has all
     #: units and roles.
     columns: str | None = None
+    #: Event that is the arrival of a request, where a trace records several: `queued` (the block layer has it) or
+    #: `issued` (the device has it). Absent: `queued` where the trace has such events, otherwise `issued`. Formats:
+    #: `blkparse`, `blktrace`, `most`, `ftrace` and `biosnoop`.
+    arrival: str | None = None
     #: Treatment of addresses past the drive's end: `error`, `wrap`, `scale` or `compact`.
     address: str | None = None
     #: Placement of the devices of one trace: `stack`, one after the other, or `overlay`, all from byte 0. Stacked

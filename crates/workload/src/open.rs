@@ -63,6 +63,7 @@ fn refuse_trace_options(input: &Input, options: &Options) -> Result<(), Problems
             problems.add(name, format!("applies to traces only, and {} is not one: leave it out", input.name));
         }
     };
+    check("arrival", options.arrival.is_some());
     check("address", options.address != plain.address);
     check("layout", options.layout != plain.layout);
     check("streams", !options.streams.is_empty());

@@ -14,9 +14,11 @@ const CHUNK: usize = 1 << CHUNK_BITS;
 const REGION_BITS: u32 = 12;
 /// Number of chunks in a region.
 const CHUNKS: usize = 1 << (REGION_BITS - CHUNK_BITS);
-/// Number of regions found by index: those of the first 8 TiB of an address space. Regions beyond them are found in a
-/// map.
+/// Largest number of regions found by index: those of the first 8 TiB of an address space. Regions beyond the index are
+/// found in a map.
 const DIRECT: u64 = 1 << 19;
+/// Length of the index for each region touched.
+const WIDTH: u64 = 16;
 
 /// Words of pages, by address space and page number. A word of 0 means that nothing is known of the page.
 #[derive(Default)]
@@ -30,7 +32,28 @@ pub struct Pages {
 #[derive(Default)]
 struct Space {
     direct: Vec<u32>,
+    /// Regions beyond the index.
     far: BTreeMap<u64, u32>,
+    /// Number of regions touched.
+    touched: u64,
+}
+
+impl Space {
+    /// Extends the index to `region`, if it is in proportion to the number of regions touched: a space that is touched
+    /// once, anywhere, has no index. Returns false if it is not.
+    #[cold]
+    fn grows_to(&mut self, region: u64) -> bool {
+        let wide = (self.touched + 1).saturating_mul(WIDTH).min(DIRECT);
+        if region >= wide {
+            return false;
+        }
+        self.direct.resize(wide as usize, 0);
+        let beyond = self.far.split_off(&wide);
+        for (region, number) in std::mem::replace(&mut self.far, beyond) {
+            self.direct[region as usize] = number;
+        }
+        true
+    }
 }
 
 struct Region {
@@ -71,7 +94,8 @@ impl Pages {
         let (from, to) = (first >> REGION_BITS, last >> REGION_BITS);
         let direct = (from..=to).take_while(|region| (*region as usize) < found.direct.len());
         let near = direct.map(|region| (region, found.direct[region as usize]));
-        let far = found.far.range(from.max(DIRECT)..=to.max(DIRECT)).map(|(region, number)| (*region, *number));
+        let edge = found.direct.len() as u64;
+        let far = found.far.range(from.max(edge)..=to.max(edge)).map(|(region, number)| (*region, *number));
         let regions = near.chain(far).filter(|(region, number)| *number > 0 && *region <= to);
         for (number, region) in regions {
             let region = &mut self.regions[region as usize - 1];
@@ -103,7 +127,7 @@ impl Pages {
     fn chunk(&self, space: u16, page: u64) -> Option<&[u64; CHUNK]> {
         let space = self.spaces.get(usize::from(space))?;
         let region = page >> REGION_BITS;
-        let number = if region < DIRECT { space.direct.get(region as usize) } else { space.far.get(&region) };
+        let number = space.direct.get(region as usize).or_else(|| space.far.get(&region));
         let region = &self.regions[(*number? as usize).checked_sub(1)?];
         let number = region.chunks[(page >> CHUNK_BITS) as usize % CHUNKS];
         Some(&self.chunks[(number as usize).checked_sub(1)?])
@@ -128,16 +152,10 @@ impl Pages {
             self.spaces.resize_with(space + 1, Space::default);
         }
         let space = &mut self.spaces[space];
-        let number = if region < DIRECT {
-            let region = region as usize;
-            if region >= space.direct.len() {
-                space.direct.resize(region + 1, 0);
-            }
-            &mut space.direct[region]
-        } else {
-            space.far.entry(region).or_default()
-        };
+        let indexed = region < space.direct.len() as u64 || space.grows_to(region);
+        let number = if indexed { &mut space.direct[region as usize] } else { space.far.entry(region).or_default() };
         if *number == 0 {
+            space.touched += 1;
             self.regions.push(Region { chunks: [0; CHUNKS], known: 0 });
             *number = u32::try_from(self.regions.len()).expect("a trace touches fewer than 2^32 regions of 16 MiB");
         }

@@ -1,5 +1,7 @@
 //! Compares a trace with its look-alike, measure by measure.
 
+use super::fit::TRIM_BYTES_MAX;
+use super::ranges::Ranges;
 use super::recency::{Recency, Touch};
 use crate::{Request, Source};
 use kit::{Op, Problems};
@@ -87,30 +89,19 @@ fn measure(source: &mut dyn Source, count: u64) -> Result<Measures, Problems> {
     Ok(gauge.finish())
 }
 
-/// Touched and written bits of pages, in chunks of 64 pages.
+/// Touched and written pages.
 #[derive(Default)]
 struct Pages {
-    chunks: BTreeMap<u64, (u64, u64)>,
+    all: Ranges,
+    written: Ranges,
     touched: u64,
 }
 
 impl Pages {
     /// Marks the pages `first..=last`, and returns how many of them were written before.
     fn mark(&mut self, first: u64, last: u64, written: bool) -> u64 {
-        let mut before = 0;
-        for chunk in first / 64..=last / 64 {
-            let low = first.max(chunk * 64) - chunk * 64;
-            let high = last.min(chunk * 64 + 63) - chunk * 64;
-            let mask = (u64::MAX >> (63 - (high - low))) << low;
-            let bits = self.chunks.entry(chunk).or_default();
-            self.touched += u64::from((mask & !bits.0).count_ones());
-            before += u64::from((mask & bits.1).count_ones());
-            bits.0 |= mask;
-            if written {
-                bits.1 |= mask;
-            }
-        }
-        before
+        self.touched += last - first + 1 - self.all.add(first, last);
+        if written { self.written.add(first, last) } else { self.written.count(first, last) }
     }
 }
 
@@ -137,7 +128,9 @@ struct Meter {
 
 impl Meter {
     fn take(&mut self, request: &Request) {
-        let (op, start, length) = (request.op, request.offset.0, request.length.0);
+        let (op, start) = (request.op, request.offset.0);
+        let longest = if op == Op::Trim { TRIM_BYTES_MAX } else { u64::MAX };
+        let length = request.length.0.min(longest);
         self.times.push(request.at.0);
         self.ops[op as usize] += 1;
         self.same_op += u64::from(self.last_op == Some(op));

@@ -9,8 +9,14 @@ use crate::{Request, Source};
 use kit::{Bytes, Nanos, Op, Problems};
 use std::collections::BTreeMap;
 
-/// Maximum number of requests that a fit holds in memory (40 bytes each).
+/// Maximum number of requests that a fit holds in memory (48 bytes each).
 pub const REQUESTS_MAX: usize = 4_000_000;
+/// Longest trim that is fitted, that of the longest read or write of a trace \[bytes\].
+pub const TRIM_BYTES_MAX: u64 = 4 << 30;
+/// Largest region of a look-alike \[bytes\].
+const REGION_BYTES_MAX: u64 = 16 << 40;
+/// Number of extents beyond which they are made larger, to bound the memory: 9 bytes for each.
+const EXTENTS_MAX: u64 = 1 << 26;
 /// Number of age classes of requests: the last half of a trace, the quarter before it, and so on, each half as long as
 /// the class after it; the last class holds all earlier requests.
 pub const PROGRESS: usize = 8;
@@ -32,10 +38,37 @@ pub fn collect(source: &mut dyn Source) -> Result<Vec<Request>, Problems> {
     }
 }
 
+/// Cuts longer trims to [`TRIM_BYTES_MAX`], and returns their number. A read or a write cannot be longer.
+pub fn cut_trims(requests: &mut [Request]) -> u64 {
+    let mut cut = 0;
+    for request in requests.iter_mut().filter(|request| request.op == Op::Trim && request.length.0 > TRIM_BYTES_MAX) {
+        request.length = Bytes(TRIM_BYTES_MAX);
+        cut += 1;
+    }
+    cut
+}
+
+/// Returns the map of the touched addresses, with the size of an extent.
+fn space_of(requests: &[Request], input: &FitInput) -> Result<(Space, u64), Problems> {
+    let mut extent = extent_bytes(requests);
+    let mut space = Space::new(requests, extent.max(64 << 10));
+    while space.bytes() / extent > EXTENTS_MAX && extent < 1 << 20 {
+        extent *= 2;
+        space = Space::new(requests, extent.max(64 << 10));
+    }
+    if space.bytes() / 4 * 5 >= REGION_BYTES_MAX {
+        let complaint = format!(
+            "the trace touches {} bytes, and a look-alike has a region below 16 TiB, a fifth of it spare: expected a slice, or fewer streams",
+            space.bytes()
+        );
+        return Err(Problems::one(&input.name, complaint));
+    }
+    Ok((space, extent))
+}
+
 /// Returns the description of `requests`, of which at least one must have a length above 0.
-pub fn describe(requests: &[Request], input: &FitInput) -> Description {
-    let extent = extent_bytes(requests);
-    let space = Space::new(requests, extent.max(64 << 10));
+pub fn describe(requests: &[Request], input: &FitInput) -> Result<Description, Problems> {
+    let (space, extent) = space_of(requests, input)?;
     let (packed, grain) = (space.bytes(), space.grain());
     // A quarter is spare space, so that new data finds gaps of its size until the end.
     let region = (packed + packed / 4).div_ceil(grain) * grain;
@@ -48,7 +81,7 @@ pub fn describe(requests: &[Request], input: &FitInput) -> Description {
     let span_known = times[0] < times[times.len() - 1];
     let even = Arrival { window: kit::Nanos(1_000_000_000), windows: vec![10_000], halves: vec![vec![0.0; 4]; 22] };
     let [read, write, trim] = gauge.ops.map(OpCounters::behaviour);
-    Description {
+    Ok(Description {
         kind: Kind::Lookalike,
         name: input.name.clone(),
         fitted_requests: requests.len() as u64,
@@ -67,7 +100,7 @@ pub fn describe(requests: &[Request], input: &FitInput) -> Description {
         read,
         write,
         trim,
-    }
+    })
 }
 
 /// Returns the power of two at or above the median size, from 4 KiB to 1 MiB.

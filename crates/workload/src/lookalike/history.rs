@@ -160,10 +160,12 @@ impl History {
         self.last_end[op as usize] = Some(start + length);
         let first = start / self.extent_bytes;
         let last = (start + length.max(1) - 1) / self.extent_bytes;
-        for extent in first..=last {
-            let (word, bit) = (&mut self.touched[extent as usize / 64], 1u64 << (extent % 64));
-            self.untouched -= usize::from(*word & bit == 0);
-            *word |= bit;
+        for index in first / 64..=last / 64 {
+            let (low, high) = (first.max(index * 64) % 64, last.min(index * 64 + 63) % 64);
+            let bits = (u64::MAX << low) & (u64::MAX >> (63 - high));
+            let word = &mut self.touched[index as usize];
+            self.untouched -= (bits & !*word).count_ones() as usize;
+            *word |= bits;
         }
         let stack = &mut self.stacks[usize::from(op != Op::Read)];
         // In reverse order, so that the extent of the start ends up on top.

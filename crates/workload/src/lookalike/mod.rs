@@ -16,6 +16,7 @@ mod fit;
 mod history;
 mod model;
 mod quantiles;
+mod ranges;
 mod recency;
 mod source;
 mod space;
@@ -49,12 +50,16 @@ pub struct Fit {
 ///
 /// Fails if the source fails, or if no request has a length above 0.
 pub fn fit(requests: &mut dyn Source, input: FitInput) -> Result<(String, Fit), Problems> {
-    let taken = fit::collect(requests)?;
+    let mut taken = fit::collect(requests)?;
+    let cut = fit::cut_trims(&mut taken);
     if !taken.iter().any(|request| request.length.0 > 0) {
         return Err(Problems::one(&input.name, "no request has a length above 0: nothing to fit"));
     }
-    let description = fit::describe(&taken, &input);
+    let description = fit::describe(&taken, &input)?;
     let mut notes = Vec::new();
+    if cut > 0 {
+        notes.push(format!("{}: {cut} trims of more than 4 GiB count as trims of 4 GiB", input.name));
+    }
     if taken.len() == fit::REQUESTS_MAX {
         notes.push(format!("{}: fitted to the first {} requests", input.name, fit::REQUESTS_MAX));
     }

@@ -1,26 +1,30 @@
 //! Packs the touched parts of a trace's address space together, in their order.
 
+use super::ranges::Ranges;
 use crate::Request;
-use std::collections::BTreeMap;
 
-/// Map from grains of the trace's addresses to grains of a dense region.
+/// Map from grains of the trace's addresses to grains of a dense region. Its size follows the number of requests, not
+/// their lengths.
 pub struct Space {
     grain: u64,
-    packed: BTreeMap<u64, u64>,
+    /// Runs of touched grains in order: first grain, and its place in the dense region.
+    runs: Vec<(u64, u64)>,
+    grains: u64,
 }
 
 impl Space {
     /// Returns the map of the grains, of `grain` bytes each, that `requests` touch.
     pub fn new(requests: &[Request], grain: u64) -> Space {
-        let mut packed = BTreeMap::new();
+        let mut touched = Ranges::default();
         for request in requests.iter().filter(|request| request.length.0 > 0) {
-            let last = (request.offset.0 + request.length.0 - 1) / grain;
-            for touched in request.offset.0 / grain..=last {
-                packed.insert(touched, 0);
-            }
+            touched.add(request.offset.0 / grain, (request.offset.0 + request.length.0 - 1) / grain);
         }
-        packed.values_mut().enumerate().for_each(|(index, place)| *place = index as u64);
-        Space { grain, packed }
+        let (mut runs, mut grains) = (Vec::new(), 0);
+        for (first, last) in touched.iter() {
+            runs.push((first, grains));
+            grains += last - first + 1;
+        }
+        Space { grain, runs, grains }
     }
 
     /// Returns the size of a grain \[bytes\].
@@ -30,12 +34,15 @@ impl Space {
 
     /// Returns the size of the dense region \[bytes\], at least one grain.
     pub fn bytes(&self) -> u64 {
-        self.packed.len().max(1) as u64 * self.grain
+        self.grains.max(1) * self.grain
     }
 
     /// Returns the address in the dense region of `offset`, which must lie in a touched grain. A request's grains stay
     /// adjacent.
     pub fn place(&self, offset: u64) -> u64 {
-        self.packed.get(&(offset / self.grain)).expect("the grain of a request is touched") * self.grain + offset % self.grain
+        let grain = offset / self.grain;
+        let run = self.runs.partition_point(|(first, _)| *first <= grain);
+        let (first, place) = self.runs[run.checked_sub(1).expect("the grain of a request is touched")];
+        (place + grain - first) * self.grain + offset % self.grain
     }
 }

@@ -4,12 +4,12 @@
 //! conditions on the lines as a whole hold (times with or without decimals, TABs). Of several formats that fit, the
 //! first in the family's list whose units are plausible is chosen (each format defines its own test), or the first of
 //! all if none is plausible; the other formats that fit are reported as `format_candidates`. If no format fits, the one
-//! that accepts most of the lines is chosen, provided that it accepts at least half of them: its reader then reports
-//! the faulty line.
+//! that the first line names is chosen, or else the one that accepts most of the lines, provided that it accepts at
+//! least half of them: its reader then reports the faulty line.
 
-use super::format::columns::Table;
 use super::format::{self, Format, Line, Parser, Raw};
 use super::lines::Head;
+use super::options::{ArrivalEvent, Plan};
 use super::reader::first_line;
 use crate::Input;
 use kit::{Problem, Problems};
@@ -25,15 +25,33 @@ pub struct Chosen {
     /// Largest step of the clock \[ns\]; a larger step means that the clock was set. `None`: steps of any size are
     /// taken as they are.
     pub clock_set_ns: Option<u64>,
+    /// Unit of its times \[ns\], if nothing in the trace shows it.
+    pub unit_ns: Option<u64>,
     /// Parser positioned at the first line, from which further parsers are made.
     pub parser: Box<dyn Parser>,
 }
 
 impl Chosen {
-    fn of(format: &'static dyn Format, head: &Head, candidates: Vec<&'static str>) -> Chosen {
+    fn of(
+        format: &'static dyn Format,
+        head: &Head,
+        candidates: Vec<&'static str>,
+        arrival: Option<ArrivalEvent>,
+    ) -> Result<Chosen, Problems> {
+        if arrival.is_some() && !format.has_arrivals() {
+            return Err(no_arrivals(format.name()));
+        }
         let (name, timed, clock_set_ns) = (format.name(), format.timed(), format.clock_set_ns());
-        Chosen { name, candidates, timed, clock_set_ns, parser: format.parser(&head.lines) }
+        let parser = format.parser(&head.lines, arrival);
+        Ok(Chosen { name, candidates, timed, clock_set_ns, unit_ns: format.unit_ns(), parser })
     }
+}
+
+/// Returns the error for a choice of arrivals in a format that has none.
+fn no_arrivals(name: &str) -> Problems {
+    let names: Vec<&str> = format::all().filter(|format| format.has_arrivals()).map(Format::name).collect();
+    let complaint = format!("{name} records one time for each request: leave it out; expected a trace in {}", names.join(", "));
+    Problems::one("arrival", complaint)
 }
 
 /// Result of reading the head in one format.
@@ -46,7 +64,7 @@ struct Fit {
 
 impl Fit {
     fn of(format: &'static dyn Format, head: &Head) -> Fit {
-        let mut parser = format.parser(&head.lines);
+        let mut parser = format.parser(&head.lines, None);
         let mut fit = Fit { format, taken: 0, refused: 0, parsed: Vec::new() };
         let mut raw = Raw::default();
         for line in head.lines.iter().filter(|line| !line.trim_ascii().is_empty()) {
@@ -57,9 +75,8 @@ impl Fit {
                 }
                 Err(_) => fit.refused += 1,
             }
-            // A format that accepts none of the first eight lines is not the right one; the other lines need not be
-            // read.
-            if fit.taken == 0 && fit.refused >= 8 {
+            // A format that accepts none of the first lines is not the right one.
+            if fit.taken == 0 && fit.refused >= 64 {
                 break;
             }
         }
@@ -67,33 +84,41 @@ impl Fit {
     }
 }
 
-/// Chooses the format of `input`: the table described by `table`, else the format `named` by the user, else the format
+/// Chooses the format of `input`: the table that the plan describes, else the format `named` by the user, else the format
 /// recognised from the content.
-pub fn choose(input: &Input, named: Option<&str>, table: Option<&Table>) -> Result<Chosen, Problems> {
+pub fn choose(input: &Input, named: Option<&str>, plan: &Plan) -> Result<Chosen, Problems> {
     let head = Head::of(input)?;
     if head.lines.iter().all(|line| line.trim_ascii().is_empty()) && head.whole {
         return Err(Problems::one(&input.name, "empty: expected a trace, a fio job file or a workload description"));
     }
-    if let Some(table) = table {
-        let parser = Box::new(table.parser());
-        return Ok(Chosen { name: "columns", candidates: Vec::new(), timed: true, clock_set_ns: None, parser });
+    if let Some(table) = &plan.table {
+        if plan.arrival.is_some() {
+            return Err(no_arrivals("a table of `columns`"));
+        }
+        let (parser, unit_ns) = (Box::new(table.parser()), table.unit_ns());
+        return Ok(Chosen { name: "columns", candidates: Vec::new(), timed: true, clock_set_ns: None, unit_ns, parser });
     }
     if let Some(name) = named {
         let names = || format::all().map(Format::name);
         let format = format::named(name).ok_or_else(|| Problem::unknown("format", "trace format", name, names()))?;
-        return Ok(Chosen::of(format, &head, Vec::new()));
+        return Chosen::of(format, &head, Vec::new(), plan.arrival);
     }
-    recognise(input, &head)
+    recognise(input, &head, plan.arrival)
 }
 
-fn recognise(input: &Input, head: &Head) -> Result<Chosen, Problems> {
+fn recognise(input: &Input, head: &Head, arrival: Option<ArrivalEvent>) -> Result<Chosen, Problems> {
     let fits: Vec<Fit> = format::all().map(|format| Fit::of(format, head)).collect();
     let whole: Vec<&Fit> =
         fits.iter().filter(|fit| fit.refused == 0 && !fit.parsed.is_empty() && fit.format.fits(&head.lines)).collect();
     let best = whole.iter().find(|fit| fit.format.plausible(&fit.parsed)).or(whole.first());
     if let Some(best) = best {
         let others = whole.iter().map(|fit| fit.format.name()).filter(|name| *name != best.format.name()).collect();
-        return Ok(Chosen::of(best.format, head, others));
+        return Chosen::of(best.format, head, others, arrival);
+    }
+    // A first line that names its format settles it, however many of the other lines are faulty.
+    let first = head.lines.iter().find(|line| !line.trim_ascii().is_empty()).map_or(&[][..], Vec::as_slice);
+    if let Some(format) = format::all().find(|format| format.is_named_by(first)) {
+        return Chosen::of(format, head, Vec::new(), arrival);
     }
     // No format fits: the head is a header without requests, or one of its lines is faulty.
     let lines = head.lines.iter().filter(|line| !line.trim_ascii().is_empty()).count();
@@ -103,7 +128,7 @@ fn recognise(input: &Input, head: &Head) -> Result<Chosen, Problems> {
         _ => Some(fit),
     });
     match best {
-        Some(best) => Ok(Chosen::of(best.format, head, Vec::new())),
+        Some(best) => Chosen::of(best.format, head, Vec::new(), arrival),
         None => Err(unknown(input, head)),
     }
 }

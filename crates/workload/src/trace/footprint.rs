@@ -7,8 +7,11 @@ pub const PAGE_BYTES: u64 = 4096;
 /// Binary logarithm of the number of pages in a region: 16 MiB.
 const REGION_BITS: u32 = 12;
 const WORDS: usize = 1 << (REGION_BITS - 6);
-/// Number of regions found by index: those of the first 8 TiB of a stream. Regions beyond them are found in a map.
+/// Largest number of regions found by index: those of the first 8 TiB of a stream. Regions beyond the index are found
+/// in a map.
 const DIRECT: u64 = 1 << 19;
+/// Length of the index for each region touched.
+const WIDTH: u64 = 16;
 
 /// Pages touched by one stream.
 #[derive(Default)]
@@ -62,11 +65,8 @@ impl Footprint {
 
     #[inline]
     fn bitmap(&mut self, region: u64) -> usize {
-        if region < DIRECT {
+        if region < self.direct.len() as u64 || self.grows_to(region) {
             let region = region as usize;
-            if region >= self.direct.len() {
-                self.direct.resize(region + 1, 0);
-            }
             if self.direct[region] == 0 {
                 self.bitmaps.push([0; WORDS]);
                 self.direct[region] = self.bitmaps.len() as u32;
@@ -79,6 +79,22 @@ impl Footprint {
             bitmaps.len() as u32
         });
         *number as usize - 1
+    }
+
+    /// Extends the index to `region`, if it is in proportion to the number of regions touched: a stream that is touched
+    /// once, anywhere, has no index. Returns false if it is not.
+    #[cold]
+    fn grows_to(&mut self, region: u64) -> bool {
+        let wide = (self.bitmaps.len() as u64 + 1).saturating_mul(WIDTH).min(DIRECT);
+        if region >= wide {
+            return false;
+        }
+        self.direct.resize(wide as usize, 0);
+        let beyond = self.far.split_off(&wide);
+        for (region, number) in std::mem::replace(&mut self.far, beyond) {
+            self.direct[region as usize] = number;
+        }
+        true
     }
 
     /// Returns the size of the footprint \[bytes\]: touched pages times 4096.

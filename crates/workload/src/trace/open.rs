@@ -18,6 +18,8 @@ struct Resolved<'a> {
     format_candidates: &'a [String],
     #[serde(skip_serializing_if = "Option::is_none")]
     columns: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    arrival: Option<&'a str>,
     address: &'a str,
     layout: &'a str,
     streams: Vec<&'a str>,
@@ -119,6 +121,7 @@ fn resolved(input: &Input, options: &Options, info: &TraceInfo, pacing: Pacing, 
         format: &info.format,
         format_candidates: &info.format_candidates,
         columns: options.columns.as_deref(),
+        arrival: options.arrival.as_deref(),
         address: &options.address,
         layout: &options.layout,
         streams: info.by_stream.iter().map(|stream| stream.stream.as_str()).collect(),

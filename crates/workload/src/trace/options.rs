@@ -22,6 +22,13 @@ pub struct Options {
     /// docs/WORKLOADS.md has all units and roles.
     #[schemars(extend("x-value" = "SPEC", "x-panel" = "Workload"))]
     pub columns: Option<String>,
+    /// Event that is the arrival of a request, where a trace records several: `queued` (the block layer has it) or
+    /// `issued` (the device has it).
+    ///
+    /// Absent: `queued` where the trace has such events, otherwise `issued`. Formats: `blkparse`, `blktrace`, `most`,
+    /// `ftrace` and `biosnoop`.
+    #[schemars(extend("x-value" = "EVENT", "x-panel" = "Workload"))]
+    pub arrival: Option<String>,
     /// Treatment of addresses past the drive's end: `error`, `wrap`, `scale` or `compact`.
     #[schemars(extend("x-value" = "HOW", "x-panel" = "Workload"))]
     pub address: String,
@@ -75,6 +82,7 @@ impl Default for Options {
         Options {
             format: None,
             columns: None,
+            arrival: None,
             address: "error".to_owned(),
             layout: "stack".to_owned(),
             streams: Vec::new(),
@@ -102,6 +110,15 @@ pub enum Address {
     Scale,
     /// The regions of 1 MiB that are touched are renumbered in the order of first touch.
     Compact,
+}
+
+/// Event that is the arrival of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ArrivalEvent {
+    /// The block layer receives the request (`Q` of blktrace).
+    Queued,
+    /// The device receives the request (`D` of blktrace).
+    Issued,
 }
 
 /// Placement of several streams.
@@ -140,6 +157,8 @@ pub enum Slice {
 pub struct Plan {
     /// Table described by the user, if any.
     pub table: Option<Table>,
+    /// Event that is the arrival of a request, if given.
+    pub arrival: Option<ArrivalEvent>,
     /// Treatment of addresses past the drive's end.
     pub address: Address,
     /// Placement of several streams.
@@ -162,6 +181,7 @@ pub struct Plan {
 
 const ADDRESSES: &[(&str, Address)] =
     &[("error", Address::Error), ("wrap", Address::Wrap), ("scale", Address::Scale), ("compact", Address::Compact)];
+const ARRIVALS: &[(&str, ArrivalEvent)] = &[("queued", ArrivalEvent::Queued), ("issued", ArrivalEvent::Issued)];
 const LAYOUTS: &[(&str, Layout)] = &[("stack", Layout::Stack), ("overlay", Layout::Overlay)];
 
 impl Options {
@@ -169,6 +189,7 @@ impl Options {
     pub fn plan(&self) -> Result<Plan, Problems> {
         let mut problems = Problems::default();
         let address = word("address", &self.address, ADDRESSES, &mut problems).unwrap_or(Address::Error);
+        let arrival = self.arrival.as_deref().and_then(|name| word("arrival", name, ARRIVALS, &mut problems));
         let layout = word("layout", &self.layout, LAYOUTS, &mut problems).unwrap_or(Layout::Stack);
         if !(self.time_scale.is_finite() && self.time_scale > 0.0) {
             problems.add(
@@ -195,6 +216,7 @@ impl Options {
         problems.or(())?;
         Ok(Plan {
             table: table.unwrap_or_default(),
+            arrival,
             address,
             layout,
             slice: slice.unwrap_or(Slice::All),

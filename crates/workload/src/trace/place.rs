@@ -86,7 +86,7 @@ impl Placement {
         if !self.knows(record) {
             return None;
         }
-        let offset = self.bases[usize::from(stream)] + record.offset;
+        let offset = self.bases[usize::from(stream)].saturating_add(record.offset);
         let (offset, length) = match &mut self.map {
             Map::Same => (offset, length),
             Map::Wrap => fit(offset % self.capacity, length, self.capacity),

@@ -118,7 +118,9 @@ impl Reader {
             let stream = self.streams.number(&line[self.raw.stream.0..self.raw.stream.1]);
             let number = self.lines.number();
             let Ok(stream) = stream else {
-                return Err(self.problem(format!("more than {STREAMS_MAX} streams: expected fewer")));
+                let complaint =
+                    format!("more than {STREAMS_MAX} streams, or a name of more than 4096 bytes: expected fewer, and shorter");
+                return Err(self.problem(complaint));
             };
             let Some(stream) = stream else { continue };
             if let Some(record) = self.checked(number, stream)? {

@@ -156,7 +156,7 @@ impl Tally {
     fn add(&mut self, record: &Record) {
         let op = record.op as usize;
         self.ops[op] += 1;
-        self.bytes[op] += record.length;
+        self.bytes[op] = self.bytes[op].saturating_add(record.length);
         if record.flags != Flags::NONE {
             self.modifiers.add(record);
         }
@@ -216,7 +216,7 @@ pub fn scan(input: &Input, named: Option<&str>, plan: &Plan) -> Result<Scan, Pro
 
 /// Scans `input` and shows each selected record to `look`.
 pub fn scan_observed(input: &Input, named: Option<&str>, plan: &Plan, look: &mut impl RecordObserver) -> Result<Scan, Problems> {
-    let mut chosen = detect::choose(input, named, plan.table.as_ref())?;
+    let mut chosen = detect::choose(input, named, plan)?;
     let (mut selection, mut tally) = pass(input, &chosen, plan, look)?;
     if selection.reorder().reader().parser().misread() {
         chosen.parser = selection.reorder().reader().parser().restart();
@@ -274,9 +274,10 @@ fn lay_out(ends: impl Iterator<Item = u64>, layout: Layout) -> (Vec<u64>, u64) {
                 extent = extent.max(end);
             }
             Layout::Stack => {
-                let base = extent.next_multiple_of(REGION_BYTES);
+                // Where the sum does not fit, no drive is large enough.
+                let base = extent.checked_next_multiple_of(REGION_BYTES).unwrap_or(u64::MAX);
                 bases.push(base);
-                extent = base + end;
+                extent = base.saturating_add(end);
             }
         }
     }
@@ -328,6 +329,8 @@ fn summary(chosen: Chosen, selection: &Selection, mut tally: Tally, plan: &Plan)
         notes: Vec::new(),
     };
     info.notes = notes(&info, tally.instants, &chosen, reader.parser().note());
+    info.notes.extend(copies_note(&info, &reader.parser().copies()));
+    info.notes.extend(unit_note(info.requests + info.trims + info.flushes, info.span_ns, chosen.unit_ns));
     Scan { info, chosen, records: reads + writes + trims + flushes, bases, groups: tally.groups.unwrap_or_default() }
 }
 
@@ -360,9 +363,94 @@ fn notes(info: &TraceInfo, instants: u64, chosen: &Chosen, parser: Option<String
     notes
 }
 
+/// Notes the requests of the selected streams that the trace has twice, since one stream is mapped to another: a volume
+/// and the disk below it.
+fn copies_note(info: &TraceInfo, copies: &[(Vec<u8>, Vec<u8>, u64)]) -> Option<String> {
+    let known = |name: &[u8]| {
+        let label = super::streams::label(name);
+        info.by_stream.iter().find(|stream| stream.stream == label && stream.requests > 0)
+    };
+    let twice = copies.iter().filter_map(|(from, to, count)| Some((known(from)?, known(to)?, *count)));
+    let twice: Vec<String> = twice
+        .map(|(from, to, count)| {
+            let (lower, requests) = (&to.stream, to.requests);
+            format!("{} of the {requests} requests of {lower} are those of {}", count.min(requests), from.stream)
+        })
+        .collect();
+    let below = copies.iter().filter_map(|(from, to, _)| known(from).and(known(to))).map(|stream| stream.stream.as_str());
+    let below: std::collections::BTreeSet<&str> = below.collect();
+    let list = |wanted: &dyn Fn(&str) -> bool| {
+        let all = info.by_stream.iter().map(|stream| stream.stream.as_str()).filter(|stream| wanted(stream));
+        all.collect::<Vec<_>>().join(",")
+    };
+    let (lower, upper) = (list(&|stream| below.contains(stream)), list(&|stream| !below.contains(stream)));
+    (!twice.is_empty()).then(|| {
+        format!(
+            "counted twice, mapped from one device to another: {}; choose the disks with --streams {lower}, or what uses them with --streams {upper}",
+            twice.join(", ")
+        )
+    })
+}
+
+/// Fewest requests of which the rate says anything of the unit of time.
+const RATED: u64 = 100;
+/// Requests per second that no device of any trace serves.
+const RATE_MAX: f64 = 2e6;
+/// Mean time between two requests that no trace has whose device is used \[ns\].
+const GAP_MAX_NS: f64 = 3600e9;
+
+/// Notes that the unit of time is not plausible, with one that is.
+fn unit_note(arrivals: u64, span_ns: u64, unit_ns: Option<u64>) -> Option<String> {
+    const UNITS: [(&str, u64); 4] = [("ns", 1), ("us", 1000), ("ms", 1_000_000), ("s", 1_000_000_000)];
+    let unit_ns = unit_ns?;
+    if arrivals < RATED || span_ns == 0 {
+        return None;
+    }
+    let rate = |factor: f64| (arrivals - 1) as f64 / (span_ns as f64 * 1e-9 * factor);
+    let believed = |rate: f64| (1e9 / GAP_MAX_NS..=RATE_MAX).contains(&rate);
+    if believed(rate(1.0)) {
+        return None;
+    }
+    let factor = |other: u64| other as f64 / unit_ns as f64;
+    // The unit nearest to the present one.
+    let mut others: Vec<(&str, u64)> = UNITS.into_iter().filter(|(_, other)| believed(rate(factor(*other)))).collect();
+    others.sort_by_key(|(_, other)| (*other).max(unit_ns) / (*other).min(unit_ns));
+    let name = UNITS.iter().find(|(_, other)| *other == unit_ns).map_or("another unit", |(name, _)| name);
+    let wanted = others.first().map_or_else(String::new, |(other, unit)| {
+        format!(
+            "; in {other} they would be {:.3} requests a second over {:.3} s",
+            rate(factor(*unit)),
+            span_ns as f64 * 1e-9 * factor(*unit)
+        )
+    });
+    Some(format!(
+        "the unit of time may be wrong: {arrivals} requests in {:.6} s are {:.3} requests a second, with times in {name}{wanted}",
+        span_ns as f64 * 1e-9,
+        rate(1.0)
+    ))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn units_of_time_that_cannot_be_are_noted() {
+        // 10,000 requests, one each 100 us, read as nanoseconds: 1 ms in all.
+        let note = unit_note(10_000, 1_000_000, Some(1)).expect("ten million a millisecond");
+        assert!(
+            note.contains("times in ns") && note.contains("in us they would be 9999.000 requests a second over 1.000 s"),
+            "{note}"
+        );
+        let note = unit_note(1000, 1_000_000_000_000_000, Some(1_000_000)).map(|_| ());
+        assert_eq!(note, None, "a request each 17 minutes");
+        let slow = unit_note(1000, 10_000_000_000_000_000, Some(1_000_000_000)).expect("a request each three hours");
+        assert!(slow.contains("times in s") && slow.contains("in ms they would be"), "{slow}");
+        assert_eq!(
+            (unit_note(99, 1, Some(1)), unit_note(10_000, 1_000_000, None), unit_note(10_000, 0, Some(1))),
+            (None, None, None)
+        );
+    }
 
     #[test]
     fn streams_are_stacked_at_whole_mebibytes() {

@@ -6,6 +6,8 @@ use std::collections::BTreeMap;
 const SLOTS: usize = 1024;
 /// Maximum number of streams of a trace: requests carry a 16-bit number.
 pub const STREAMS_MAX: usize = 1 << 16;
+/// Longest name of a stream \[bytes\]: that of a file.
+const NAME_BYTES_MAX: usize = 4096;
 
 /// Streams of one trace.
 pub struct Streams {
@@ -23,7 +25,7 @@ pub struct Streams {
 }
 
 /// Returns the label of the stream that the trace writes as `name`: characters that separate columns become points.
-fn label(name: &[u8]) -> String {
+pub(super) fn label(name: &[u8]) -> String {
     let text = String::from_utf8_lossy(name);
     let text = text
         .split(|c: char| c.is_whitespace() || c == ',' || c == ';')
@@ -91,6 +93,9 @@ impl Streams {
     #[cold]
     fn add(&mut self, name: &[u8]) -> Result<usize, ()> {
         let number = self.names.len();
+        if name.len() > NAME_BYTES_MAX {
+            return Err(());
+        }
         self.numbers.insert(name.into(), u16::try_from(number).map_err(drop)?);
         self.names.push(name.into());
         let label = label(name);

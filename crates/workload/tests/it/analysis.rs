@@ -300,3 +300,21 @@ proptest! {
         }
     }
 }
+
+/// Time and memory follow the number of requests: trims of a petabyte, and thousands of streams that are touched once
+/// each, near the largest address that has an index.
+#[test]
+fn analyses_do_not_follow_the_lengths_of_trims_or_the_addresses() {
+    let mut text = String::from("fio version 3 iolog\n");
+    for stream in 0..20_000u64 {
+        text += &format!("{stream} f{stream} write {} 4096\n{stream} f{stream} trim 0 1000000000000000\n", (8u64 << 40) - 4096);
+    }
+    let input = Input::text("t", text);
+    let info = workload::trace::info(&input, &Options::default()).expect("reads");
+    assert_eq!((info.streams, info.footprint_bytes), (20_000, 20_000 * 4096));
+    let found =
+        workload::analysis::retention(&input, &Options::default(), &RetentionQuestion { by: "unit".into() }).expect("watched");
+    assert_eq!((found.writes, found.ends.trimmed), (20_000, 20_000));
+    // An index of all regions up to that address would be 2 MiB for each stream.
+    assert!(found.state_bytes < 64 << 20, "{}", found.state_bytes);
+}

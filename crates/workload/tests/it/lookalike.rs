@@ -258,3 +258,21 @@ fn the_examples_open_and_keep_their_promises() {
         }
     }
 }
+
+/// Time and memory follow the number of requests: a trim of 1.6 PB, and one touch in each of many far regions.
+#[test]
+fn a_fit_does_not_follow_the_lengths_of_trims() {
+    let trace =
+        "fio version 2 iolog\n/d add\n/d write 0 4096\n/d trim 4096 1600000000000000\n/d write 8192 4096\n/d read 0 4096\n";
+    let open =
+        || workload::trace::open(&workload::Input::text("t", trace), u64::MAX, &workload::Options::default()).expect("reads");
+    let (_, fitted) = fit(&mut *open().jobs[0].source, input()).expect("fits");
+    assert!(fitted.description.region.0 < 8 << 30, "{}", fitted.description.region.0);
+    assert!(fitted.notes.iter().any(|note| note.contains("1 trims of more than 4 GiB")), "{:?}", fitted.notes);
+    let compared = compare(&mut *open().jobs[0].source, &mut *open().jobs[0].source, 4).expect("compares");
+    assert_eq!(compared.a.footprint_bytes[3], (4 << 30) + 4096);
+    // 4 GiB each, 16 GiB apart: more than a look-alike has.
+    let far = (0..4000u64).map(|index| Request::new(SimTime(index), Op::Write, Bytes(index << 34), Bytes(4 << 30))).collect();
+    let message = fit(&mut Recorded(far, 0), input()).expect_err("too large").to_string();
+    assert!(message.contains("17179869184000 bytes") && message.contains("below 16 TiB"), "{message}");
+}

@@ -5,10 +5,11 @@
 //! arrival without `sector + sectors` is a flush if its flags say so; otherwise it moves no data (a plug, or a SCSI
 //! command that is passed through). Each device is its own stream.
 
-use super::block_layer::{Arrival, Rwbs, operation};
+use super::block_layer::{Arrival, Rwbs, operation, remapped_from};
 use super::{Format, Line, Parser, Raw};
 use crate::Flags;
 use crate::trace::fields::{self, Fault};
+use crate::trace::options::ArrivalEvent;
 use kit::Op::{self, Flush, Read, Trim, Write};
 
 /// The blkparse format.
@@ -63,6 +64,11 @@ impl Parser for Text {
             return Ok(Line::Text);
         }
         if !self.arrival.is(of(5))? {
+            if of(5) == b"A"
+                && let Some(from) = remapped_from(&line[at..])
+            {
+                self.arrival.remapped(from, of(0));
+            }
             return Ok(Line::Other);
         }
         arrival(line, of(6), at, raw)
@@ -74,6 +80,10 @@ impl Parser for Text {
 
     fn misread(&self) -> bool {
         self.arrival.misread()
+    }
+
+    fn copies(&self) -> Vec<(Vec<u8>, Vec<u8>, u64)> {
+        self.arrival.copies()
     }
 
     fn note(&self) -> Option<String> {
@@ -121,13 +131,16 @@ impl Format for Blkparse {
     fn about(&self) -> &'static str {
         "Linux blkparse default text: Q lines are the requests, or D lines where there is no Q."
     }
-    fn parser(&self, head: &[Vec<u8>]) -> Box<dyn Parser> {
+    fn has_arrivals(&self) -> bool {
+        true
+    }
+    fn parser(&self, head: &[Vec<u8>], arrival: Option<ArrivalEvent>) -> Box<dyn Parser> {
         let actions = head.iter().filter_map(|line| {
             let mut words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
             words.next().filter(|device| is_device(device))?;
-            words.nth(4)
+            words.nth(4).filter(|action| action.len() == 1).map(|action| action[0])
         });
-        Box::new(Text { arrival: Arrival::guessed(actions) })
+        Box::new(Text { arrival: Arrival::guessed(arrival, actions) })
     }
     fn sample(&self) -> &'static str {
         "#Maj,Mn CPU Seq Time PID Action RWBS\n\

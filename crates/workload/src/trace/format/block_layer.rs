@@ -3,7 +3,9 @@
 
 use crate::Flags;
 use crate::trace::fields::Fault;
+use crate::trace::options::ArrivalEvent;
 use kit::Op;
+use std::collections::BTreeMap;
 
 /// Action that counts as an arrival, with counters of the actions seen in the trace.
 ///
@@ -12,40 +14,62 @@ use kit::Op;
 #[derive(Clone, Debug)]
 pub struct Arrival {
     action: u8,
+    /// Action that the user chose, if any.
+    wanted: Option<ArrivalEvent>,
     queued: u64,
     issued: u64,
+    copies: Copies,
 }
 
 impl Arrival {
     /// Returns the choice of `action` as the arrival.
-    pub fn at(action: u8) -> Arrival {
-        Arrival { action, queued: 0, issued: 0 }
+    fn at(action: u8, wanted: Option<ArrivalEvent>) -> Arrival {
+        Arrival { action, wanted, queued: 0, issued: 0, copies: Copies::default() }
     }
 
-    /// Chooses the arrival for a trace whose first lines have these actions.
-    pub fn guessed<'a>(mut actions: impl Iterator<Item = &'a [u8]> + Clone) -> Arrival {
-        let queued = actions.clone().any(|action| action == b"Q");
-        Arrival::at(if !queued && actions.any(|action| action == b"D") { b'D' } else { b'Q' })
+    /// Returns the arrival that the user chose, or else chooses it for a trace whose first lines have these actions.
+    pub fn guessed(wanted: Option<ArrivalEvent>, mut actions: impl Iterator<Item = u8> + Clone) -> Arrival {
+        let queued = actions.clone().any(|action| action == b'Q');
+        let action = match wanted {
+            Some(ArrivalEvent::Queued) => b'Q',
+            Some(ArrivalEvent::Issued) => b'D',
+            None if !queued && actions.any(|action| action == b'D') => b'D',
+            None => b'Q',
+        };
+        Arrival::at(action, wanted)
     }
 
-    /// Counts `action` and returns true if it is the arrival.
+    /// Counts the action that a line names, and returns true if it is the arrival.
     pub fn is(&mut self, action: &[u8]) -> Result<bool, Fault> {
         let word = matches!(action.len(), 1 | 2) && action.iter().all(u8::is_ascii_alphabetic);
         if !word {
             return Err(Fault::new("action", action, "a blktrace action such as Q, D or C"));
         }
-        self.queued += u64::from(action == b"Q");
-        self.issued += u64::from(action == b"D");
-        Ok(action == [self.action])
+        Ok(action.len() == 1 && self.counts(action[0]))
+    }
+
+    /// Counts an action, and returns true if it is the arrival.
+    pub fn counts(&mut self, action: u8) -> bool {
+        self.queued += u64::from(action == b'Q');
+        self.issued += u64::from(action == b'D');
+        action == self.action
+    }
+
+    /// Counts a line that says that a request to the device `to` is one of the device `from`, mapped.
+    #[cold]
+    pub fn remapped(&mut self, from: &[u8], to: &[u8]) {
+        self.copies.add(from, to);
     }
 
     /// Returns the choice that the counters call for, with all counters at zero.
     pub fn right(&self) -> Arrival {
-        Arrival::at(match (self.queued, self.issued) {
-            (1.., _) => b'Q',
-            (0, 1..) => b'D',
+        let action = match (self.wanted, self.queued, self.issued) {
+            (Some(_), ..) => self.action,
+            (None, 1.., _) => b'Q',
+            (None, 0, 1..) => b'D',
             _ => self.action,
-        })
+        };
+        Arrival::at(action, self.wanted)
     }
 
     /// Returns true if the counters show that this choice was wrong.
@@ -55,8 +79,43 @@ impl Arrival {
 
     /// Returns a note for the user, if there is one.
     pub fn note(&self) -> Option<String> {
-        (self.action == b'D').then(|| "the trace has no Q lines: arrivals are the D lines (issue to the device)".to_owned())
+        let chosen = self.wanted.is_none() && self.action == b'D';
+        chosen.then(|| "the trace has no Q lines: arrivals are the D lines (issue to the device)".to_owned())
     }
+
+    /// Returns the numbers of requests that one device passed on to another: names of both, and the count.
+    pub fn copies(&self) -> Vec<(Vec<u8>, Vec<u8>, u64)> {
+        let copies = self.copies.0.iter().filter(|(pair, _)| pair.0 != pair.1);
+        copies.map(|((from, to), count)| (from.clone(), to.clone(), *count)).collect()
+    }
+}
+
+/// Number of pairs of devices of which remapped requests are counted. Each has at most 64 bytes.
+const PAIRS_MAX: usize = 1024;
+/// Length of the name of a device, beyond which it is none.
+const DEVICE_BYTES_MAX: usize = 32;
+
+/// Numbers of requests that a device passed on to another one, by the names of both (`A` of blktrace).
+#[derive(Clone, Debug, Default)]
+struct Copies(BTreeMap<(Vec<u8>, Vec<u8>), u64>);
+
+impl Copies {
+    fn add(&mut self, from: &[u8], to: &[u8]) {
+        if from.len().max(to.len()) > DEVICE_BYTES_MAX {
+            return;
+        }
+        let pair = (from.to_vec(), to.to_vec());
+        if self.0.len() < PAIRS_MAX || self.0.contains_key(&pair) {
+            *self.0.entry(pair).or_default() += 1;
+        }
+    }
+}
+
+/// Returns the device in a remap, `sector + sectors <- (major,minor) sector`.
+pub fn remapped_from(rest: &[u8]) -> Option<&[u8]> {
+    let arrow = rest.windows(2).position(|pair| pair == b"<-")?;
+    let device = rest[arrow + 2..].trim_ascii_start().strip_prefix(b"(")?;
+    device.split(|byte| *byte == b')').next()
 }
 
 /// Meaning of an RWBS word.
@@ -76,7 +135,9 @@ pub struct Rwbs {
 /// then a synchronous write with FUA. A barrier (`B`, before Linux 2.6.37) is both: all that was written before it is
 /// durable before it is, and it is durable when it completes. Actions on zones (`Z`) have no operation here.
 pub fn operation(word: &[u8]) -> Result<Rwbs, Fault> {
-    let known = !word.is_empty() && word.iter().all(|letter| b"RWDENFSMABCVUZO".contains(letter));
+    let operations = word.iter().filter(|letter| b"RWDN".contains(letter)).count();
+    let known = word.iter().all(|letter| b"RWDENFSMABCVUZO".contains(letter));
+    let known = known && !word.is_empty() && (operations <= 1 || word.contains(&b'Z'));
     if !known {
         return Err(Fault::new("operation", word, "RWBS flags such as R, WS, FWFS or D"));
     }
@@ -131,16 +192,25 @@ mod tests {
         ] {
             assert_eq!(operation(word.as_bytes()), Ok(Rwbs { op, flags, flush }), "{word}");
         }
-        assert!(operation(b"").is_err() && operation(b"x").is_err());
+        assert!([&b""[..], b"x", b"RD"].iter().all(|word| operation(word).is_err()));
     }
 
     #[test]
     fn a_late_q_line_changes_the_choice() {
-        let mut arrival = Arrival::guessed([b"I".as_slice(), b"D"].into_iter());
+        let mut arrival = Arrival::guessed(None, b"ID".iter().copied());
         assert_eq!(arrival.is(b"D"), Ok(true));
         assert!(!arrival.misread());
         assert_eq!(arrival.is(b"Q"), Ok(false));
         assert!(arrival.misread());
         assert_eq!(arrival.right().action, b'Q');
+        let mut chosen = Arrival::guessed(Some(ArrivalEvent::Issued), b"QD".iter().copied());
+        assert_eq!((chosen.is(b"Q"), chosen.is(b"D"), chosen.misread()), (Ok(false), Ok(true), false));
+    }
+
+    #[test]
+    fn remaps_name_the_device_that_they_come_from() {
+        assert_eq!(remapped_from(b"1444645666 + 256 <- (8,17) 1444645632"), Some(&b"8,17"[..]));
+        assert_eq!(remapped_from(b"1 + 2 [x]"), None);
+        assert_eq!(remapped_from(b"<-"), None);
     }
 }

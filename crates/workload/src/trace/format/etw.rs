@@ -6,6 +6,7 @@
 
 use super::{Format, Line, Parser, Raw};
 use crate::trace::fields::{self, Fault};
+use crate::trace::options::ArrivalEvent;
 use kit::Op::{self, Flush, Read, Write};
 use std::collections::BTreeSet;
 
@@ -14,6 +15,9 @@ pub struct Etw;
 
 /// Events that are requests.
 const REQUESTS: [(&[u8], Op); 3] = [(b"DiskRead", Read), (b"DiskWrite", Write), (b"DiskFlush", Flush)];
+
+/// Number of kinds of events that a header may name; real ones name some hundred.
+const EVENTS_MAX: usize = 10_000;
 
 /// Numbers of the columns of an event that are used.
 #[derive(Clone, Copy, Default)]
@@ -53,6 +57,9 @@ impl Dump {
                     };
                 }
                 self.events.insert(event.to_vec());
+                if self.events.len() > EVENTS_MAX {
+                    return Err(Fault::new("header", line, "`EndHeader` after at most 10,000 kinds of events"));
+                }
             }
         }
         Ok(Line::Text)
@@ -116,10 +123,13 @@ impl Format for Etw {
     fn aliases(&self) -> &'static [&'static str] {
         &["xperf"]
     }
+    fn is_named_by(&self, line: &[u8]) -> bool {
+        line.trim_ascii() == b"BeginHeader"
+    }
     fn about(&self) -> &'static str {
         "Windows ETW disk events as xperf dumps them (Kavalanekar et al., IISWC 2008): DiskRead, DiskWrite and DiskFlush are the requests."
     }
-    fn parser(&self, _head: &[Vec<u8>]) -> Box<dyn Parser> {
+    fn parser(&self, _head: &[Vec<u8>], _arrival: Option<ArrivalEvent>) -> Box<dyn Parser> {
         Box::<Dump>::default()
     }
     fn sample(&self) -> &'static str {

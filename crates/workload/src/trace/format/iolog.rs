@@ -8,6 +8,7 @@
 use super::columns::put;
 use super::{Format, Line, Parser, Raw, Writer};
 use crate::trace::fields::{self, Fault};
+use crate::trace::options::ArrivalEvent;
 use kit::Op::{self, Flush, Read, Trim, Write};
 
 /// The fio I/O log, version 2.
@@ -35,13 +36,19 @@ impl Log {
             b"write" => Write,
             b"trim" => Trim,
             b"sync" | b"datasync" => Flush,
-            b"wait" if self.version == 2 && words.len() >= 2 => {
-                let gap =
-                    fields::integer(words[1]).and_then(|us| us.checked_mul(1000)).and_then(|ns| self.waited_ns.checked_add(ns));
-                self.waited_ns = gap.ok_or_else(|| Fault::new("wait", words[1], "microseconds"))?;
+            b"wait" if self.version == 2 => {
+                let word = words.get(1).copied().unwrap_or_default();
+                let gap = fields::integer(word).and_then(|us| us.checked_mul(1000)).and_then(|ns| self.waited_ns.checked_add(ns));
+                self.waited_ns = gap.ok_or_else(|| Fault::new("wait", word, "microseconds, as in FILE wait MICROSECONDS"))?;
                 return Ok(Line::Text);
             }
-            other => return Err(Fault::new("action", other, "add, open, close, read, write, trim, sync, datasync or wait")),
+            b"add" | b"open" | b"close" => {
+                return Err(Fault::new("line", line, "FILE add, FILE open or FILE close, and nothing after it"));
+            }
+            other if self.version == 2 => {
+                return Err(Fault::new("action", other, "add, open, close, read, write, trim, sync, datasync or wait"));
+            }
+            other => return Err(Fault::new("action", other, "add, open, close, read, write, trim, sync or datasync")),
         };
         raw.op = op;
         (raw.offset, raw.length) = (0, 0);
@@ -66,7 +73,7 @@ impl Parser for Log {
         let header = if self.version == 2 { b"fio version 2 iolog" } else { b"fio version 3 iolog" };
         let is_header = line.trim_ascii() == header;
         if !std::mem::replace(&mut self.started, true) && !is_header {
-            return Err(Fault::new("header", line, String::from_utf8_lossy(header)));
+            return Err(Fault::new("header", line, "`fio version 2 iolog` or `fio version 3 iolog`"));
         }
         if is_header {
             return Ok(Line::Text);
@@ -80,7 +87,8 @@ impl Parser for Log {
             words.remove(0);
         }
         if words.len() < 2 {
-            return Err(Fault::new("line", line, "FILE ACTION OFFSET LENGTH"));
+            let expected = if self.version == 2 { "FILE ACTION OFFSET LENGTH" } else { "TIME FILE ACTION OFFSET LENGTH" };
+            return Err(Fault::new("line", line, expected));
         }
         raw.stream = file(line, self.version == 3);
         self.action(line, &words[1..], raw)
@@ -142,7 +150,11 @@ impl Format for V2 {
     fn timed(&self) -> bool {
         false
     }
-    fn parser(&self, _head: &[Vec<u8>]) -> Box<dyn Parser> {
+    fn is_named_by(&self, line: &[u8]) -> bool {
+        // A version that is not known is refused by the parser.
+        line.starts_with(b"fio version ") && !V3.is_named_by(line)
+    }
+    fn parser(&self, _head: &[Vec<u8>], _arrival: Option<ArrivalEvent>) -> Box<dyn Parser> {
         Log::parser(2)
     }
     fn writer(&self) -> &Writer {
@@ -168,7 +180,10 @@ impl Format for V3 {
     fn about(&self) -> &'static str {
         "fio I/O log, version 3: microseconds, bytes."
     }
-    fn parser(&self, _head: &[Vec<u8>]) -> Box<dyn Parser> {
+    fn is_named_by(&self, line: &[u8]) -> bool {
+        line.trim_ascii() == b"fio version 3 iolog"
+    }
+    fn parser(&self, _head: &[Vec<u8>], _arrival: Option<ArrivalEvent>) -> Box<dyn Parser> {
         Log::parser(3)
     }
     fn writer(&self) -> &Writer {

@@ -12,6 +12,7 @@ mod iolog;
 mod most;
 
 use super::fields::Fault;
+use super::options::ArrivalEvent;
 use crate::Flags;
 use kit::Op;
 
@@ -64,6 +65,12 @@ pub trait Parser: Send {
         false
     }
 
+    /// Returns the numbers of requests that one device passed on to another, with the names of both as the trace writes
+    /// them: such a request is in the trace twice.
+    fn copies(&self) -> Vec<(Vec<u8>, Vec<u8>, u64)> {
+        Vec::new()
+    }
+
     /// Returns a note for the user about how the trace was read, if there is one.
     fn note(&self) -> Option<String> {
         None
@@ -104,8 +111,20 @@ pub trait Format: Sync {
     fn clock_set_ns(&self) -> Option<u64> {
         None
     }
-    /// Returns a parser for a trace with these first lines.
-    fn parser(&self, head: &[Vec<u8>]) -> Box<dyn Parser>;
+    /// Returns a parser for a trace with these first lines, in which `arrival` is the arrival of a request.
+    fn parser(&self, head: &[Vec<u8>], arrival: Option<ArrivalEvent>) -> Box<dyn Parser>;
+    /// Returns true if it records the events of [`ArrivalEvent`], of which one is the arrival of a request.
+    fn has_arrivals(&self) -> bool {
+        false
+    }
+    /// Returns true if the first line that is not blank names the format.
+    fn is_named_by(&self, _line: &[u8]) -> bool {
+        false
+    }
+    /// Returns its unit of time \[ns\], if nothing in the trace shows it.
+    fn unit_ns(&self) -> Option<u64> {
+        None
+    }
     /// Returns true if a trace with these first lines can be in this format, beyond the checks of its parser.
     fn fits(&self, _head: &[Vec<u8>]) -> bool {
         true

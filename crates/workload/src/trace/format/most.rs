@@ -8,6 +8,7 @@ use super::block_layer::{Arrival, operation};
 use super::{Format, Line, Parser, Raw};
 use crate::Flags;
 use crate::trace::fields::{self, Fault};
+use crate::trace::options::ArrivalEvent;
 use kit::Op::{self, Flush, Read, Write};
 
 /// The MOST format.
@@ -49,6 +50,10 @@ impl Parser for Text {
         self.arrival.misread()
     }
 
+    fn copies(&self) -> Vec<(Vec<u8>, Vec<u8>, u64)> {
+        self.arrival.copies()
+    }
+
     fn note(&self) -> Option<String> {
         self.arrival.note()
     }
@@ -64,9 +69,13 @@ impl Format for Most {
     fn aliases(&self) -> &'static [&'static str] {
         &[]
     }
-    fn parser(&self, head: &[Vec<u8>]) -> Box<dyn Parser> {
+    fn has_arrivals(&self) -> bool {
+        true
+    }
+    fn parser(&self, head: &[Vec<u8>], arrival: Option<ArrivalEvent>) -> Box<dyn Parser> {
         let actions = head.iter().filter_map(|line| line.split(|byte| *byte == b'\t').nth(1)).map(<[u8]>::trim_ascii);
-        Box::new(Text { arrival: Arrival::guessed(actions) })
+        let actions = actions.filter(|action| action.len() == 1).map(|action| action[0]);
+        Box::new(Text { arrival: Arrival::guessed(arrival, actions) })
     }
     fn sample(&self) -> &'static str {
         "    0.000000000\tA\tWS\t23004888\t   8\t4767\t     IntentService[]\tM\n\

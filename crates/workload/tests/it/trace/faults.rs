@@ -92,3 +92,19 @@ fn arrivals_are_d_lines_only_where_the_whole_trace_has_no_q() {
     let replayed = replay(&(issued + &line(2000, "Q")), &Options::default()).expect("reads");
     assert_eq!(shape(&replayed), [(0, Op::Write, 2000 * 4096, 4096)]);
 }
+
+#[test]
+fn a_first_line_that_names_the_format_settles_it() {
+    for (text, found) in [
+        ("fio version 2 iolog\n/d wait\n", "f:2: wait: found nothing, expected microseconds, as in FILE wait MICROSECONDS"),
+        ("fio version 2 iolog\nx\ny\nz\n", "f:2: line: found `x`, expected FILE ACTION OFFSET LENGTH"),
+        ("fio version 3 iolog\n0 /d flush 0 0\n0 /d x\n", "f:2: action: found `flush`"),
+        ("fio version 3 iolog\n0 /d wait 5\n", "expected add, open, close, read, write, trim, sync or datasync"),
+        ("fio version 4 iolog\n/d add\n", "f:1: header: found `fio version 4 iolog`, expected `fio version 2 iolog` or"),
+        ("device_id,opcode,offset,length,timestamp\n1,R,0\n1,W,x,y,z\n", "f:2: line: found `1,R,0`"),
+        ("BeginHeader\nEndHeader\nDiskRead, 1\n", "f:3: line: found `DiskRead, 1`"),
+    ] {
+        let message = complaint(trace::info(&Input::text("f", text), &Options::default()));
+        assert!(message.contains(found), "{text:?}: {message}");
+    }
+}

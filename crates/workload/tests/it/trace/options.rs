@@ -162,3 +162,81 @@ fn completions_of_array_traces_are_skipped_and_counted() {
     let message = complaint(trace::info(&Input::text("t", text.replace("OUT,1,2", "OUT,1,3")), &Options::default()));
     assert!(message.starts_with("t:3: operation: found `3`"), "{message}");
 }
+
+/// Lines of blkparse: queued, issued and completed, with different times.
+const EVENTS: &str = "8,0 0 1 0.000000000 1 Q W 8 + 8 [x]\n8,0 0 2 0.000100000 1 D W 8 + 8 [x]\n8,0 0 3 0.001000000 1 C W 8 + 8 [0]\n\
+    8,0 0 4 0.002000000 1 Q R 8 + 8 [x]\n8,0 0 5 0.002700000 1 D R 8 + 8 [x]\n";
+
+#[test]
+fn the_event_that_is_the_arrival_is_a_choice() {
+    let arrivals = |arrival: Option<&str>| {
+        let options = Options { arrival: arrival.map(str::to_owned), ..Options::default() };
+        replay(EVENTS, &options).map(|requests| requests.iter().map(|request| request.at.0 / 1000).collect::<Vec<_>>())
+    };
+    assert_eq!(arrivals(None).expect("reads"), [0, 2000]);
+    assert_eq!(arrivals(Some("queued")).expect("reads"), [0, 2000]);
+    assert_eq!(arrivals(Some("issued")).expect("reads"), [0, 2600]);
+    let message = complaint(arrivals(Some("isued")));
+    assert!(message.contains("did you mean `issued`?"), "{message}");
+    let options = Options { arrival: Some("queued".into()), ..Options::default() };
+    let message = complaint(replay(TEN, &options));
+    assert!(message.contains("arrival: ssdsim records one time for each request") && message.contains("blkparse"), "{message}");
+    // What was chosen stays chosen, also where the trace has none of it.
+    let only_d: String = EVENTS.lines().filter(|line| line.contains(" D ")).map(|line| format!("{line}\n")).collect();
+    let message = complaint(replay(&only_d, &options));
+    assert!(message.contains("the trace has no requests"), "{message}");
+}
+
+#[test]
+fn requests_that_a_volume_passes_on_are_noted_with_their_numbers() {
+    let line = |device: &str, action: &str, rest: &str| format!("{device} 0 1 0.000000000 1 {action} W {rest}\n");
+    let text = [
+        line("253,0", "Q", "8 + 8 [x]"),
+        line("8,0", "A", "2056 + 8 <- (253,0) 8"),
+        line("8,0", "Q", "2056 + 8 [x]"),
+        line("8,0", "A", "4104 + 8 <- (8,2) 8"),
+        line("8,0", "Q", "4104 + 8 [y]"),
+    ]
+    .concat();
+    let info = |streams: &[&str]| {
+        let streams = streams.iter().map(|stream| (*stream).to_owned()).collect();
+        workload::trace::info(&Input::text("f", &*text), &Options { streams, ..Options::default() }).expect("reads")
+    };
+    let note = info(&[]).notes.into_iter().find(|note| note.contains("counted twice")).expect("a note");
+    assert!(note.contains("1 of the 2 requests of 8.0 are those of 253.0"), "{note}");
+    assert!(note.contains("--streams 8.0,") && note.contains("--streams 253.0"), "{note}");
+    assert!(info(&["8.0"]).notes.is_empty() && info(&["253.0"]).notes.is_empty());
+}
+
+#[test]
+fn a_table_may_have_rwbs_words_and_comments() {
+    let text = "# a comment\n0,WS,8,8\n# another\n1,FWFS,16,8\n2,FWS,0,0\n3,RA,8,8\n4,D,8,8\n5,FF,0,0\n6,N,8,8\n";
+    let options = Options { columns: Some("time=1:us,op=2,offset=3:sector,size=4:sector".into()), ..Options::default() };
+    let requests = replay(text, &options).expect("reads");
+    let (w, f, r, d) = (Op::Write, Op::Flush, Op::Read, Op::Trim);
+    assert_eq!(requests.iter().map(|request| request.op).collect::<Vec<_>>(), [w, w, f, r, d, f]);
+    let flags = |index: usize| requests[index].flags;
+    assert_eq!(flags(0), workload::Flags::SYNC);
+    assert!(flags(1).contains(workload::Flags::FUA.with(workload::Flags::FLUSH_BEFORE)));
+    assert_eq!((flags(2), flags(4)), (workload::Flags::NONE, workload::Flags::NONE));
+    let message = complaint(replay("0,RD,8,8\n", &options));
+    assert!(message.contains("found `RD`") && message.contains("op=COL:RD=read/WR=write"), "{message}");
+    let named = Options { columns: Some("time=t:us,op=o,offset=a:sector,size=n:sector".into()), ..Options::default() };
+    assert_eq!(
+        replay("# made by x\n# t,o,a,n\n", &named).map(drop).expect_err("no requests").to_string(),
+        "t: the trace has no requests: expected at least one"
+    );
+    assert_eq!(replay("# made by x\n#t,o,a,n\n0,W,8,8\n# end\n", &named).expect("reads").len(), 1);
+}
+
+#[test]
+fn a_unit_of_time_that_cannot_be_is_noted() {
+    let text: String = (0..1000u64).map(|index| format!("{},W,{},4096\n", index * 100, index * 4096)).collect();
+    let notes = |unit: &str| {
+        let options = Options { columns: Some(format!("time=1:{unit},op=2,offset=3:B,size=4:B")), ..Options::default() };
+        workload::trace::info(&Input::text("f", &*text), &options).expect("reads").notes
+    };
+    let note = notes("ns").into_iter().find(|note| note.contains("unit of time")).expect("a note");
+    assert!(note.contains("times in ns; in us they would be"), "{note}");
+    assert!(notes("us").is_empty(), "{:?}", notes("us"));
+}

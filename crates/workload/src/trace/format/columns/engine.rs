@@ -2,7 +2,9 @@
 
 use super::table::Table;
 use super::{Codes, Column, Columns, Header, Separator, Words, moment};
+use crate::Flags;
 use crate::trace::fields::{self, Fault};
+use crate::trace::format::block_layer::{Rwbs, operation};
 use crate::trace::format::{Line, Parser, Raw};
 use kit::Op;
 
@@ -103,6 +105,12 @@ impl Engine {
         }
     }
 
+    /// Returns true if a line that begins with `#` is the header of the table: all other such lines are comments.
+    #[cold]
+    fn is_header(&self, line: &[u8]) -> bool {
+        self.first && self.table.as_ref().is_some_and(|table| table.has_header() && table.steps(&table.names(line)).is_ok())
+    }
+
     /// Adds to a fault in the first line of a table that it looks like a header, and how to say so.
     #[cold]
     fn suspect_header(&self, fault: Fault, line: &[u8]) -> Fault {
@@ -128,6 +136,9 @@ fn strip_type(name: &[u8]) -> &[u8] {
 impl Parser for Engine {
     #[inline]
     fn line(&mut self, line: &[u8], raw: &mut Raw) -> Result<Line, Fault> {
+        if self.table.is_some() && line.trim_ascii_start().first() == Some(&b'#') && !self.is_header(line) {
+            return Ok(Line::Text);
+        }
         if self.first {
             if self.read_header(line)? {
                 return Ok(Line::Text);
@@ -233,13 +244,18 @@ struct Seen {
     arrival: bool,
     trim: bool,
     other_code: bool,
+    /// True if the operation is an RWBS word.
+    rwbs: bool,
+    /// True if that word requests a flush.
+    flush: bool,
 }
 
 impl Steps {
     #[inline(always)]
     fn line<P: Part>(&self, part: P, line: &[u8], raw: &mut Raw) -> Result<Line, Fault> {
         let mut at = part.start(line);
-        let mut seen = Seen { arrival: true, trim: false, other_code: false };
+        let mut seen = Seen { arrival: true, trim: false, other_code: false, rwbs: false, flush: false };
+        raw.flags = Flags::NONE;
         let mut stream_left = 0;
         raw.stream = (0, 0);
         for role in &self.roles {
@@ -285,6 +301,9 @@ impl Steps {
         self.count_rest(part, line, at)?;
         if seen.trim {
             raw.op = Op::Trim;
+        }
+        if seen.rwbs && (raw.op == Op::Flush || seen.flush && raw.length == 0) {
+            (raw.op, raw.flags, raw.offset, raw.length) = (Op::Flush, Flags::NONE, 0, 0);
         }
         Ok(if seen.arrival && !seen.other_code { Line::Request } else { Line::Other })
     }
@@ -341,6 +360,20 @@ impl Steps {
         Fault::new("line", line, format!("{expected} columns instead of {count}"))
     }
 
+    /// Interprets an RWBS word.
+    #[cold]
+    fn rwbs(&self, field: &[u8], raw: &mut Raw, seen: &mut Seen) -> Result<(), Fault> {
+        let Rwbs { op, flags, flush } = operation(field)?;
+        seen.rwbs = true;
+        seen.flush = flush;
+        match op {
+            Some(op) => (raw.op, raw.flags) = (op, flags),
+            None if flush => raw.op = Op::Flush,
+            None => seen.other_code = true,
+        }
+        Ok(())
+    }
+
     /// Interprets a column of words.
     #[inline(always)]
     fn word(&self, role: Role, field: &[u8], raw: &mut Raw, seen: &mut Seen) -> Result<(), Fault> {
@@ -348,6 +381,7 @@ impl Steps {
             Role::Op => match self.codes.op(field) {
                 Some(Some(op)) => raw.op = op,
                 Some(None) => seen.other_code = true,
+                None if matches!(self.codes, Codes::AnyCase(_)) && operation(field).is_ok() => self.rwbs(field, raw, seen)?,
                 None => return Err(Fault::new("operation", field, self.codes.expected())),
             },
             Role::Event(words) => match words.iter().find(|(name, _)| name.as_bytes() == field) {

@@ -13,6 +13,7 @@ pub use known::COLUMN_FORMATS;
 pub use table::Table;
 
 use super::{Format, Parser, Raw, Writer};
+use crate::trace::options::ArrivalEvent;
 use kit::Op;
 use std::fmt;
 
@@ -99,7 +100,10 @@ impl Codes {
             Codes::Known(words) | Codes::Among(words) | Codes::Beside(words, _) => {
                 engine::one_of(words.iter().map(|(word, _)| *word))
             }
-            Codes::AnyCase(words) => format!("{} in upper or lower case", engine::one_of(words.iter().map(|(word, _)| *word))),
+            Codes::AnyCase(words) => format!(
+                "{} in upper or lower case, RWBS flags such as WS or FWFS, or codes of your own, as in op=COL:RD=read/WR=write",
+                engine::one_of(words.iter().map(|(word, _)| *word))
+            ),
             Codes::Bit(..) => "an unsigned integer".to_owned(),
             Codes::Said(words) => engine::one_of(words.iter().map(|(word, _)| word.as_str())),
         }
@@ -211,9 +215,16 @@ impl Format for Columns {
     fn clock_set_ns(&self) -> Option<u64> {
         self.clock_set_ns
     }
-    fn parser(&self, _head: &[Vec<u8>]) -> Box<dyn Parser> {
+    fn parser(&self, _head: &[Vec<u8>], _arrival: Option<ArrivalEvent>) -> Box<dyn Parser> {
         let this = COLUMN_FORMATS.iter().find(|format| format.name == self.name).expect("formats live in the table");
         Box::new(Engine::of(this))
+    }
+    fn is_named_by(&self, line: &[u8]) -> bool {
+        matches!(self.header, Header::Line(header) if line.trim_ascii().eq_ignore_ascii_case(header.as_bytes()))
+    }
+    fn unit_ns(&self) -> Option<u64> {
+        // A Windows filetime shows its unit: it counts from the year 1601.
+        (self.time.1.power != 2).then(|| 10u64.pow(self.time.1.power))
     }
     fn fits(&self, head: &[Vec<u8>]) -> bool {
         (self.fits)(head)

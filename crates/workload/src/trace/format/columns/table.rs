@@ -80,6 +80,14 @@ impl Table {
         Ok(table)
     }
 
+    /// Returns the unit of the times \[ns\], if the values do not show it.
+    pub fn unit_ns(&self) -> Option<u64> {
+        self.places.iter().find_map(|(_, role)| match role {
+            Role::Time(power, _) => Some(10u64.pow(*power)),
+            _ => None,
+        })
+    }
+
     /// Returns a parser of the table.
     pub fn parser(&self) -> Engine {
         Engine::described(self.clone())
