@@ -50,7 +50,7 @@ class WorkloadKeywords(TypedDict, total=False):
     columns: str | None
     #: Event that is the arrival of a request, where a trace records several: `queued` (the block layer has it) or
     #: `issued` (the device has it). Absent: `queued` where the trace has such events, otherwise `issued`. Formats:
-    #: `blkparse`, `blktrace`, `most`, `ftrace` and `biosnoop`.
+    #: `blkparse`, `most`, `ftrace` and `biosnoop`.
     arrival: str | None
     #: Treatment of addresses past the drive's end: `error`, `wrap`, `scale` or `compact`.
     address: str | None
@@ -92,7 +92,7 @@ class WorkloadFields:
     columns: str | None = None
     #: Event that is the arrival of a request, where a trace records several: `queued` (the block layer has it) or
     #: `issued` (the device has it). Absent: `queued` where the trace has such events, otherwise `issued`. Formats:
-    #: `blkparse`, `blktrace`, `most`, `ftrace` and `biosnoop`.
+    #: `blkparse`, `most`, `ftrace` and `biosnoop`.
     arrival: str | None = None
     #: Treatment of addresses past the drive's end: `error`, `wrap`, `scale` or `compact`.
     address: str | None = None

@@ -84,8 +84,8 @@ impl Fit {
     }
 }
 
-/// Chooses the format of `input`: the table that the plan describes, else the format `named` by the user, else the format
-/// recognised from the content.
+/// Chooses the format of `input`: the table that the plan describes, else the format `named` by the user, else the
+/// format recognised from the content.
 pub fn choose(input: &Input, named: Option<&str>, plan: &Plan) -> Result<Chosen, Problems> {
     let head = Head::of(input)?;
     if head.lines.iter().all(|line| line.trim_ascii().is_empty()) && head.whole {

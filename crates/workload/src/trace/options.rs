@@ -25,8 +25,8 @@ pub struct Options {
     /// Event that is the arrival of a request, where a trace records several: `queued` (the block layer has it) or
     /// `issued` (the device has it).
     ///
-    /// Absent: `queued` where the trace has such events, otherwise `issued`. Formats: `blkparse`, `blktrace`, `most`,
-    /// `ftrace` and `biosnoop`.
+    /// Absent: `queued` where the trace has such events, otherwise `issued`. Formats: `blkparse`, `most`, `ftrace` and
+    /// `biosnoop`.
     #[schemars(extend("x-value" = "EVENT", "x-panel" = "Workload"))]
     pub arrival: Option<String>,
     /// Treatment of addresses past the drive's end: `error`, `wrap`, `scale` or `compact`.

@@ -4,10 +4,12 @@
 //! several kinds is a file of its own. To add a format, write the entry or the file with its sample, and list it here;
 //! detection, the error that lists valid names and the conformance suite follow from the list.
 
+mod biosnoop;
 mod blkparse;
 mod block_layer;
 pub mod columns;
 mod etw;
+mod ftrace;
 mod iolog;
 mod most;
 
@@ -145,7 +147,8 @@ pub trait Format: Sync {
 }
 
 /// Members whose lines are not plain columns.
-const MEMBERS: &[&dyn Format] = &[&blkparse::Blkparse, &most::Most, &iolog::V2, &iolog::V3, &etw::Etw];
+const MEMBERS: &[&dyn Format] =
+    &[&blkparse::Blkparse, &most::Most, &iolog::V2, &iolog::V3, &etw::Etw, &ftrace::Ftrace, &biosnoop::Biosnoop];
 
 /// Returns all formats, in the order of preference among formats that fit equally well.
 pub fn all() -> impl Iterator<Item = &'static dyn Format> {
