@@ -17,6 +17,7 @@ pub mod interconnect;
 pub mod memory;
 pub mod page_buffers;
 pub mod power_states;
+pub mod precedence;
 pub mod reads;
 pub mod resource;
 pub mod route;
@@ -32,7 +33,6 @@ pub use section::ControllerSection;
 use credits::Tags;
 use decoder::Decoders;
 use delivery::InOrder;
-use dram::Granted;
 use ecc::ReadLevels;
 use kit::queue::Class;
 use kit::{
@@ -41,9 +41,10 @@ use kit::{
 };
 use memory::Model;
 use memory::channels::{Ask, Channels};
+use precedence::{Granted, Precedence};
 use reads::{Decoding, ReadConfig, Reads, SensedRead, Verdict};
 use resource::Server;
-use route::{Action, Routes, Servers, Way};
+use route::{Action, Routes, Servers, Step, Way};
 use sequencer::Sequencer;
 use target_queues::TargetQueues;
 use transaction::{Journey, Place, Then, Transaction};
@@ -210,8 +211,13 @@ impl Controller {
         if let Then::Codeword { arrival } = transaction.then {
             return self.codeword_arrived(id, arrival, now, out);
         }
+        let Step { precedence, work, .. } = *self.routes.step(transaction.step);
+        if precedence != Precedence::InOrder && self.goes_on_later(id, now, out) {
+            return None;
+        }
+        let transaction = &mut self.transactions[id.0];
         if let Some(account) = transaction.account {
-            out.account_mut(account).charge_up_to(self.routes.step(transaction.step).work, now);
+            out.account_mut(account).charge_up_to(work, now);
         }
         transaction.step += 1;
         // Most steps are the last of their route; the others go on out of line.
@@ -231,16 +237,26 @@ impl Controller {
     /// Takes a transaction through its next steps, up to one that takes time. Returns what follows if there is none.
     #[inline(always)]
     fn advance(&mut self, id: TransactionId, now: SimTime, out: &mut Outbox) -> Option<Then> {
-        let transaction = &mut self.transactions[id.0];
+        let mut transaction = &mut self.transactions[id.0];
         loop {
-            let step = self.routes.step(transaction.step);
+            let mut step = self.routes.step(transaction.step);
             let (begins, ends) = match step.action {
+                _ if step.precedence != Precedence::InOrder => {
+                    let served = self.serve_by_precedence(id, now, out)?;
+                    transaction = &mut self.transactions[id.0];
+                    step = self.routes.step(transaction.step);
+                    served
+                }
                 Action::End => {
                     let then = transaction.then;
                     self.transactions.release(id.0);
                     return Some(then);
                 }
                 Action::Serve { server, service } => self.servers.serve(server, service, transaction.data, now),
+                Action::Lead { server, service, lead } => {
+                    let (begins, _) = self.servers.serve(server, service, transaction.data, now);
+                    (begins, begins + self.servers.services[usize::from(lead)].time(transaction.data))
+                }
                 Action::ServeAt { selection, service } => {
                     let server = self.routes.selections[usize::from(selection)].server(transaction.place);
                     self.servers.serve(server, service, transaction.data, now)
@@ -291,9 +307,63 @@ impl Controller {
         }
     }
 
+    /// Handles the end of work at a server at which some work goes before other work. Returns true if it is not done
+    /// yet, as work that went first has delayed it; [`Event::Step`] follows.
+    #[inline(never)]
+    fn goes_on_later(&mut self, id: TransactionId, now: SimTime, out: &mut Outbox) -> bool {
+        let transaction = &self.transactions[id.0];
+        let step = self.routes.step(transaction.step);
+        let (pool, _) = step.action.pool(&self.routes.selections, transaction.place);
+        let Servers { all, lines, .. } = &mut self.servers;
+        if step.precedence == Precedence::Yields
+            && let Some(until) = lines.delayed_until(pool, now)
+        {
+            out.events.push(until, step.class, Event::Step(id));
+            return true;
+        }
+        lines.work_done(all, pool, now, &mut out.events);
+        false
+    }
+
+    /// Gives the work of a transaction's step with a precedence to its servers. Returns the instants at which it begins
+    /// and is done; `None` if it waits, until it is granted.
+    #[inline(never)]
+    fn serve_by_precedence(&mut self, id: TransactionId, now: SimTime, out: &mut Outbox) -> Option<(SimTime, SimTime)> {
+        let transaction = &self.transactions[id.0];
+        let Step { action, precedence, .. } = *self.routes.step(transaction.step);
+        let (place, data) = (transaction.place, transaction.data);
+        let chosen = action.pool(&self.routes.selections, place);
+        if precedence == Precedence::First {
+            let Servers { all, lines, .. } = &mut self.servers;
+            if let Some(granted) = lines.take_turn(all, chosen.0, now) {
+                self.granted(granted, out);
+            }
+        }
+        self.servers.serve_by_precedence(precedence, chosen, (id, data), now)
+    }
+
+    /// Handles the instant at which a server may take work that waits for it ([`Event::Server`]).
+    pub fn server_grants(&mut self, server: u16, now: SimTime, out: &mut Outbox) {
+        while let Some(granted) = self.servers.lines.grant(&mut self.servers.all, server, now) {
+            self.granted(granted, out);
+        }
+    }
+
+    /// Schedules the end of work that waited and is accepted.
+    fn granted(&mut self, Granted { id, begins, ends }: Granted, out: &mut Outbox) {
+        let transaction = &self.transactions[id.0];
+        let step = self.routes.step(transaction.step);
+        if let Some(account) = transaction.account
+            && step.wait != step.work
+        {
+            out.account_mut(account).charge_up_to(step.wait, begins);
+        }
+        out.events.push(ends, step.class, Event::Step(id));
+    }
+
     /// Handles the instant at which a memory grants a piece of an access ([`Event::Memory`]).
     pub fn memory_grants(&mut self, channel: u8, now: SimTime, out: &mut Outbox) {
-        let Granted { begun, done, next } = self.memories.grant(channel, now);
+        let dram::Granted { begun, done, next } = self.memories.grant(channel, now);
         if let Some(id) = begun {
             let transaction = &self.transactions[id.0];
             if let Some(account) = transaction.account {
@@ -378,14 +448,12 @@ impl Controller {
     pub fn occupy(&mut self, way: Way, now: SimTime) {
         let Some(mut at) = self.routes.start(way) else { return };
         loop {
-            match self.routes.step(at).action {
-                Action::Serve { server, service } => {
-                    self.servers.serve(server, service, Bytes(0), now);
-                }
+            let step = self.routes.step(at);
+            match step.action {
                 Action::Wait(_) => {}
                 Action::End => return,
-                other => unreachable!("{other:?} is waited for"),
-            };
+                _ => self.servers.occupy(step, now),
+            }
             at += 1;
         }
     }
@@ -489,6 +557,7 @@ impl Controller {
     /// Restores the instants at which the servers of a saved drive are free.
     pub fn restore_servers(&mut self, free_at: &[SimTime]) {
         self.servers.all.iter_mut().zip(free_at).for_each(|(server, at)| server.occupy_until(*at));
+        self.servers.lines.restore(&self.servers.all);
     }
 
     /// Restores the read levels that a saved drive kept for its blocks.

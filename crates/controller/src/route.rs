@@ -2,11 +2,12 @@
 //! are not in them.
 
 use crate::dram::{AccessClass, AccessKind};
+use crate::precedence::{Lines, Pool, Precedence};
 use crate::resource::{Server, Timed};
 use crate::transaction::Place;
 use crate::usage::PartOfDrive;
 use crate::{ControllerConfig, EncoderConfig};
-use kit::{Bytes, Cause, Class, Hop, ModeId, Nanos, Op, Service, SimTime, UnitSize};
+use kit::{Bytes, Cause, Class, Hop, ModeId, Nanos, Op, Protocol, Service, SimTime, TransactionId, UnitSize};
 
 /// The way of a command or of data through the controller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,6 +66,16 @@ pub enum Action {
         /// Index of the service.
         service: u8,
     },
+    /// A server works on the data, which goes on before the work is done: the addresses of bursts go ahead of their
+    /// data.
+    Lead {
+        /// Index of the server.
+        server: u16,
+        /// Index of its service.
+        service: u8,
+        /// Index of the service that is the time after which the data goes on.
+        lead: u8,
+    },
     /// One of several servers works on the data, by the place of the data.
     ServeAt {
         /// Index of the selection.
@@ -120,12 +131,32 @@ pub struct Step {
     pub work: Cause,
     /// Class of the event at its end. A command arrives together with those that the host submits at that instant.
     pub class: Class,
+    /// Place of the work among that of others at its servers.
+    pub precedence: Precedence,
 }
 
 impl Step {
     /// Returns a step whose wait has the cause of its work.
     fn new(action: Action, cause: Cause) -> Step {
-        Step { action, wait: cause, work: cause, class: Class::Done }
+        Step { action, wait: cause, work: cause, class: Class::Done, precedence: Precedence::InOrder }
+    }
+}
+
+impl Action {
+    /// Returns the servers that can do the work on data at a place, and the service.
+    pub fn pool(&self, selections: &[Selection], place: Place) -> (Pool, u8) {
+        let selected = |selection: u8| &selections[usize::from(selection)];
+        match *self {
+            Action::Serve { server, service } | Action::Lead { server, service, .. } => {
+                (Pool { first: server, count: 1 }, service)
+            }
+            Action::ServeAt { selection, service } => (Pool { first: selected(selection).server(place), count: 1 }, service),
+            Action::ServeFirst { first, count, service } => (Pool { first, count }, service),
+            Action::ServeFirstAt { selection, count, service } => {
+                (Pool { first: selected(selection).cluster(place, count), count }, service)
+            }
+            other => unreachable!("no server does {other:?}"),
+        }
     }
 }
 
@@ -237,6 +268,8 @@ pub struct Servers {
     pub all: Vec<Server>,
     /// The services.
     pub services: Vec<Timed>,
+    /// The work that yields at each server.
+    pub lines: Lines,
 }
 
 impl Servers {
@@ -267,6 +300,36 @@ impl Servers {
     pub fn first_free(&self, first: u16, count: u16) -> u16 {
         let free_at = |server: &u16| self.all[usize::from(*server)].free_at();
         (first..first + count).min_by_key(free_at).unwrap_or(first)
+    }
+
+    /// Gives the work of a step with a precedence to its servers. Returns the instants at which it begins and is done;
+    /// `None` if it waits, until it is granted.
+    pub fn serve_by_precedence(
+        &mut self,
+        precedence: Precedence,
+        (pool, service): (Pool, u8),
+        (id, data): (TransactionId, Bytes),
+        now: SimTime,
+    ) -> Option<(SimTime, SimTime)> {
+        let timed = &mut self.services[usize::from(service)];
+        let (time, carried) = (timed.time(data), timed.carried(data));
+        match precedence {
+            Precedence::Yields => self.lines.ask(&mut self.all, pool, (id, time, carried), now),
+            Precedence::First | Precedence::InOrder => {
+                Some(self.lines.accept_first(&mut self.all, pool, (time, carried), now, true))
+            }
+        }
+    }
+
+    /// Gives work for which neither side waits to its server.
+    pub fn occupy(&mut self, step: &Step, now: SimTime) {
+        let Action::Serve { server, service } = step.action else { unreachable!("{:?} is waited for", step.action) };
+        if step.precedence == Precedence::InOrder {
+            self.serve(server, service, Bytes(0), now);
+            return;
+        }
+        let time = self.services[usize::from(service)].time(Bytes(0));
+        self.lines.accept_first(&mut self.all, Pool { first: server, count: 1 }, (time, 0), now, false);
     }
 
     fn service(&mut self, service: Service) -> u8 {
@@ -302,6 +365,7 @@ impl Routes {
         compiler.host_ways(&side, &parts, config);
         compiler.device_ways(&side, &parts, config);
         compiler.written(config);
+        compiler.servers.lines.resize(compiler.servers.all.len());
         (compiler.routes, compiler.servers)
     }
 
@@ -345,6 +409,8 @@ impl Routes {
 struct HostSide {
     to_device: u16,
     to_host: u16,
+    /// Precedence of data on the link.
+    data: Precedence,
     first_core: u16,
     cores: u16,
     serial: u16,
@@ -405,11 +471,15 @@ impl Compiler {
     fn host_side(&mut self, config: &ControllerConfig) -> HostSide {
         let protocol = &config.protocol;
         let uses = |is_one: fn(&Hop) -> bool| protocol.lists().any(|hops| hops.iter().any(is_one));
-        let mut side = HostSide { to_device: 0, to_host: 0, first_core: 0, cores: 0, serial: 0 };
-        if uses(|hop| matches!(hop, Hop::ToDevice(_) | Hop::ToHost(_))) {
+        let data = if uses(Hop::goes_first) { Precedence::Yields } else { Precedence::InOrder };
+        let mut side = HostSide { to_device: 0, to_host: 0, data, first_core: 0, cores: 0, serial: 0 };
+        if uses(Hop::is_transfer) {
             let names = if protocol.half_duplex { ["link", "link"] } else { ["link_to_device", "link_to_host"] };
             side.to_device = self.servers.add(names[0], PartOfDrive::ToDevice);
             side.to_host = if protocol.half_duplex { side.to_device } else { self.servers.add(names[1], PartOfDrive::ToHost) };
+            if data == Precedence::Yields {
+                self.cut_data(&side, protocol);
+            }
         }
         if uses(|hop| matches!(hop, Hop::HostCore(_))) {
             side.cores = protocol.host_cores as u16;
@@ -421,6 +491,18 @@ impl Compiler {
         side
     }
 
+    /// Lets data on the link be interrupted between its packets.
+    fn cut_data(&mut self, side: &HostSide, protocol: &Protocol) {
+        for hop in protocol.all_lists().flatten() {
+            let (server, service) = match hop {
+                Hop::ToDevice(service) => (side.to_device, service),
+                Hop::ToHost(service) => (side.to_host, service),
+                _ => continue,
+            };
+            self.servers.lines.cut(server, service.time_of_packet());
+        }
+    }
+
     fn way(&mut self, side: &HostSide, hops: &[Hop], wait: Cause) -> Start {
         let steps = self.steps(side, hops, wait);
         self.add(steps)
@@ -429,11 +511,14 @@ impl Compiler {
     /// Returns the steps of hops; time without a resource is charged to `wait`.
     fn steps(&mut self, side: &HostSide, hops: &[Hop], wait: Cause) -> Vec<Step> {
         let mut serve = |server: u16, service: Service| Action::Serve { server, service: self.servers.service(service) };
+        let transfer = |precedence: Precedence, action: Action| Step { precedence, ..Step::new(action, Cause::Link) };
         let mut steps = Vec::with_capacity(hops.len());
         for hop in hops {
             steps.push(match *hop {
-                Hop::ToDevice(service) => Step::new(serve(side.to_device, service), Cause::Link),
-                Hop::ToHost(service) => Step::new(serve(side.to_host, service), Cause::Link),
+                Hop::ToDevice(service) => transfer(side.data, serve(side.to_device, service)),
+                Hop::ToHost(service) => transfer(side.data, serve(side.to_host, service)),
+                Hop::FirstToDevice(service) => transfer(Precedence::First, serve(side.to_device, service)),
+                Hop::FirstToHost(service) => transfer(Precedence::First, serve(side.to_host, service)),
                 Hop::HostSerial(time) => Step::new(serve(side.serial, Service::fixed(time)), Cause::Host),
                 Hop::HostCore(time) => {
                     let Action::Serve { service, .. } = serve(0, Service::fixed(time)) else { unreachable!("it serves") };

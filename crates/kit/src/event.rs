@@ -33,6 +33,8 @@ pub enum Event {
     Arrival(CommandId),
     /// A step of a transaction in the controller is done.
     Step(TransactionId),
+    /// A server of the controller may take work that waits for it; the number is that of the first server of its pool.
+    Server(u16),
     /// A memory of the controller grants a piece of an access.
     Memory(u8),
     /// An interrupt for the completions of a queue is due, unless there was one since.

@@ -11,6 +11,11 @@ pub enum Hop {
     ToDevice(Service),
     /// A transfer to the host.
     ToHost(Service),
+    /// A transfer to the device that goes before the others, between two packets of one that is under way. If a
+    /// protocol has such transfers, the data of the others is cut into packets, and each direction has a wire.
+    FirstToDevice(Service),
+    /// A transfer to the host that goes before the others in the same way.
+    FirstToHost(Service),
     /// A wait that nothing shares.
     Wait(Nanos),
     /// A wait until the next multiple of a span: the host looks only then.
@@ -23,6 +28,18 @@ pub enum Hop {
     TakeTags,
     /// Returns the tags.
     ReturnTags,
+}
+
+impl Hop {
+    /// Returns true if the link carries it.
+    pub fn is_transfer(&self) -> bool {
+        matches!(self, Hop::ToDevice(_) | Hop::ToHost(_)) || self.goes_first()
+    }
+
+    /// Returns true if it is a transfer that goes before others.
+    pub fn goes_first(&self) -> bool {
+        matches!(self, Hop::FirstToDevice(_) | Hop::FirstToHost(_))
+    }
 }
 
 /// Transfers and work for a command, in this order. Each list is worked through from its beginning; between its
@@ -105,6 +122,15 @@ impl Protocol {
             &self.acknowledge,
         ];
         others.into_iter().chain(&self.command).chain(&self.complete)
+    }
+
+    /// Returns all lists of hops, those of a buffer in host memory included.
+    pub fn all_lists(&self) -> impl Iterator<Item = &Vec<Hop>> {
+        let of_memory = self
+            .host_memory
+            .iter()
+            .flat_map(|memory| [&memory.read_entry, &memory.write_entry, &memory.read_page, &memory.write_page]);
+        self.lists().chain(of_memory)
     }
 
     /// Returns the bytes of the list of addresses that belongs to a command; 0 if it has none. The buffers of the host

@@ -38,6 +38,11 @@ impl Service {
         self.fixed + self.rate.time_for(Bytes(self.amount + packets * self.per_packet + data.0 * self.per_byte))
     }
 
+    /// Returns the time of a full packet, rounded up to a whole nanosecond.
+    pub fn time_of_packet(&self) -> Nanos {
+        self.rate.time_for(Bytes(self.per_packet + self.packet * self.per_byte))
+    }
+
     /// Returns true if no data takes any time.
     pub fn is_free(&self) -> bool {
         self.fixed == Nanos::ZERO && (self.rate.0 == 0 || self.amount + self.per_packet + self.per_byte == 0)

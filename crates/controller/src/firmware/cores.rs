@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Runs on the cores of a processor. Each task takes its number of cycles on one core, which does one task at a time,
-/// in the order of arrival; tasks of a command that follow each other on one core are one piece of work.
+/// in the order of `order`; tasks of a command that follow each other on one core are one piece of work.
 ///
 /// The thesis on SSDExplorer has controllers at 300 to 600 MHz; the cycles are assumed \[A\].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -24,6 +24,8 @@ pub struct Params {
     pub clock: Frequency,
     /// Rule by which a task gets its core.
     pub assignment: Assignment,
+    /// Order in which a core does the tasks that wait for it.
+    pub order: Order,
     /// Cycles for each task.
     pub cycles: Cycles,
 }
@@ -35,6 +37,7 @@ impl Default for Params {
             clusters: None,
             clock: Frequency(400_000_000),
             assignment: Assignment::Shared,
+            order: Order::default(),
             cycles: Cycles::default(),
         }
     }
@@ -56,6 +59,20 @@ pub enum Assignment {
     /// Each submission queue has its core for its commands, its number modulo the number of cores; issue and collection
     /// go by channel.
     ByQueue,
+}
+
+/// Order in which a core does the tasks that wait for it. A task that it has begun is not interrupted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Order {
+    /// Tasks of commands that are begun, and those of the flash translation layer, go before the decoding of new
+    /// commands; after each of them, one new command that waits has its turn \[A\]. In the order of arrival, many
+    /// commands may be decoded first and completed afterwards, in convoys that let the core and the link idle in turn.
+    /// If new commands only had what is left, they could starve the resources that follow.
+    #[default]
+    BegunFirst,
+    /// In the order of arrival.
+    Arrival,
 }
 
 /// Cycles of a core for each task.
@@ -101,6 +118,8 @@ pub struct Cores {
     pub clock: Frequency,
     /// Rule by which a task gets its cluster.
     pub assignment: Assignment,
+    /// Order in which a core does the tasks that wait for it.
+    pub order: Order,
     /// Cycles for each task.
     pub cycles: Cycles,
 }
@@ -112,8 +131,8 @@ pub fn build(params: &Params, (): ()) -> Box<dyn Firmware> {
 
 impl Firmware for Params {
     fn cores(&self) -> Option<Cores> {
-        let Params { count, clusters, clock, assignment, cycles } = *self;
-        Some(Cores { count, clusters: clusters.unwrap_or(count), clock, assignment, cycles })
+        let Params { count, clusters, clock, assignment, order, cycles } = *self;
+        Some(Cores { count, clusters: clusters.unwrap_or(count), clock, assignment, order, cycles })
     }
 
     fn in_words(&self) -> Vec<String> {
@@ -125,9 +144,10 @@ impl Firmware for Params {
         };
         let Cycles { decode, look_up, allocate, issue, complete, collect, receive } = self.cycles;
         let clusters = self.clusters.map_or_else(String::new, |clusters| format!(" in {}", words::count(clusters, "cluster")));
+        let order = if self.order == Order::Arrival { ", in the order of arrival" } else { "" };
         let receive = if receive > 0 { format!(", receive {receive}") } else { String::new() };
         vec![
-            format!("{}{clusters}, {}, {assignment}", words::count(self.count, "core"), words::frequency(self.clock)),
+            format!("{}{clusters}, {}, {assignment}{order}", words::count(self.count, "core"), words::frequency(self.clock)),
             format!(
                 "cycles: decode {decode}, look up {look_up}, allocate {allocate}, issue {issue}, complete {complete}, collect {collect}{receive}"
             ),

@@ -5,7 +5,7 @@ pub mod ideal;
 
 use kit::Problems;
 
-pub use cores::{Assignment, Cores, Cycles};
+pub use cores::{Assignment, Cores, Cycles, Order};
 
 /// The contract of firmware.
 pub trait Firmware {

@@ -38,7 +38,7 @@ pub fn build(params: &Params, (): ()) -> Box<dyn Interconnect> {
 impl Interconnect for Params {
     fn fabric(&self, _: Ports) -> Fabric {
         let service = bursts(self.clock, self.width_bits, self.burst_beats, self.address_cycles);
-        let step = vec![Hold { group: 0, choice: Choice::ONLY, service }];
+        let step = vec![Hold { group: 0, choice: Choice::ONLY, service, lead: None }];
         Fabric { groups: vec![layers("ahb", 1)], legs: std::array::from_fn(|_| step.clone()) }
     }
 

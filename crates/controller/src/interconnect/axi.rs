@@ -6,7 +6,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// One address lane, and several data lanes: the address of each burst crosses the address lane, the data takes the
-/// first lane that is free (AMBA AXI with outstanding transactions). The addresses of a transfer go ahead of its data.
+/// first lane that is free (AMBA AXI with outstanding transactions). The addresses of a transfer follow each other on
+/// their lane, and all but the first overlap its data, which waits for addresses only if they take longer than bursts.
+/// Addresses of two transfers do not alternate: those of the second come after all of the first.
 ///
 /// 128 bits at 250 MHz are those of SimpleSSD's configuration; two data lanes, one for reads and one for writes, are
 /// assumed \[A\].
@@ -43,9 +45,13 @@ impl Interconnect for Params {
     fn fabric(&self, _: Ports) -> Fabric {
         let address = Service { per_byte: 0, ..bursts(self.clock, self.width_bits, self.burst_beats, self.address_cycles) };
         let data = bursts(self.clock, self.width_bits, self.burst_beats, 0);
+        // The data, which is not interrupted, begins so that no burst comes before its address: one address ahead or,
+        // where addresses take longer than full bursts, by as much more as all bursts but the last fall behind.
+        let ahead = address.per_packet.min(address.packet);
+        let lead = Service { amount: ahead, per_packet: address.per_packet - ahead, ..address };
         let step = vec![
-            Hold { group: 0, choice: Choice::ONLY, service: address },
-            Hold { group: 1, choice: Choice::Free, service: data },
+            Hold { group: 0, choice: Choice::ONLY, service: address, lead: Some(lead) },
+            Hold { group: 1, choice: Choice::Free, service: data, lead: None },
         ];
         let groups = vec![layers("axi_address", 1), layers("axi_data", self.data_lanes)];
         Fabric { groups, legs: std::array::from_fn(|_| step.clone()) }

@@ -57,6 +57,9 @@ pub struct Hold {
     pub choice: Choice,
     /// Its service.
     pub service: Service,
+    /// The time after which the transfer goes on, for the only server of a group; `None` if it goes on once the service
+    /// is done.
+    pub lead: Option<Service>,
 }
 
 /// The server of a group that a transfer takes.

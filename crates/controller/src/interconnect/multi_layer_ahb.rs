@@ -39,7 +39,7 @@ impl Interconnect for Params {
     fn fabric(&self, ports: Ports) -> Fabric {
         let service = bursts(self.clock, self.width_bits, self.burst_beats, self.address_cycles);
         let to = |group: usize, by_channel: u32, by_buffer: u32| {
-            vec![Hold { group, choice: Choice::At { first: 0, by_channel, by_buffer }, service }]
+            vec![Hold { group, choice: Choice::At { first: 0, by_channel, by_buffer }, service, lead: None }]
         };
         let groups = vec![layers("ahb_host", 1), layers("ahb_dram", ports.buffers), layers("ahb_channel", ports.channels)];
         Fabric { groups, legs: [to(1, 0, 1), to(0, 0, 0), to(2, 1, 0), to(1, 0, 1)] }

@@ -38,7 +38,7 @@ impl Interconnect for Params {
         let width = u64::from(self.width_bits / 8);
         let service = Service { amount: width * u64::from(self.address_cycles), ..bursts(self.clock, self.width_bits, 1, 0) };
         let through = |group: usize, by_channel: u32| {
-            vec![Hold { group, choice: Choice::At { first: 0, by_channel, by_buffer: 0 }, service }]
+            vec![Hold { group, choice: Choice::At { first: 0, by_channel, by_buffer: 0 }, service, lead: None }]
         };
         let groups = vec![
             layers("ocp_host_in", 1),

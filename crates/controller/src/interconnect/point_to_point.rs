@@ -33,7 +33,7 @@ impl Interconnect for Params {
     fn fabric(&self, ports: Ports) -> Fabric {
         let service = bursts(self.clock, self.width_bits, 1, 0);
         let link = |group: usize, by_channel: u32, by_buffer: u32| {
-            vec![Hold { group, choice: Choice::At { first: 0, by_channel, by_buffer }, service }]
+            vec![Hold { group, choice: Choice::At { first: 0, by_channel, by_buffer }, service, lead: None }]
         };
         let (host, channel) = (link(0, 0, 1), link(1, ports.buffers, 1));
         let groups = vec![layers("wire_host", ports.buffers), layers("wire_channel", ports.channels * ports.buffers)];

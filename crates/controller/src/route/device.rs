@@ -3,10 +3,11 @@
 use super::{Action, By, Compiler, EMPTY, HostSide, Routes, Selection, Step, Way, index};
 use crate::cards::{CardHop, Cards};
 use crate::dram::{AccessClass, AccessKind};
-use crate::firmware::{Assignment, Cores};
+use crate::firmware::{Assignment, Cores, Order};
 use crate::interconnect::{Choice, Fabric, Leg, Ports};
 use crate::memory::Model;
 use crate::memory::channels::MAP_ACCESS;
+use crate::precedence::Precedence;
 use crate::usage::PartOfDrive;
 use crate::{ControllerConfig, MapPlace};
 use kit::{Bytes, Cause, HostMemory, Nanos, Op, Rate, Service};
@@ -81,6 +82,9 @@ impl Compiler {
         let mut side = DeviceSide { buffers: buffers as u16, ..DeviceSide::default() };
         if let Some(cores) = config.section.firmware.build(()).cores() {
             let first = self.servers.add_group((0..cores.count).map(|core| format!("core_{core}")), PartOfDrive::Cores);
+            if cores.order == Order::BegunFirst {
+                self.servers.lines.alternate(first..first + cores.count as u16);
+            }
             side.cores = Some(CoreServers { first, cores });
         }
         let fabric = config.section.interconnect.build(()).fabric(Ports { buffers, channels });
@@ -129,6 +133,12 @@ impl Compiler {
                     }
                 }
                 Op::Flush | Op::Zone => {}
+            }
+            // The first task of a command; data that came with it may pass the interconnect before.
+            if let Some(first) =
+                steps.iter_mut().find(|step| step.work == Cause::Firmware && step.precedence == Precedence::First)
+            {
+                first.precedence = Precedence::Yields;
             }
             self.routes.starts.admit[op as usize] = self.add(steps);
         }
@@ -216,11 +226,16 @@ impl Compiler {
         Leg::ALL.map(|leg| {
             let holds = &fabric.legs[leg as usize];
             let step = |compiler: &mut Compiler, hold: &crate::interconnect::Hold| {
+                assert!(hold.lead.is_none() || hold.choice == Choice::ONLY, "only one server, known beforehand, has a lead");
                 let (first, count) = firsts[hold.group];
                 let service = compiler.servers.service(hold.service);
+                let lead = hold.lead.map(|lead| compiler.servers.service(lead));
                 let action = match hold.choice {
                     Choice::Free => Action::ServeFirst { first, count, service },
-                    Choice::At { first: at, by_channel: 0, by_buffer: 0 } => Action::Serve { server: first + at as u16, service },
+                    Choice::At { first: at, by_channel: 0, by_buffer: 0 } => {
+                        let server = first + at as u16;
+                        lead.map_or(Action::Serve { server, service }, |lead| Action::Lead { server, service, lead })
+                    }
                     Choice::At { first: at, by_channel, by_buffer } => {
                         let by = By::Port { channel: by_channel as u16, buffer: by_buffer as u16, buffers };
                         compiler.serve_at(Selection { first: first + at as u16, by }, service)
@@ -311,11 +326,13 @@ impl Compiler {
         let clusters = cores.clusters as u16;
         let of_cluster = (cores.count / cores.clusters) as u16;
         let of_command = matches!(task, Task::Command | Task::LookUp | Task::Allocate);
+        let precedence = if cores.order == Order::Arrival { Precedence::InOrder } else { Precedence::First };
+        let step = |action: Action| vec![Step { wait: Cause::CoreWait, precedence, ..Step::new(action, Cause::Firmware) }];
         let by = match cores.assignment {
-            Assignment::Shared => return vec![core_step(Action::ServeFirst { first, count: cores.count as u16, service })],
+            Assignment::Shared => return step(Action::ServeFirst { first, count: cores.count as u16, service }),
             Assignment::ByTask => {
                 let first = first + task as u16 % clusters * of_cluster;
-                return vec![core_step(Action::ServeFirst { first, count: of_cluster, service })];
+                return step(Action::ServeFirst { first, count: of_cluster, service });
             }
             Assignment::ByQueue if of_command => By::Queue(clusters),
             Assignment::ByChannel if of_command => By::Unit(clusters),
@@ -326,12 +343,8 @@ impl Compiler {
             1 => Action::ServeAt { selection, service },
             count => Action::ServeFirstAt { selection, count, service },
         };
-        vec![core_step(action)]
+        step(action)
     }
-}
-
-fn core_step(action: Action) -> Step {
-    Step { wait: Cause::CoreWait, ..Step::new(action, Cause::Firmware) }
 }
 
 /// Returns the accesses to the buffer in host memory that holds the map.
@@ -384,6 +397,11 @@ impl ControllerConfig {
             for step in steps.take_while(|step| step.action != Action::End) {
                 let (server, service, count) = match step.action {
                     Action::Serve { server, service } => (server, service, 1),
+                    Action::Lead { server, service, lead } => {
+                        alone += servers.services[usize::from(lead)].time(data);
+                        busy[usize::from(server)] += servers.services[usize::from(service)].time(data).0;
+                        continue;
+                    }
                     Action::ServeFirst { first, count, service } => (first, service, count),
                     // The work is spread over servers, of which the first stands for all.
                     Action::ServeAt { selection, service } => (routes.selections[usize::from(selection)].first, service, 1),

@@ -92,7 +92,7 @@ impl Description {
     fn link_power_problems(&self, power: &PowerConfig, problems: &mut Problems) {
         let Some(link) = &power.link else { return };
         let protocol = self.host.protocol();
-        let is_transfer = |hop: &Hop| matches!(hop, Hop::ToDevice(_) | Hop::ToHost(_));
+        let is_transfer = Hop::is_transfer;
         if !protocol.lists().flatten().any(is_transfer) {
             problems.add("power.link", "no link is described: expected a kind in host.interface other than \"ideal\"");
         } else if protocol.half_duplex && link.to_device != link.to_host {

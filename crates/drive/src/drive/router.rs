@@ -59,6 +59,7 @@ impl Drive {
             Event::ChannelFree(channel) => self.flash.bus_event(channel, self.now, &mut self.out),
             Event::Arrival(command) => self.arrive(command),
             Event::Memory(channel) => self.controller.memory_grants(channel, self.now, &mut self.out),
+            Event::Server(server) => self.controller.server_grants(server, self.now, &mut self.out),
             Event::Interrupt { queue, number } => self.interrupt_due(queue, number),
             Event::Timer(timer) => self.timer(timer),
         }

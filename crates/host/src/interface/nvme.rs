@@ -16,6 +16,12 @@ use serde::{Deserialize, Serialize};
 /// completion queue entry (16 B); an interrupt message; and a doorbell write after the completion, for which nobody
 /// waits. The data of a write crosses the link once the write buffer has space for it.
 ///
+/// Packets of control (doorbells, requests for host memory, entries and lists that are read, completions, interrupts)
+/// go before data, between two of its packets, and keep their order among themselves \[A\]. The specification leaves
+/// this to the sender: its ordering rules (*Transaction Ordering*: a request or a completion must not pass a posted
+/// write) bind packets that have been handed to the link, not those that a device or a host has not sent yet, and let
+/// the completions of different requests pass each other. A sender that has one queue for all packets would be slower.
+///
 /// Sources: PCI Express Base Specification (rates, encodings, packets), NVM Express Base Specification (queues,
 /// arbitration, interrupt coalescing). 24 B of overhead for each packet, with framing, and 20 B for a completion with
 /// data, are recalled \[R\]; the wait for host memory, the share of link-layer packets and the numbers of tags and
@@ -109,15 +115,15 @@ impl Params {
         Pcie { generation, lanes, max_payload, link_layer_share }
     }
 
-    /// Returns the hops by which the device reads host memory.
-    fn read_host_memory(&self) -> Vec<Hop> {
+    /// Returns the hops by which the device reads host memory: `arrival` is the transfer of what is read.
+    fn read_host_memory(&self, arrival: fn(Service) -> Hop) -> Vec<Hop> {
         let Bytes(packet) = self.read_request;
         let requests = Service { packet, per_packet: PACKET, rate: self.link().rate(), ..Service::default() };
         vec![
             Hop::TakeTags,
-            Hop::ToHost(requests),
+            Hop::FirstToHost(requests),
             Hop::Wait(self.host_memory_time),
-            Hop::ToDevice(self.link().packets(COMPLETION)),
+            arrival(self.link().packets(COMPLETION)),
             Hop::ReturnTags,
         ]
     }
@@ -140,33 +146,33 @@ impl HostInterface for Params {
 
     fn protocol(&self) -> Protocol {
         let (doorbell, interrupt) = (self.link().message(4), self.link().message(4));
-        let read = self.read_host_memory();
+        let (entries, data) = (self.read_host_memory(Hop::FirstToDevice), self.read_host_memory(Hop::ToDevice));
         Protocol {
             half_duplex: false,
             read_tags: self.read_tags,
             read_request: self.read_request,
-            submit: vec![Hop::ToDevice(doorbell)],
-            command: Op::ALL.map(|_| read.clone()),
+            submit: vec![Hop::FirstToDevice(doorbell)],
+            command: Op::ALL.map(|_| entries.clone()),
             command_bytes: 64,
-            list: read.clone(),
+            list: entries,
             page_list: 8,
             trim_list: 16,
-            take: read.clone(),
-            take_more: read,
+            take: data.clone(),
+            take_more: data,
             take_units: 1,
             deliver: vec![Hop::ToHost(self.link().packets(PACKET))],
-            complete: Op::ALL.map(|_| vec![Hop::ToHost(self.link().message(16))]),
-            interrupt: vec![Hop::ToHost(interrupt)],
-            acknowledge: vec![Hop::ToDevice(doorbell)],
+            complete: Op::ALL.map(|_| vec![Hop::FirstToHost(self.link().message(16))]),
+            interrupt: vec![Hop::FirstToHost(interrupt)],
+            acknowledge: vec![Hop::FirstToDevice(doorbell)],
             host_memory: Some(HostMemory {
                 // A request and its completion with a few entries, which a tag of its own serves.
                 read_entry: vec![
-                    Hop::ToHost(self.link().message(0)),
+                    Hop::FirstToHost(self.link().message(0)),
                     Hop::Wait(self.host_memory_time),
-                    Hop::ToDevice(Service { amount: COMPLETION + ENTRIES, rate: self.link().rate(), ..Service::default() }),
+                    Hop::FirstToDevice(Service { amount: COMPLETION + ENTRIES, rate: self.link().rate(), ..Service::default() }),
                 ],
-                write_entry: vec![Hop::ToHost(self.link().message(8))],
-                read_page: self.read_host_memory(),
+                write_entry: vec![Hop::FirstToHost(self.link().message(8))],
+                read_page: self.read_host_memory(Hop::ToDevice),
                 write_page: vec![Hop::ToHost(self.link().packets(PACKET))],
             }),
             ..Protocol::default()

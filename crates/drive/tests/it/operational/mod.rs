@@ -4,6 +4,7 @@
 //! its servers over its demand. The bottleneck that results name has the largest demand.
 
 mod demands;
+mod depth;
 
 use crate::common::{Rig, session};
 use demands::{Counts, Work, work};
@@ -34,7 +35,11 @@ fn drives(more: &[&str]) -> impl Iterator<Item = (u64, Vec<String>, Description)
 
 /// Returns a closed loop of aligned commands of one mapping unit.
 fn closed_loop(seed: u64, commands: u64) -> String {
-    let (depth, reads) = ([1, 4, 17, 64][(seed % 4) as usize], [0, 30, 70, 100][(seed / 4 % 4) as usize]);
+    closed_loop_of(seed, [1, 4, 17, 64][(seed % 4) as usize], [0, 30, 70, 100][(seed / 4 % 4) as usize], commands)
+}
+
+/// Returns a closed loop of this depth, with this percentage of reads.
+fn closed_loop_of(seed: u64, depth: u32, reads: u32, commands: u64) -> String {
     format!(
         "rw=randrw\nrwmixread={reads}\nbs=4k\nnorandommap=1\niodepth={depth}\nio_size=100g\nnumber_ios={commands}\nrandseed={seed}"
     )
