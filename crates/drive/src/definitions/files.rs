@@ -56,11 +56,11 @@ pub const FILES: &[File] = &[
     },
     File {
         name: "power.parquet",
-        about: "Power over simulated time, in at most 4,096 rows of equal width; of a drive with a section `[power]`.",
+        about: "Power of the flash over simulated time, in at most 4,096 rows of equal width; of a drive with a section `[power]`.",
         columns: &[
             column("time_ns", "u64", "ns", "Start of the row, from the start of the measurement."),
-            column("mean_w", "f64", "W", "Mean power in the row."),
-            column("peak_w", "f64", "W", "Greatest power averaged over a window (`power.window`) of the row."),
+            column("mean_w", "f64", "W", "Mean power of the flash alone in the row."),
+            column("peak_w", "f64", "W", "Greatest power of the flash alone averaged over a window (`power.window`) of the row."),
             column("temperature_c", "f64", "degrees Celsius", "Temperature of the flash at the end of the row, from at most 4,096 steps of the thermal model; `null` without `[power.thermal]`."),
         ],
     },

@@ -51,6 +51,7 @@ pub const COMPARISON: &[Term] = &[
     ),
     Term::new("ratios.*.latency.OP.NAME", "ratio", "Ratio of the number of that name in `latency`."),
     Term::new("ratios.*.write_amplification", "ratio", "Ratio of the write amplifications."),
+    Term::new("ratios.*.write_amplification_bytes", "ratio", "Ratio of the write amplifications by bytes."),
 ];
 
 /// Returns true if a declared path, which may have placeholders, is that of the value at `path`.

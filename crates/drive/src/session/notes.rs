@@ -41,6 +41,7 @@ pub(super) fn closing_notes(
     notes.extend(idle_policy_note(description, custom, drive));
     notes.extend(short_run_note(starting_state, description, drive));
     notes.extend(padding_note(description, drive));
+    notes.extend(bytes_note(drive));
     notes.extend(unmapped_note(drive));
     notes.extend(refused_note(drive));
     notes
@@ -50,6 +51,30 @@ pub(super) fn closing_notes(
 pub(super) fn unmeasured_note(has_ramp: bool, drive: &Drive) -> Option<String> {
     (has_ramp && drive.statistics.totals.count() == 0)
         .then(|| "nothing was measured: the run ended before the ramp of its jobs was over (ramp_time, --ramp-time)".to_owned())
+}
+
+/// Returns a note if write amplification by mapping units differs by more than 5 % from that by bytes.
+fn bytes_note(drive: &Drive) -> Option<String> {
+    let (_, ftl) = drive.statistics.since_start(drive.flash(), drive.translator());
+    let bytes = drive.statistics.totals.bytes[Op::Write as usize];
+    let (units, unit) = (ftl.units_programmed.iter().sum::<u64>(), drive.unit());
+    if bytes == 0 || units == 0 || ftl.host_units == 0 {
+        return None;
+    }
+    let whole = unit.offset(ftl.host_units) as f64 / bytes as f64;
+    let (by_units, by_bytes) = (units as f64 / ftl.host_units as f64, unit.offset(units) as f64 / bytes as f64);
+    let why = if whole > 1.0 {
+        "a write of a part of a unit counts as a whole one"
+    } else {
+        "writes that completed had begun before the measurement"
+    };
+    ((whole - 1.0).abs() > 0.05).then(|| {
+        format!(
+            "write amplification is {by_units:.2} by mapping units of {} B and {by_bytes:.2} by bytes of the host \
+             (write_amplification_bytes): {why}",
+            unit.bytes()
+        )
+    })
 }
 
 /// Returns the notes on the requested power failure.

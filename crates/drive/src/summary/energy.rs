@@ -46,7 +46,9 @@ pub(super) fn section(description: &Description, report: Option<&EnergyReport>, 
         set(&format!("{name}_aj"), json!(energy.map(|energy| energy.to_string())));
     }
     set("mean_w", json!((flash.span_ns > 0).then(|| joules(total) * 1e9 / flash.span_ns as f64)));
+    set("flash_mean_w", json!((flash.span_ns > 0).then(|| joules(flash.total()) * 1e9 / flash.span_ns as f64)));
     let windows = &flash.windows;
+    set("flash_peak_w", json!((windows.count > 0).then_some(windows.peak_w)));
     set("peak_w", json!((windows.count > 0).then_some(windows.peak_w)));
     set("window_ns", json!(windows.window_ns));
     for (key, percentile) in ["p50_w", "p90_w", "p99_w", "p99_9_w"].into_iter().zip(windows.percentiles_w) {
@@ -78,7 +80,7 @@ fn without_model() -> Value {
         section.insert(format!("{name}_j"), Value::Null);
         section.insert(format!("{name}_aj"), Value::Null);
     }
-    for key in ["mean_w", "peak_w", "window_ns", "p50_w", "p90_w", "p99_w", "p99_9_w", "idle_j"] {
+    for key in ["mean_w", "flash_mean_w", "flash_peak_w", "peak_w", "window_ns", "p50_w", "p90_w", "p99_w", "p99_9_w", "idle_j"] {
         section.insert(key.to_owned(), Value::Null);
     }
     for key in HOST_KEYS.into_iter().chain(["cap", "thermal", "states"]) {

@@ -22,7 +22,7 @@ use crate::steady::SteadyState;
 use energy::Written;
 use ftl::{Ftl, Store};
 use kit::reason::REASON_COUNT;
-use kit::{BlockId, Reason, SimTime};
+use kit::{BlockId, Op, Reason, SimTime};
 use serde_json::{Map, Value, json};
 
 /// Version of the document's format.
@@ -148,7 +148,9 @@ fn whole_run(facts: &RunFacts<'_>, description: &Description, drive: &Drive) -> 
             "suspensions": flash.suspensions,
         },
         "host_units_written": ftl.host_units,
-        "write_amplification": if ftl.host_units > 0 { json!(units as f64 / ftl.host_units as f64) } else { Value::Null },
+        "write_amplification": ratio(units, ftl.host_units),
+        "write_amplification_bytes": ratio(drive.unit().offset(units), totals.bytes[Op::Write as usize]),
+        "free_blocks": free_blocks(drive),
         "unmapped_reads": ftl.unmapped_reads,
         "buffer": {"absorbed_units": ftl.absorbed, "read_hits": ftl.buffer_hits, "reads_in_flight": ftl.reads_in_flight},
         "relocation_skipped": ftl.relocation_skipped,
@@ -169,6 +171,20 @@ fn whole_run(facts: &RunFacts<'_>, description: &Description, drive: &Drive) -> 
         "steady": facts.steady,
         "saturated": facts.saturated,
     })
+}
+
+/// Returns a ratio; `null` if the divisor is zero.
+fn ratio(dividend: u64, divisor: u64) -> Value {
+    json!((divisor > 0).then(|| dividend as f64 / divisor as f64))
+}
+
+/// Returns the number of free blocks over the run, by the samples of the timeline.
+fn free_blocks(drive: &Drive) -> Value {
+    let Some(ftl) = drive.translator().page_map() else { return unknown(&["mean", "least", "at_end"]) };
+    let now = ftl.free_blocks();
+    let samples = || drive.statistics.timeline.rows().filter_map(|(_, row)| row.free_blocks).chain(std::iter::once(now));
+    let (count, sum) = samples().fold((0u64, 0u64), |(count, sum), blocks| (count + 1, sum + blocks));
+    json!({"mean": sum as f64 / count as f64, "least": samples().min(), "at_end": now})
 }
 
 fn by_reason(counts: &[u64; REASON_COUNT]) -> Value {

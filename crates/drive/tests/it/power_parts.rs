@@ -288,3 +288,19 @@ fn powers_that_do_not_suit_the_drive_are_refused() {
         assert!(problems.contains(told), "{set}: {problems}");
     }
 }
+
+/// Figures of power that stand side by side count the same parts: a peak of the flash is at least the mean of the
+/// flash, also where the mean of all parts is above it.
+#[test]
+fn a_peak_is_at_least_the_mean_of_the_same_parts() {
+    let idle = "[m]\nrw=randread\nbs=4k\nrate_iops=2000\nnorandommap=1\nio_size=1g\nnumber_ios=400\n";
+    for job in [idle, MIXED] {
+        let summary = run(&all(&[]), job);
+        let figure = |key: &str| summary["energy"][key].as_f64().unwrap_or_else(|| panic!("{key}: {}", summary["energy"]));
+        let seconds = summary["simulated_ns"].as_f64().expect("a time") / 1e9;
+        assert!((figure("flash_mean_w") / (figure("flash_j") / seconds) - 1.0).abs() < 1e-9);
+        assert!(figure("flash_peak_w") >= figure("flash_mean_w"), "{}", summary["energy"]);
+        assert_eq!(figure("flash_peak_w"), figure("peak_w"));
+        assert!(job != idle || figure("mean_w") > figure("flash_peak_w"), "the case of the older names: {}", summary["energy"]);
+    }
+}
