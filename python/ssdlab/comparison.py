@@ -62,7 +62,10 @@ class Comparison:
         return [
             {
                 "latency": _ratio(run.summary["latency"], self.runs[0].summary["latency"]),
-                "write_amplification": _ratio(run.summary["write_amplification"], self.runs[0].summary["write_amplification"]),
+                **{
+                    key: _ratio(run.summary[key], self.runs[0].summary[key])
+                    for key in ("write_amplification", "write_amplification_bytes")
+                },
             }
             for run in self.runs
         ]

@@ -272,6 +272,11 @@ class Result:
         return _number(self.summary["write_amplification"])
 
     @property
+    def write_amplification_bytes(self) -> float | None:
+        """Bytes programmed per byte of the writes that completed; ``None`` without host writes."""
+        return _number(self.summary["write_amplification_bytes"])
+
+    @property
     def write_amplification_by_reason(self) -> dict[str, float]:
         """Write amplification by reason of the programs; empty without host writes."""
         programs = {reason: number for reason, number in self.summary["flash"]["programs"].items() if number}

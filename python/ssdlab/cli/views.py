@@ -201,10 +201,14 @@ def _energy(result: Result) -> Table | None:
     energy = result.summary["energy"]
     if energy["total_j"] is None:
         return None
+    # A row has figures of the same parts: only the flash is known over time.
     table = new_table("power", "mean", "99.9 %", "peak", "energy", "per host byte", "per 4 KiB written")
-    powers = [physical(energy[key], "W") for key in ("mean_w", "p99_9_w", "peak_w")]
-    energies = [physical(energy[key], "J") for key in ("total_j", "per_host_byte_j", "written_4k_j")]
-    table.add_row(", ".join(energy["parts"]), *powers, *energies)
+    whole = [physical(energy[key], "J") for key in ("total_j", "per_host_byte_j")]
+    flash = [physical(energy[key], "W") for key in ("flash_mean_w", "p99_9_w", "flash_peak_w")]
+    if len(energy["parts"]) > 1:
+        table.add_row(", ".join(energy["parts"]), physical(energy["mean_w"], "W"), "", "", *whole, "")
+        whole = [physical(energy["flash_j"], "J"), ""]
+    table.add_row("flash", *flash, *whole, physical(energy["written_4k_j"], "J"))
     return table
 
 

@@ -31,6 +31,7 @@ _NUMBERS = (
     ("throughput.read_bytes_per_s", "read bandwidth", 1e6, "MB/s"),
     ("throughput.write_bytes_per_s", "write bandwidth", 1e6, "MB/s"),
     ("write_amplification", "write amplification", 1.0, ""),
+    ("write_amplification_bytes", "write amplification by bytes", 1.0, ""),
     ("bottleneck.utilisation", "utilisation of the bottleneck", 0.01, "%"),
     ("cost", "cost", 1.0, ""),
 )

@@ -61,6 +61,8 @@ def kept_always() -> tuple[str, ...]:
         "flash.suspensions",
         "host_units_written",
         "write_amplification",
+        "write_amplification_bytes",
+        "free_blocks.mean",
         "collections",
         "wear.mean",
         "wear.max",

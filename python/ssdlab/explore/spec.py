@@ -457,7 +457,7 @@ class _Reader:
         if type(most) is not int or not len(self.seeds()) <= most <= _MOST_SEEDS:
             raise self.error("most_seeds", f"{most!r}: expected a number from that of the `seeds` to {_MOST_SEEDS}")
         number = _SHORT.get(match[1], match[1])
-        if "." not in number and number != "write_amplification":
+        if "." not in number and number not in ("write_amplification", "write_amplification_bytes"):
             raise self.error("until", f"{number}: expected a name such as {', '.join(_SHORT)}, or one with dots")
         return Until(number, float(match[2]) / 100.0, most)
 

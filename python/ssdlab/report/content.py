@@ -52,6 +52,8 @@ _KEYS = {
     "read bandwidth": "throughput.read_bytes_per_s",
     "write bandwidth": "throughput.write_bytes_per_s",
     "write amplification": "write_amplification",
+    "write amplification by bytes": "write_amplification_bytes",
+    "free blocks": "free_blocks.mean",
     "flash reads": "flash.reads",
     "units programmed": "flash.programs",
     "blocks erased": "flash.erases",
@@ -307,12 +309,14 @@ def comparison_rows(runs: Sequence[Result]) -> list[tuple[str, list[Row]]]:
         row("read bandwidth", [run.read_bytes_per_s for run in runs], lambda value: scaled(value, "B/s"), 1),
         row("write bandwidth", [run.write_bytes_per_s for run in runs], lambda value: scaled(value, "B/s"), 1),
         row("write amplification", [run.write_amplification for run in runs], ratio),
+        row("write amplification by bytes", [run.write_amplification_bytes for run in runs], ratio),
     ]
     for reason in dict.fromkeys(reason for share in shares for reason in share):
         rows.append(row(f"of it for {reason}", [share.get(reason) for share in shares], ratio, 0 if reason == "host" else -1))
     rows += [
         row("units programmed", [_total(run, "programs") for run in runs], count),
         row("blocks erased", [_total(run, "erases") for run in runs], count),
+        row("free blocks", [run.summary["free_blocks"]["mean"] for run in runs], ratio, 0),
         row("simulated time", [run.simulated_ns for run in runs], duration, 0),
     ]
     groups += [("throughput and cost", rows), ("reads that fail", _read_error_rows(runs))]

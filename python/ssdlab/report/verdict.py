@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING
 
+from ssdlab.report import reasons
 from ssdlab.report.content import phrase
 from ssdlab.report.names import run_names
 from ssdlab.tails import SHARES
@@ -130,6 +131,6 @@ def marked(text: str, judgement: str) -> str:
 
 
 def _parts(name: str, said: Sequence[str], run: Result, first: Result) -> list[str]:
-    """Returns the clauses of a verdict: its changes, what its modes promise, and the largest cause of the latency."""
-    cause = largest_cause(run)
-    return [f"{name}: {', '.join(said) or 'nothing to compare'}", *promises(run, first), *([cause] if cause else [])]
+    """Returns the clauses of a verdict: its changes, their reasons, what its modes promise, and the largest cause."""
+    more = [reasons.of_write_amplification(run, first), *promises(run, first), largest_cause(run)]
+    return [f"{name}: {', '.join(said) or 'nothing to compare'}", *(clause for clause in more if clause)]
