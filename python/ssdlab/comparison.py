@@ -7,6 +7,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from ssdlab.errors import InputError
 from ssdlab.results import Result
 from ssdlab.words import in_own_words
 
@@ -24,9 +25,18 @@ class Comparison:
         0.5031
     """
 
-    def __init__(self, runs: Sequence[Result]) -> None:
+    def __init__(self, runs: Sequence[Result], labels: Sequence[str] = ()) -> None:
+        """Compares runs; with `labels`, one for each of them, they have these names.
+
+        Raises:
+            InputError: there are not as many labels as runs, or two are equal.
+        """
         #: Runs, in the requested order.
         self.runs = list(runs)
+        if labels and (len(labels) != len(self.runs) or len({*labels}) < len(labels) or "" in labels):
+            raise InputError(f"--label: found {', '.join(labels)}: expected {len(self.runs)} different names, one for each run")
+        for run, label in zip(self.runs, labels, strict=False):
+            run.label = label
 
     def __repr__(self) -> str:
         return f"<ssdlab.Comparison {', '.join(self.names)}>"

@@ -7,7 +7,9 @@ import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from os import PathLike, fspath
+from os.path import relpath
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
@@ -300,8 +302,10 @@ def diagram(drive: DriveLike, *, set: Settings = ()) -> dict[str, Any]:
 def shrink(drive: DriveLike, to: str, *, set: Settings = ()) -> str:
     """Returns a mock-up of a drive (TOML): its channels, dies, planes and times, with about `to` of user capacity.
 
-    Blocks become fewer first, then smaller; over-provisioning stays, and the buffers and caches keep their ratio to the
-    capacity. A mock-up is filled and worn out sooner. Its throughput equals that of the whole drive where nothing
+    Blocks become fewer first, then smaller; over-provisioning stays. The write buffer stays as large as it is, up to a
+    hundredth of the capacity, as it holds what waits for the dies; read cache and mapping cache keep their ratio to the
+    capacity. The description names the drive as its base and lists each field that differs, with what it was and why.
+    A mock-up is filled and worn out sooner. Its throughput equals that of the whole drive where nothing
     depends on the number and size of the blocks: for reads, and with the translation layer ``waf``; with a map, write
     amplification depends on them.
 
@@ -314,5 +318,48 @@ def shrink(drive: DriveLike, to: str, *, set: Settings = ()) -> str:
         >>> facts["dies_working_at_once"], round(facts["user_bytes"] / 2**30)
         (32, 32)
     """
+    return mock_up(drive, to, set=set).text
+
+
+@dataclass(frozen=True, slots=True)
+class MockUp:
+    """A smaller drive of the same architecture."""
+
+    #: Description (TOML).
+    text: str
+    #: Fields that differ from the whole drive: path, old value, new value, reason.
+    changes: list[tuple[str, str, str, str]]
+
+
+@in_own_words
+def mock_up(drive: DriveLike, to: str, *, set: Settings = (), beside: Path | None = None) -> MockUp:
+    """Returns a mock-up like :func:`shrink`, with its changes. `beside`: the file that the description is meant for."""
     source = Drive.open(drive)
-    return _engine.shrink(source.name, source.text, setting_lines(set), to)
+    target = beside or Path("mock-up.toml")
+    base = _base(source, target)
+    text, changes = _engine.shrink(
+        source.name, source.text, setting_lines(set), to, None if base is None else (base, str(target))
+    )
+    given = " ".join(f"--set {line}" for line in setting_lines(set))
+    head = [f"# Mock-up of {source.name}, made by `ssdlab shrink {source.name} --to {to}{' ' if given else ''}{given}`."]
+    if base is None or not text.startswith("base"):
+        head += [f"# {field} was {old or 'absent'}: {why}" for field, old, _, why in changes]
+    if notes := _standing(source.text):
+        head += ["#", "# What is said of the whole drive:", *notes]
+    return MockUp("\n".join(head) + "\n" + text, changes)
+
+
+def _base(source: Drive, target: Path) -> str | None:
+    """Returns the name under which the description in `target` finds another drive; none if that is neither a preset nor a file."""
+    if any((preset.name, preset.text) == (source.name, source.text) for preset in presets()):
+        return source.name
+    path = Path(source.name)
+    if path.suffix != ".toml" or not path.is_file() or path.read_text(encoding="utf-8") != source.text:
+        return None
+    return Path(relpath(path.resolve(), target.resolve().parent)).as_posix()
+
+
+def _standing(text: str) -> list[str]:
+    """Returns the comments with which a description begins: where its numbers come from."""
+    lines = takewhile(lambda line: line.startswith("#") or not line.strip(), text.splitlines())
+    return [line.rstrip() or "#" for line in lines]

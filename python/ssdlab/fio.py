@@ -1,4 +1,4 @@
-"""A result in the form of ``fio --output-format=json`` (fio 3), for scripts that read it."""
+"""A result in the form of ``fio --output-format=json+`` (fio 3), for scripts that read it."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def _direction(stream: Stream, op: str, rows: Sequence[Mapping[str, Any]]) -> di
         "short_ios": 0,
         "drop_ios": 0,
         "slat_ns": _spread(None),
-        "clat_ns": {**_spread(latency), "percentile": _percentiles(latency, rows)},
+        "clat_ns": {**_spread(latency), "percentile": _percentiles(latency, rows), **_bins(latency, rows)},
         "lat_ns": _spread(latency),
     }
 
@@ -118,6 +118,16 @@ def _spread(latency: Latency | None) -> dict[str, Any]:
         "stddev": latency.stddev_ns,
         "N": latency.count,
     }
+
+
+def _bins(latency: Latency | None, rows: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, int]]:
+    """Returns the histogram as json+ has it: the number of commands by the upper edge of their bucket, at most the maximum.
+
+    Without a command there is none: fio's own tool ``fio_jsonplus_clat2csv`` reads no empty histogram.
+    """
+    most = None if latency is None else latency.max_ns
+    bins = {str(min(row["high_ns"], most or row["high_ns"])): int(row["count"]) for row in rows}
+    return {"bins": bins} if bins else {}
 
 
 def _percentiles(latency: Latency | None, rows: Sequence[Mapping[str, Any]]) -> dict[str, int]:

@@ -49,6 +49,7 @@ def load_result(folder: str | PathLike[str]) -> Result:
             version=version_of(path),
         )
         result.origin = Kept.of(path, source)
+        result.folder = path
         version = result.summary.get("schema_version")
     except (OSError, ValueError, pa.ArrowException) as error:
         raise InputError(f"{path}: a damaged result folder: {error}") from None
@@ -72,7 +73,11 @@ def load_comparison(folder: str | PathLike[str]) -> Comparison:
     """
     path = Path(folder)
     try:
-        names = json.loads((path / "compare.json").read_text(encoding="utf-8"))["folders"]
+        document = json.loads((path / "compare.json").read_text(encoding="utf-8"))
+        names, labels = document["folders"], [str(label) for label in document.get("labels", [])]
     except (OSError, ValueError, KeyError, TypeError):
         raise InputError(f"{path}: not a comparison folder: no readable compare.json in it") from None
-    return Comparison([load_result(path / str(name)) for name in names])
+    comparison = Comparison([load_result(path / str(name)) for name in names])
+    for run, label in zip(comparison.runs, labels, strict=False):
+        run.label = label
+    return comparison

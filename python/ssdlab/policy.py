@@ -179,6 +179,10 @@ class Needs:
 
     #: Number of write frontiers on each die for host data; at least 1.
     host_streams: int = 1
+    #: Number of write frontiers on each die for relocated data of each write mode; 0 counts as 1. With more than one,
+    #: :meth:`Policy.relocate` is called for each unit and may answer with a stream, and relocated data shares no frontier
+    #: with host data.
+    relocation_streams: int = 0
     #: Bits of declared state for each logical unit: 0, 1, 2, 4 or 8.
     bits_per_unit: int = 0
     #: Bytes of declared state for each block.
@@ -317,6 +321,9 @@ class Policy:
     name: str = ""
     #: Number of write frontiers on each die for host data.
     host_streams: int = 1
+    #: Number of write frontiers on each die for relocated data of each write mode. With more than one, :meth:`relocate`
+    #: is called for each unit and may answer with a stream.
+    relocation_streams: int = 0
     #: Bits of declared state for each logical unit (0, 1, 2, 4 or 8): :attr:`View.bits`. The engine keeps, reports and
     #: saves them.
     bits_per_unit: int = 0
@@ -379,6 +386,7 @@ class Policy:
         given = set(overridden(self))
         return Needs(
             host_streams=self.host_streams,
+            relocation_streams=self.relocation_streams,
             bits_per_unit=self.bits_per_unit,
             bytes_per_block=self.bytes_per_block,
             idle_after=self.idle_after,
@@ -447,8 +455,13 @@ class Policy:
             {'mean_valid_units': 44.67}
         """
 
-    def relocate(self, moving: Moving, view: View) -> Mode:
+    def relocate(self, moving: Moving, view: View) -> Mode | tuple[Mode, int]:
         """Chooses the write mode of data that a collection moves. By default that of :meth:`mode_of_old_data`.
+
+        With several :attr:`relocation_streams` it is called for each unit that has been read (``moving.units`` holds it
+        alone), and may return a mode and the number of a stream: units with the same answer are programmed together, so
+        that data can be split by how often it changes. What is left at the end of a block and fills no program is
+        programmed together, with the answer that most of its units have.
 
         Examples:
             >>> class Hurried(ssdlab.Policy):
@@ -458,6 +471,14 @@ class Policy:
             >>> result = ssdlab.run("tiny", "examples/trace.csv.gz", Hurried, precondition="steady", set=sets)
             >>> result.summary["modes"]["write"]
             {'normal': 10545, 'fast': 54}
+            >>> class Survivors(ssdlab.Policy):
+            ...     bits_per_unit, relocation_streams = 1, 2
+            ...     def placed(self, placed, view):
+            ...         view.bits[placed.lpn] = placed.reason != "host"
+            ...     def relocate(self, moving, view):
+            ...         return "normal", view.bits[moving.units[0]]
+            >>> ssdlab.run("tiny", "examples/trace.csv.gz", Survivors, precondition="steady").write_amplification
+            4.0
         """
         return self.mode_of_old_data()
 

@@ -17,11 +17,11 @@ from ssdlab.words import in_own_words, own
 
 if TYPE_CHECKING:
     import pandas
-    import plotly.graph_objects as go
     import pyarrow as pa
 
     from ssdlab._engine import Columns, Outcome
     from ssdlab.provenance import Kept, Origin
+    from ssdlab.report.picture import Figure
     from ssdlab.tails import Why
 
 __all__ = ["Latency", "Result", "Stream"]
@@ -170,6 +170,10 @@ class Result:
         self._spans = spans
         #: Request that the run answered; ``None`` for a folder of an earlier version.
         self.origin: Origin | Kept | None = None
+        #: Name of the run in comparisons; empty: what differs between their runs, or the name of its folder.
+        self.label = ""
+        #: Folder that the result was read from; ``None`` for a run of this process.
+        self.folder: Path | None = None
 
     @classmethod
     def from_outcome(cls, outcome: Outcome, *, commands: pa.Table | None = None, spans: pa.Table | None = None) -> Result:
@@ -509,7 +513,7 @@ class Result:
 
     # Figures.
 
-    def plot_latency(self) -> go.Figure:
+    def plot_latency(self) -> Figure:
         """Plots the latency distribution on a probability axis.
 
         Examples:
@@ -522,7 +526,7 @@ class Result:
 
         return latency.distribution([self])
 
-    def plot_causes(self) -> go.Figure:
+    def plot_causes(self) -> Figure:
         """Plots the mean latency by cause.
 
         Examples:
@@ -534,7 +538,7 @@ class Result:
 
         return causes.stacked([self])
 
-    def plot_timeline(self) -> go.Figure:
+    def plot_timeline(self) -> Figure:
         """Plots bandwidth, commands and queue depth over simulated time.
 
         Examples:
@@ -546,7 +550,7 @@ class Result:
 
         return timeline.traffic([self])
 
-    def plot_utilisation(self) -> go.Figure:
+    def plot_utilisation(self) -> Figure:
         """Plots the utilisation of each channel and die, and of the decoders where reads can fail.
 
         Examples:
@@ -558,7 +562,7 @@ class Result:
 
         return utilisation.busy([self])
 
-    def plot_read_attempts(self) -> go.Figure:
+    def plot_read_attempts(self) -> Figure:
         """Plots the attempts at reads: how many were made and failed, and their mean time by cause.
 
         Examples:
@@ -571,7 +575,7 @@ class Result:
 
         return attempts.of_runs([self])
 
-    def plot_write_amplification(self) -> go.Figure:
+    def plot_write_amplification(self) -> Figure:
         """Plots the write amplification by reason of the program.
 
         Examples:
@@ -583,7 +587,7 @@ class Result:
 
         return amplification.by_reason([self])
 
-    def plot_modes(self) -> go.Figure:
+    def plot_modes(self) -> Figure:
         """Plots the shares of the write, erase and read modes.
 
         Examples:
@@ -595,7 +599,7 @@ class Result:
 
         return modes.shares([self])
 
-    def plot_wear(self) -> go.Figure:
+    def plot_wear(self) -> Figure:
         """Plots the share of the blocks with at most a number of program and erase cycles.
 
         Examples:
@@ -646,7 +650,7 @@ class Result:
         return save_result(self, folder, force=force)
 
     def fio(self) -> dict[str, Any]:
-        """Returns the numbers in the form of ``fio --output-format=json``.
+        """Returns the numbers in the form of ``fio --output-format=json+``: with ``bins``, the latency histogram.
 
         Examples:
             >>> job = ssdlab.run("tiny", "examples/trace.csv.gz").fio()["jobs"][0]

@@ -48,7 +48,9 @@ def save_comparison(comparison: Comparison, folder: str | PathLike[str], *, forc
             (path / name).mkdir()
             _write_result(run, path / name)
             write_manifest(path / name, _RESULT)
-        text = json.dumps({**comparison.to_dict(), "folders": names}, indent=2)
+        given = [run.label for run in comparison.runs]
+        named = {"labels": given} if any(given) else {}
+        text = json.dumps({**comparison.to_dict(), "folders": names, **named}, indent=2)
         (path / "compare.json").write_text(text + "\n", encoding="utf-8")
         (path / "report.html").write_text(comparison.report(), encoding="utf-8")
 
@@ -84,8 +86,8 @@ def write_parquet(table: pa.Table, path: Path) -> None:
 def _folder_names(comparison: Comparison) -> list[str]:
     """Returns the names of the runs' folders: what differs between the runs, with a number where that occurs again."""
     names: list[str] = []
-    for label in labels(comparison.runs):
-        plain = "-".join(re.sub(r"[^\w.+-]+", "_", part).strip("_") for part in label)
+    for run, parts in zip(comparison.runs, labels(comparison.runs), strict=True):
+        plain = "-".join(re.sub(r"[^\w.+-]+", "_", part).strip("_") for part in ((run.label,) if run.label else parts))
         name = base = plain.lstrip(".")[:_LONGEST] or "run"
         number = 1
         while name in names:

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import shutil
+import subprocess
+
+import pytest
 
 
 def test_fio_json_has_fios_shape(cli, job):
@@ -26,6 +30,31 @@ def test_fio_json_agrees_with_the_summary(result):
     assert read["lat_ns"]["mean"] == result.latency["read"].mean_ns
     assert read["clat_ns"]["percentile"]["99.000000"] == result.latency["read"].p99_ns
     assert read["clat_ns"]["percentile"]["50.000000"] == result.latency["read"].p50_ns
+
+
+def test_fio_json_has_the_bins_of_json_plus(result):
+    job = result.fio()["jobs"][0]
+    for op in ("read", "write"):
+        bins = {int(at): count for at, count in job[op]["clat_ns"]["bins"].items()}
+        assert list(bins) == sorted(bins)
+        assert sum(bins.values()) == job[op]["total_ios"]
+        assert max(bins) == result.latency[op].max_ns
+        assert job[op]["clat_ns"]["percentile"]["99.000000"] in bins
+    # What no command was measured of has none, as in fio.
+    assert "bins" not in job["trim"]["clat_ns"]
+
+
+@pytest.mark.skipif(shutil.which("fio_jsonplus_clat2csv") is None, reason="fio's tool is not installed")
+def test_fios_own_tool_reads_the_bins(result, tmp_path):
+    (tmp_path / "run.json").write_text(json.dumps(result.fio()))
+    for check in ([], ["--validate"]):
+        command = ["fio_jsonplus_clat2csv", "run.json", "run.csv", *check]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+    rows = (tmp_path / "run_job0.csv").read_text().splitlines()
+    bins = result.fio()["jobs"][0]
+    edges = {edge for op in ("read", "write") for edge in bins[op]["clat_ns"]["bins"]}
+    assert len(rows) == 1 + len(edges)
 
 
 def test_spans_of_one_resource_do_not_overlap(result):

@@ -83,9 +83,8 @@ def test_a_mock_up_is_a_drive_of_the_same_shape(cli, here):
     whole, mock = ssdlab.describe("explorer-c3"), ssdlab.describe(here / "mock.toml")
     assert (mock["dies_working_at_once"], mock["block_bytes"]) == (whole["dies_working_at_once"], whole["block_bytes"])
     assert mock["user_bytes"] == pytest.approx(8 * 2**30, rel=0.05)
-    # The write buffer keeps its ratio to the capacity.
-    capacity = tomllib.loads((here / "mock.toml").read_text())["buffer"]["capacity"]
-    assert quantity(capacity) == pytest.approx(quantity("4MiB") * 8 * 2**30 / whole["user_bytes"], rel=0.01)
+    # The write buffer keeps its size, as the dies behind it are as many.
+    assert tomllib.loads(ssdlab.check(here / "mock.toml"))["buffer"]["capacity"] == "4MiB"
     smaller = ssdlab.shrink("explorer-c3", "8GiB", set={"ftl.user_capacity": "20GiB"})
     assert ssdlab.describe(ssdlab.Drive.from_text(smaller))["user_bytes"] == pytest.approx(8 * 2**30, rel=0.05)
     assert cli("shrink", "explorer-c3", "--to", "8GiB").stdout == (here / "mock.toml").read_text()
@@ -94,6 +93,46 @@ def test_a_mock_up_is_a_drive_of_the_same_shape(cli, here):
     assert "mock.toml: it exists" in again.stderr
     ran = cli("run", "mock.toml", "job.fio", "--precondition", "fill", "--json")
     assert json.loads(ran.stdout)["commands"]["read"] > 0
+
+
+def test_a_mock_up_says_what_it_changes_and_keeps_base_and_comments(cli, here):
+    done = cli("shrink", "pcie4-tlc-2tb", "--to", "32GiB", "--set", "ftl.victim=fifo", "--out", "mock.toml")
+    assert done.returncode == 0, done.stderr
+    text = (here / "mock.toml").read_text()
+    fields = tomllib.loads(text)
+    assert fields["base"] == "pcie4-tlc-2tb"
+    assert fields["flash"].keys() == {"blocks_per_plane", "pages_per_block"}
+    assert fields["ftl"] == {"victim": {"kind": "fifo"}}
+    assert "buffer" not in fields
+    preset = next(preset for preset in ssdlab.presets() if preset.name == "pcie4-tlc-2tb")
+    standing = [line for line in preset.text.split("\nbase =")[0].splitlines() if line.strip("# ")]
+    assert len(standing) > 10
+    assert all(line in text for line in standing)
+    assert "# was 688: fewer blocks\n" in text
+    assert "ssdlab: flash.pages_per_block: 1536 -> 96: smaller blocks" in done.stderr
+    assert "16 erases" in done.stderr
+    # Every field that differs is on the list.
+    whole, mock = (tomllib.loads(ssdlab.check(drive, set=["ftl.victim=fifo"])) for drive in ("pcie4-tlc-2tb", here / "mock.toml"))
+    whole.pop("title"), mock.pop("title")
+    differing = {
+        f"{section}.{field}" for section in mock for field in mock[section] if mock[section][field] != whole[section][field]
+    }
+    said = {line.split(": ")[1] for line in done.stderr.splitlines() if " -> " in line}
+    assert {name.rsplit(".", 1)[0] if name.count(".") > 1 else name for name in said} == differing
+
+
+def test_a_mock_up_of_a_file_has_the_file_as_its_base(cli, here):
+    (here / "mine.toml").write_text('# From a data sheet [F].\nbase = "tlc-1tb"\n[buffer]\ncapacity = "16MiB"\n')
+    (here / "small").mkdir()
+    assert cli("shrink", "mine.toml", "--to", "64GiB", "--out", "small/mock.toml").returncode == 0
+    text = (here / "small" / "mock.toml").read_text()
+    assert tomllib.loads(text)["base"] == "../mine.toml"
+    assert "# From a data sheet [F].\n" in text
+    assert ssdlab.describe(here / "small" / "mock.toml")["user_bytes"] == pytest.approx(64 * 2**30, rel=0.1)
+    # What is no file can be no base: the description is complete.
+    whole = ssdlab.shrink({"base": "tlc-1tb", "buffer": {"capacity": "16MiB"}}, "64GiB")
+    assert "base" not in tomllib.loads(whole)
+    assert "# flash.blocks_per_plane was 344: fewer blocks\n" in whole
 
 
 @pytest.mark.parametrize(

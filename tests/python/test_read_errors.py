@@ -270,7 +270,7 @@ def test_runs_are_named_by_the_settings_in_which_their_drives_differ(worn, resul
         "read_time 50us · pe_cycles 5000",
         "read_time 100us · pe_cycles 9000",
     ]
-    assert style.run_names([result, result]) == ["baseline (1)", "baseline (2)"]
+    assert style.run_names([result, result]) == ["run 1", "run 2"]
 
 
 def test_the_command_reports_runs_by_wear(cli, worn, tmp_path):

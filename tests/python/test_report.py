@@ -207,7 +207,7 @@ def test_the_head_states_the_setting(spare, result):
     assert lines[2] == "starting state: in the steady state of random writes"
     assert f"ssdlab {ssdlab.__version__}" in lines[3]
     assert lines[3].startswith("workload w.fio · policy baseline · seed 1 · ")
-    assert lines[4] == "differences: overprovisioning 0.07 against 0.28"
+    assert len(lines) == 4
     assert len(setting.lines([result])) == 3
 
 

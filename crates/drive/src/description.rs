@@ -22,7 +22,7 @@ use controller::{ControllerConfig, ControllerSection, EccConfig, MapPlace};
 use flash::power::PowerConfig;
 use flash::{FlashConfig, WriteModeConfig};
 use ftl::firmware::Header;
-use ftl::policy::{Facts, ModePolicy, PolicyConfig};
+use ftl::policy::{Facts, ModePolicy, Needs, PolicyConfig};
 use ftl::translation::Parts;
 use ftl::{
     Buffering, FtlConfig, MapMemory, Parameters, Precondition, Preconditioned, ReadCacheConfig, StartingKey, TranslationConfig,
@@ -228,8 +228,8 @@ impl Description {
         let geometry = self.geometry();
         let facts = self.facts(&geometry);
         let policy = self.policy.build(&facts);
-        let host_streams = policy.as_ref().map_or(0, |policy| policy.needs().host_streams);
-        self.ftl.problems(&geometry, self.streams(host_streams), &mut problems);
+        let needs = policy.as_ref().map(|policy| policy.needs()).unwrap_or_default();
+        self.ftl.problems(&geometry, self.streams(&needs), &mut problems);
         self.host.problems(&mut problems);
         self.buffer.problems(geometry.unit, geometry.units_per_program, geometry.shape.channels, &mut problems);
         self.buffer_problems(&mut problems);
@@ -377,16 +377,16 @@ impl Description {
     /// of its relocations. `name` identifies the policy in messages.
     pub fn problems_under(&self, name: &str, policy: &dyn ModePolicy) -> Problems {
         let mut problems = Problems::default();
-        self.ftl.problems(&self.geometry(), self.streams(policy.needs().host_streams), &mut problems);
+        self.ftl.problems(&self.geometry(), self.streams(&policy.needs()), &mut problems);
         self.retention_problems(name, policy, &mut problems);
         problems.0.extend(self.background_problems(policy).0);
         problems
     }
 
-    /// Returns the largest number of open blocks on a die under a policy with `host_streams` host streams: one per host
-    /// stream, but at least two, and one per write mode for relocations.
-    fn streams(&self, host_streams: u8) -> u32 {
-        ftl::max_streams_per_die(self.flash.write_modes.len(), host_streams)
+    /// Returns the largest number of open blocks on a die under a policy with these needs: one per host stream, but at
+    /// least two, and those of relocations in each write mode.
+    fn streams(&self, needs: &Needs) -> u32 {
+        ftl::max_streams_per_die(self.flash.write_modes.len(), needs)
     }
 
     /// Adds the problems of the policy's own fields, and the write modes that the policy uses but the table does not

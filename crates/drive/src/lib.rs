@@ -39,7 +39,7 @@ pub use drive::{Drive, Identity, PowerFailure, Resumed};
 pub use energy::{EnergyReport, PowerRow};
 pub use facts::facts;
 pub use run_loop::{End, Part, Reached, RunLoop};
-pub use shrink::shrink;
+pub use shrink::{Change, MockUp, mock_up, shrink};
 pub use span::{Span, SpanPurpose};
 pub use statistics::{CommandRow, Statistics, Timeline, TimelineRow};
 pub use totals::{LatencyRow, StreamTotals, Totals};

@@ -4,7 +4,7 @@
 //! relocation frontier once they fill a program unit (or the victim holds no more); erase the victim when no unit in it
 //! is valid and nothing pins it. Host operations may come between any two steps.
 
-use crate::policy::Collection;
+use crate::policy::{Collection, WriteAnswer};
 use kit::{BlockId, Ppn, Reason};
 use serde::{Deserialize, Serialize};
 
@@ -31,6 +31,8 @@ pub(crate) struct Collector {
     pub prefetched_until: Ppn,
     /// Places in the victim of the units that have been read and not yet programmed.
     pub gathered: Vec<Ppn>,
+    /// Mode and stream of each gathered unit, where the policy chooses them unit by unit; otherwise empty.
+    pub answers: Vec<WriteAnswer>,
     /// Number of leading `gathered` units that have been encoded with the code `encoded_for` (an encoder number,
     /// counted from 1; 0: none).
     pub encoded: usize,
@@ -62,6 +64,7 @@ impl Collector {
             cursor: Ppn(0),
             prefetched_until: Ppn(0),
             gathered: Vec::with_capacity(2 * units_per_program as usize),
+            answers: Vec::new(),
             encoded: 0,
             encoded_for: 0,
             encoding: None,
@@ -141,7 +144,47 @@ impl Collector {
     /// Removes the first `count` gathered units, which are being programmed.
     pub fn programs(&mut self, count: usize) {
         self.gathered.drain(..count);
+        self.answers.drain(..count.min(self.answers.len()));
         self.encoded = self.encoded.saturating_sub(count);
+    }
+
+    /// Brings the gathered units that are to be programmed next to the front and returns their number: those of the
+    /// first answer that fills a program of `whole` units; else, if the victim is `exhausted`, all, those of the answer
+    /// that most units have first; else none. A unit that has been encoded stays at the front, with its answer.
+    pub fn group(&mut self, whole: usize, exhausted: bool) -> usize {
+        debug_assert_eq!(self.answers.len(), self.gathered.len());
+        let Some(&first) = self.answers.first() else { return 0 };
+        let count = |answer: WriteAnswer| self.answers.iter().filter(|other| **other == answer).count();
+        let fills = |answer: &WriteAnswer| count(*answer) >= whole;
+        let full = if self.encoded > 0 { Some(first).filter(fills) } else { self.answers.iter().copied().find(fills) };
+        if let Some(answer) = full {
+            return self.bring_forward(self.encoded, |other| other == answer);
+        }
+        if !exhausted {
+            return 0;
+        }
+        let most = if self.encoded > 0 {
+            first
+        } else {
+            // Of equal counts the first answer is taken.
+            self.answers.iter().rev().copied().max_by_key(|answer| count(*answer)).unwrap_or(first)
+        };
+        self.bring_forward(self.encoded, |other| other == most);
+        self.gathered.len()
+    }
+
+    /// Moves the units from place `from` on whose answers are `wanted` behind the first `from` units, in their order.
+    /// Returns the number of the units in front then.
+    fn bring_forward(&mut self, from: usize, wanted: impl Fn(WriteAnswer) -> bool) -> usize {
+        let mut front = from;
+        for at in from..self.answers.len() {
+            if wanted(self.answers[at]) {
+                self.answers[front..=at].rotate_right(1);
+                self.gathered[front..=at].rotate_right(1);
+                front += 1;
+            }
+        }
+        front
     }
 
     /// Returns the current collection as policies see it.
@@ -206,6 +249,64 @@ mod tests {
             assert_eq!((seen.block, seen.reason, seen.background, seen.valid), (BlockId(3), Reason::Gc, true, 5));
         }
         assert!(Collector::new(2).collection().is_none());
+    }
+
+    /// Every sequence of six answers of two modes and two streams: a whole program of one answer is taken as soon as there
+    /// is one, in the order in which its units were read; at the end of the victim all that is left is programmed, and
+    /// nothing twice.
+    #[test]
+    fn units_of_one_answer_are_programmed_together_and_the_rest_at_the_end() {
+        const WHOLE: usize = 3;
+        for sequence in 0..4u32.pow(6) {
+            let answer_of = |place: u32| {
+                let drawn = (sequence / 4u32.pow(place) % 4) as u8;
+                WriteAnswer { mode: kit::ModeId(drawn / 2), stream: drawn % 2 }
+            };
+            let (mut collector, mut programmed) = (Collector::new(WHOLE as u32), Vec::new());
+            for place in 0..6 {
+                collector.gathered.push(Ppn(place));
+                collector.answers.push(answer_of(place));
+                let count = collector.group(WHOLE, false);
+                let full = (0..=place).filter(|other| !programmed.contains(&Ppn(*other)));
+                let full = full.filter(|other| answer_of(*other) == answer_of(place)).count() == WHOLE;
+                assert_eq!(count, if full { WHOLE } else { 0 }, "{sequence:o} {place}");
+                if full {
+                    let taken = collector.gathered[..WHOLE].to_vec();
+                    assert!(taken.is_sorted() && taken.iter().all(|ppn| answer_of(ppn.0) == answer_of(place)));
+                    programmed.extend(taken);
+                    collector.programs(WHOLE);
+                }
+            }
+            while !collector.gathered.is_empty() {
+                let most =
+                    collector.answers.iter().map(|one| collector.answers.iter().filter(|other| *other == one).count()).max();
+                assert_eq!(collector.group(WHOLE, true), collector.gathered.len());
+                let first = collector.answers[0];
+                let leading = collector.answers.iter().take_while(|other| **other == first).count();
+                assert_eq!(Some(leading), most, "the answer of most units comes first");
+                let count = WHOLE.min(collector.gathered.len());
+                programmed.extend(collector.gathered[..count].iter().copied());
+                collector.programs(count);
+            }
+            programmed.sort_unstable();
+            assert_eq!(programmed, (0..6).map(Ppn).collect::<Vec<_>>());
+        }
+    }
+
+    /// Units that have been encoded stay in front, and others of their answer follow them.
+    #[test]
+    fn an_encoded_unit_keeps_its_place() {
+        let answer = |stream| WriteAnswer { mode: kit::ModeId(0), stream };
+        let mut collector = Collector::new(3);
+        for (place, stream) in [(0, 1), (1, 0), (2, 0), (3, 0), (4, 1)] {
+            collector.gathered.push(Ppn(place));
+            collector.answers.push(answer(stream));
+        }
+        assert_eq!(collector.encode(1, 1), 1);
+        collector.is_encoded();
+        assert_eq!(collector.group(3, false), 0, "its answer fills no program, although another does");
+        assert_eq!(collector.group(2, false), 2);
+        assert_eq!(collector.gathered, [0, 4, 1, 2, 3].map(Ppn));
     }
 
     /// Units are gathered, encoded with one of two codes, and programmed, in every order of six steps. Each unit of a

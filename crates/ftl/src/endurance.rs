@@ -2,13 +2,14 @@
 
 use crate::ftl::{Ftl, Parameters};
 use crate::map::Store;
+use crate::policy::Needs;
 use kit::{BlockId, DieId, ModeId, effective_wear_class};
 
 /// Returns the largest number of write frontiers that can be open on a die (per group of planes, where planes take
-/// turns program by program): one for relocations in each of `write_modes`, and the policy's `host_streams`, counted as
+/// turns program by program): those of relocations in each of `write_modes`, and the policy's host streams, counted as
 /// two at least.
-pub fn max_streams_per_die(write_modes: usize, host_streams: u8) -> u32 {
-    write_modes as u32 + u32::from(host_streams.max(2))
+pub fn max_streams_per_die(write_modes: usize, needs: &Needs) -> u32 {
+    (write_modes * needs.relocation_frontiers()) as u32 + u32::from(needs.host_streams.max(2))
 }
 
 impl Parameters {
@@ -117,7 +118,7 @@ impl Ftl {
     /// used once more.
     fn can_spare(&mut self, die: DieId) -> bool {
         let geometry = &self.store.geometry;
-        let streams = max_streams_per_die(self.parameters.facts.write_modes.len(), self.needs.host_streams);
+        let streams = max_streams_per_die(self.parameters.facts.write_modes.len(), &self.needs);
         let [.., needed] = self.config.blocks_needed(geometry, streams);
         let left = u64::from(geometry.blocks_per_die - self.retired_blocks(die));
         if left <= needed {

@@ -102,6 +102,8 @@ pub struct FtlCounters {
     pub host_units_by_mode: [u64; 16],
     /// Units programmed in each write mode, for any reason, without padding.
     pub units_by_mode: [u64; 16],
+    /// Units programmed through another stream than the first one of the host or of relocations.
+    pub units_apart: u64,
     /// Units that were not written in the mode that the policy chose, because the data could not all be moved before
     /// its limit, or, for relocations, because a block holds fewer units in that mode.
     pub retention_refusals: u64,
@@ -120,6 +122,7 @@ impl FtlCounters {
             host_units_by_mode: std::array::from_fn(|at| minus(&self.host_units_by_mode, &earlier.host_units_by_mode, at)),
             units_by_mode: std::array::from_fn(|at| minus(&self.units_by_mode, &earlier.units_by_mode, at)),
             host_units: self.host_units - earlier.host_units,
+            units_apart: self.units_apart - earlier.units_apart,
             absorbed: self.absorbed - earlier.absorbed,
             unmapped_reads: self.unmapped_reads - earlier.unmapped_reads,
             reads_in_flight: self.reads_in_flight - earlier.reads_in_flight,
@@ -238,12 +241,13 @@ impl Ftl {
         let geometry = parameters.geometry;
         let needs = policy.needs();
         let old_mode = policy.mode_of_old_data();
-        // Streams: the host streams, then one for relocations in each write mode.
+        // Streams: the host streams, then those of relocations in each write mode.
         let host_streams = usize::from(needs.host_streams);
         // With a mapping cache, a stream of its own follows them.
         let map_cache = config.map_cache.as_ref();
         let map_cache = map_cache.map(|cache| MapCache::new(cache, config.user_units(&geometry), geometry.units_per_program));
-        let streams = host_streams + parameters.facts.write_modes.len() + usize::from(map_cache.is_some());
+        let streams =
+            host_streams + parameters.facts.write_modes.len() * needs.relocation_frontiers() + usize::from(map_cache.is_some());
         let extra_units = map_cache.as_ref().map_or(0, MapCache::extra_units);
         let map_cache = map_cache.map(Box::new);
         let store = Store::new(geometry, config.user_units(&geometry), extra_units, parameters.facts.block_units.clone())?;
@@ -261,7 +265,7 @@ impl Ftl {
                 Streams {
                     host: host_streams,
                     all: streams,
-                    shared: !config.separate_relocations && !needs.relocations_apart,
+                    shared: !needs.keeps_relocations_apart(config.separate_relocations),
                     by_plane: config.allocation_order.is_by_plane(),
                     map: map_cache.is_some(),
                 },
@@ -371,6 +375,11 @@ impl Ftl {
     /// Returns the policy's statistics, by name.
     pub fn policy_stats(&self) -> Vec<(String, f64)> {
         self.policy.named_stats()
+    }
+
+    /// Returns what the policy needs from the engine.
+    pub fn needs(&self) -> &Needs {
+        &self.needs
     }
 
     /// Returns the failure of the policy, if it cannot continue.

@@ -6,6 +6,7 @@ use kit::{BlockId, DieId, Geometry, ModeId, Ppn, SimTime};
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::ops::Range;
 
 const NONE: u32 = u32::MAX;
 
@@ -49,7 +50,7 @@ struct Frontier {
 }
 
 /// Free blocks and frontiers of all dies. The policy's host streams come first, then one stream for relocations in each
-/// write mode. A stream has one frontier on each die; where planes take turns program by program, it has one in each
+/// write mode, or as many as the policy asks for. A stream has one frontier on each die; where planes take turns program by program, it has one in each
 /// group of planes.
 #[derive(Clone)]
 pub(crate) struct Space {
@@ -287,11 +288,12 @@ impl Space {
         Some(first)
     }
 
-    /// Returns a stream of a die that has an open block, and the block: a stream of relocations if possible, or else of
-    /// the host.
-    pub fn any_open(&self, die: DieId) -> Option<(usize, BlockId)> {
+    /// Returns a stream of a die that has an open block, and the block: one of the `nearest` streams or another stream of
+    /// relocations if possible, or else of the host.
+    pub fn any_open(&self, die: DieId, nearest: Range<usize>) -> Option<(usize, BlockId)> {
         // Blocks of map data hold nothing else.
         let order = (self.host_streams..self.streams - usize::from(self.map)).chain(0..self.host_streams);
+        let order = nearest.filter(|stream| *stream >= self.host_streams).chain(order);
         let open = |stream: usize| {
             let first = (die.index() * self.streams + stream) * self.width;
             self.frontiers[first..first + self.width].iter().find(|frontier| frontier.block != NONE)

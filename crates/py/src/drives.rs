@@ -1,7 +1,7 @@
 //! Drives: presets, policies, and the resolved form and facts of a description.
 
 use crate::errors::refuse;
-use drive::{Description, diagram as diagram_of, facts, presets as known, shrink as shrunk};
+use drive::{Description, diagram as diagram_of, facts, mock_up, presets as known};
 use ftl::policy;
 use kit::{Bytes, Problems};
 use pyo3::prelude::*;
@@ -83,12 +83,31 @@ pub fn diagram(name: &str, text: &str, sets: Vec<String>) -> PyResult<String> {
     Ok(serde_json::to_string(&diagram).expect("plain values"))
 }
 
-/// Returns the description of a drive (TOML) with the dies and planes of another one and about `to` of user capacity.
+/// Path of a field, its value on the whole drive and on the mock-up, and the reason for the change.
+type Change = (String, String, String, String);
+
+/// Returns the description of a drive (TOML) with the dies and planes of another one and about `to` of user capacity,
+/// and what was changed. `base` is the name by which the description can refer to the other drive, and the file that it
+/// is meant for; without it, or where a field would have to be removed, the description is complete.
 #[pyfunction]
-pub fn shrink(name: &str, text: &str, sets: Vec<String>, to: &str) -> PyResult<String> {
+#[pyo3(signature = (name, text, sets, to, base))]
+pub fn shrink(
+    name: &str,
+    text: &str,
+    sets: Vec<String>,
+    to: &str,
+    base: Option<(&str, &str)>,
+) -> PyResult<(String, Vec<Change>)> {
     let size = || to.parse::<Bytes>().map_err(|complaint| Problems::one("--to", complaint));
-    let small = || shrunk(&read(name, text, &sets)?, size()?);
-    small().map(|description| description.to_toml()).map_err(refuse)
+    let small = || mock_up(&read(name, text, &sets)?, size()?);
+    let mock = small().map_err(refuse)?;
+    let over = base.and_then(|(base, beside)| {
+        let over = mock.over(base, &read(name, text, &[]).ok()?)?;
+        let is_same = read(beside, &over, &[]).is_ok_and(|again| again == mock.description);
+        is_same.then_some(over)
+    });
+    let changes = mock.changes.into_iter().map(|change| (change.field, change.from, change.to, change.why)).collect();
+    Ok((over.unwrap_or_else(|| mock.description.to_toml()), changes))
 }
 
 fn read(name: &str, text: &str, sets: &[String]) -> Result<Description, Problems> {

@@ -58,6 +58,7 @@ impl RandomPolicy {
             erases: true,
             ages: true,
             requests: true,
+            relocation_streams: if flag(&mut rng) { rng.below(4) as u8 } else { 0 },
         };
         // `normal` is preferred: its retention is unlimited or long, so that old data can stay in it.
         let old_mode = if rng.chance(0.8) { facts.write_mode("normal") } else { ModeId(rng.below(modes) as u8) };
@@ -134,6 +135,11 @@ impl ModePolicy for RandomPolicy {
 
     fn collecting(&mut self, _: &Collection, view: &mut View<'_>) {
         self.scribble(view);
+    }
+
+    fn relocate_to(&mut self, moving: &Moving<'_>, _: &mut View<'_>) -> WriteAnswer {
+        assert_eq!(moving.units.len(), 1, "a stream is chosen for each unit");
+        WriteAnswer { mode: self.write_mode(), stream: self.below(u64::from(self.needs.relocation_streams)) as u8 }
     }
 
     fn relocate(&mut self, _: &Moving<'_>, _: &mut View<'_>) -> ModeId {

@@ -34,6 +34,7 @@ COMMANDS = (
     "paper",
     "report",
     "why",
+    "plot",
     "rerun",
 )
 

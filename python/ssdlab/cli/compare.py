@@ -12,6 +12,7 @@ from ssdlab.cli import completion, given, options
 from ssdlab.cli.console import json_text, print_json, remark, standard_output
 from ssdlab.cli.keeping import Results, conclude
 from ssdlab.cli.measure import measured, remark_on
+from ssdlab.cli.report import LABELS, split_labels
 from ssdlab.cli.running import EMPTY, begins_empty
 from ssdlab.cli.spread import spread
 from ssdlab.comparison import Comparison
@@ -40,6 +41,7 @@ def compare(
             "combination is run.",
         ),
     ] = None,
+    label: Annotated[str | None, typer.Option("--label", metavar="A,B,...", help=LABELS)] = None,
     *,
     chosen: options.CompareOptions,
     reading: options.Reading,
@@ -53,6 +55,9 @@ def compare(
     if policies is not None and "" in policies:
         raise InputError(f"--policy {policy}: expected names between the commas")
     varied = given.varied(vary or ())
+    labels, count = split_labels(label), prod([len(policies or "1"), *(len(values) for values in varied.values())])
+    if labels and (len(labels) != count or len({*labels}) < count or "" in labels):
+        raise InputError(f"--label {label}: expected {count} different names, one for each run")
     reads = (drive, workload, *(policy_file.split(name)[0] for name in policies or ()))
     with given.Targets(out, force, save=chosen["save"], load=chosen["load"], reads=reads).reserved():
         if not quiet and not {"precondition", "state.precondition"} & varied.keys() and begins_empty(drive, chosen):
@@ -63,12 +68,13 @@ def compare(
             lambda start: simulate.compare(drive, source, policies_like, vary=varied, progress=start, **given.arguments(chosen)),
             quiet,
         )
+        if labels:
+            comparison = Comparison(comparison.runs, labels[: len(comparison.runs)])
         if not quiet:
             remark_on(comparison.runs, dict.fromkeys(line for run in comparison.runs for line in run.notes))
         folder = None
         if out is not None:
             folder = Results(out, lambda path: comparison.save(path, force=force), lambda: json_text(comparison.to_dict()))
-        count = prod([len(policies or "1"), *(len(values) for values in varied.values())])
         runs = f"{len(comparison.runs)} of {count} runs are there"
         meaning = f"{runs}, the last of them partial" if comparison.status == "partial" else runs
         conclude(lambda: _show(comparison, json), folder, ending, meaning, quiet=quiet)

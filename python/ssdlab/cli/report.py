@@ -11,6 +11,15 @@ from ssdlab.cli.console import remark
 from ssdlab.errors import InputError
 
 
+#: Help of the option.
+LABELS = "Names of the runs of a comparison; absent: what differs between them, or the names of their folders."
+
+
+def split_labels(label: str | None) -> list[str]:
+    """Returns the names in a list with commas."""
+    return [] if label is None else [name.strip() for name in label.split(",")]
+
+
 def report(
     folders: Annotated[
         list[Path],
@@ -24,8 +33,10 @@ def report(
             help="The page; DIR/report.html for one folder, comparison.html for several, when absent.",
         ),
     ] = None,
+    label: Annotated[str | None, typer.Option("--label", metavar="A,B,...", help=LABELS)] = None,
 ) -> None:
     """Write the report of a result folder again, or one report that compares several."""
+    labels = split_labels(label)
     from ssdlab.comparison import Comparison
     from ssdlab.files import new_file
     from ssdlab.folder import load_comparison, load_result
@@ -43,7 +54,7 @@ def report(
         else:
             runs.append(load_result(folder))
     with new_file(page) as path:
-        html = runs[0].report() if len(runs) == 1 else Comparison(runs).report()
+        html = runs[0].report() if len(runs) == 1 else Comparison(runs, labels).report()
         path.write_text(html, encoding="utf-8")
     remark(f"wrote {page}")
 

@@ -32,16 +32,18 @@ def shrink(
         raise InputError("--force: replaces what is already there, but no --out is given")
     if out is not None:
         check_new_file(out, force)
-    text = drives.shrink(drive, to, set=settings or ())
+    mock = drives.mock_up(drive, to, set=settings or (), beside=out)
+    text = mock.text
     if out is None:
         sys.stdout.write(text)
     else:
         with new_file(out) as beside:
             beside.write_text(text, encoding="utf-8")
         remark(f"wrote {out}")
-    made = drives.describe(drives.Drive.from_text(text))
+    for field, old, new, why in mock.changes:
+        remark(f"{field}: {old or 'absent'} -> {new}: {why}")
+    made = drives.describe(drives.Drive.from_text(text, str(out or "mock-up.toml")))
     remark(
-        f"{size(made['user_bytes'])} of user capacity in {made['blocks']} blocks of {size(made['block_bytes'])}; smaller "
-        "blocks are erased more often, and with a map write amplification depends on their number and size "
-        "(ftl.translation=waf keeps it)"
+        f"{size(made['user_bytes'])} of user capacity in {made['blocks']} blocks of {size(made['block_bytes'])}; with a map "
+        "write amplification depends on their number and size (ftl.translation=waf keeps it)"
     )

@@ -11,19 +11,37 @@ if TYPE_CHECKING:
 
 #: Largest number of settings that a name of a run states.
 _MOST_SETTINGS = 3
+#: Longest name that is made of what differs, if the runs lie in folders whose names tell them apart.
+_LONGEST = 44
+#: Parts of a workload's description that follow from its file and the drive.
+_DERIVED = ("user_capacity", "user_bytes", "scan", "source")
 #: Names of settings that say nothing without the section that they are in.
 _VAGUE = frozenset({"kind", "name", "size", "file", "op"})
 
 
 def run_names(runs: Sequence[Result], without: Set[str] = frozenset()) -> list[str]:
-    """Returns names that tell the runs apart, by what differs: policy, drive, workload, seed, and up to three settings.
+    """Returns names that tell the runs apart: their labels, or what differs, or the names of their folders.
 
-    Settings are those of the descriptions of drives and workloads and the parameters of the policies, except those
-    `without` which the runs are to be named. Runs that nothing tells apart are numbered.
+    What differs is policy, drive, workload, seed, and up to three settings: those of the descriptions of drives and
+    workloads and the parameters of the policies, except those `without` which the runs are to be named. Where that is
+    long, or tells too little, runs have the names of the folders they were read from. Runs that nothing tells apart are
+    numbered.
     """
     names = [" · ".join(parts) for parts in labels(runs, without)]
+    if len(set(names)) < len(names) or max(map(len, names)) > _LONGEST:
+        names = _folders(runs) or names
+    names = [run.label or name for run, name in zip(runs, names, strict=True)]
     repeated = len(set(names)) < len(names)
-    return [f"{name} ({index + 1})" for index, name in enumerate(names)] if repeated else names
+    return [f"run {index + 1}" for index in range(len(names))] if repeated else names
+
+
+def _folders(runs: Sequence[Result]) -> list[str] | None:
+    """Returns the names of the folders of runs, with as many parents as tell them apart; ``None`` if they do not."""
+    folders = [run.folder.resolve().parts for run in runs if run.folder is not None]
+    if len(set(folders)) < len(runs):
+        return None
+    parts = next(count for count in range(1, max(map(len, folders)) + 1) if len({each[-count:] for each in folders}) == len(runs))
+    return ["/".join(each[-parts:]) for each in folders]
 
 
 def labels(runs: Sequence[Result], without: Set[str] = frozenset()) -> list[tuple[str, ...]]:
@@ -67,7 +85,12 @@ def _fields(runs: Sequence[Result]) -> list[list[str]]:
 
 
 def differences(runs: Sequence[Result], without: Set[str] = frozenset()) -> list[tuple[str, list[str]]]:
-    """Returns the settings in which the runs differ, beyond what their names say: title, and text in each run."""
+    """Returns the settings in which the runs differ, beyond what their names say: short title, and text in each run."""
+    return _titled(varied_settings(runs, without))
+
+
+def varied_settings(runs: Sequence[Result], without: Set[str] = frozenset()) -> dict[tuple[str, ...], list[str]]:
+    """Returns the settings in which the runs differ, by their whole path: the text in each run."""
     same_drive, same_load = (len({getattr(run, field) for run in runs}) == 1 for field in ("drive", "workload"))
     same_seed = len({run.seed for run in runs}) == 1
     tables: list[dict[tuple[str, ...], Any]] = [{} for _ in runs]
@@ -79,7 +102,7 @@ def differences(runs: Sequence[Result], without: Set[str] = frozenset()) -> list
         table |= {path: value for path, value in load.items() if same_seed or path[-1] != "seed"}
     paths = [path for path in dict.fromkeys(path for table in tables for path in table) if path and path[-1] not in without]
     columns = {path: ["–" if (value := table.get(path)) is None else _text(value) for table in tables] for path in paths}
-    return _titled({path: values for path, values in columns.items() if len(set(values)) > 1})
+    return {path: values for path, values in columns.items() if len(set(values)) > 1}
 
 
 def _titled(varied: Mapping[tuple[str, ...], list[str]]) -> list[tuple[str, list[str]]]:
@@ -94,7 +117,8 @@ def _titled(varied: Mapping[tuple[str, ...], list[str]]) -> list[tuple[str, list
 def _load(run: Result) -> dict[tuple[str, ...], Any]:
     """Returns the settings of a workload; sizes equal to the drive's capacity follow from the drive, and say so."""
     described = tomllib.loads(run.workload_toml)
-    capacity = described.pop("user_capacity", None)
+    capacity = described.get("user_capacity")
+    described = {name: value for name, value in described.items() if name not in _DERIVED}
     return {path: "all" if value == capacity else value for path, value in _leaves(described)}
 
 

@@ -153,9 +153,11 @@ def several(runs: Sequence[Result]) -> str:
         _header("SSD simulation: comparison", title, setting.lines(runs), warnings),
         f'<div class="verdicts">{verdict.html(runs)}</div>',
         _cards(_gains(runs, names)),
+        *_settings(runs, names),
         _section(
             "Side by side",
-            f"Small: the ratio to {names[0]}. Blue and bold: better; orange and bold: worse.",
+            f"Small: the ratio to {names[0]}. Blue and bold: better; orange and bold: worse. Nothing of a run whose "
+            "reads failed counts as better.",
             side_by_side.table(runs, names),
         ),
         _section(
@@ -204,6 +206,16 @@ def several(runs: Sequence[Result]) -> str:
         _descriptions(runs[:1]),
     ]
     return _page(title, body)
+
+
+def _settings(runs: Sequence[Result], names: Sequence[str]) -> list[str]:
+    """Returns the section on the settings in which the runs differ; none if they differ in none."""
+    table = side_by_side.settings(runs, names)
+    return (
+        [_section("What differs", "Fields of the drive, the policy and the workload that are not equal in all runs.", table)]
+        if table
+        else []
+    )
 
 
 def _finding(text: str, name: str = "") -> str:

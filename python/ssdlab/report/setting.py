@@ -1,4 +1,4 @@
-"""Setting of a report: drive, starting state, workload, seed, version, and the differences between its runs."""
+"""Setting of a report: drive, starting state, workload, seed and version."""
 
 from __future__ import annotations
 
@@ -7,14 +7,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ssdlab.report.content import short
-from ssdlab.report.names import differences
 from ssdlab.units import duration
 
 if TYPE_CHECKING:
     from ssdlab.results import Result
 
-#: Largest number of differences that the head of a page lists.
-_MOST = 8
+#: Largest number of drives that the head of a page lists.
+_MOST = 4
 #: Methods by which a starting state is made, in words.
 _STATES = {
     "none": "new",
@@ -42,12 +41,8 @@ def lines(runs: Sequence[Result]) -> list[str]:
     ]
     states = ", ".join(dict.fromkeys(starting_state(run) for run in runs))
     drives = list(dict.fromkeys(drive_line(run) for run in runs))
-    found = differences(runs) if len(runs) > 1 else []
-    told = [f"{title} {' against '.join(dict.fromkeys(values))}" for title, values in found[:_MOST]]
-    more = [f"and {len(found) - _MOST} more"] if len(found) > _MOST else []
-    differ = [f"differences: {', '.join([*told, *more])}"] if told else []
     whole = drives if len(drives) <= _MOST else [short(first.drive), f"and {len(drives) - 1} other drives"]
-    return [*whole, f"starting state: {states}", " · ".join(facts), *differ]
+    return [*whole, f"starting state: {states}", " · ".join(facts)]
 
 
 def drive_line(run: Result) -> str:

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 
 from ssdlab.report import streams
 from ssdlab.report.content import Row, comparison_rows, measures, named
-from ssdlab.report.verdict import judged, marked
+from ssdlab.report.content import table as content_table
+from ssdlab.report.names import varied_settings
+from ssdlab.report.verdict import judgement, marked
 from ssdlab.units import ratio
 
 if TYPE_CHECKING:
@@ -16,6 +18,8 @@ if TYPE_CHECKING:
 
 #: Largest number of runs whose ratios stand beside the numbers; those of more stand below them.
 _BESIDE = 3
+#: Largest number of settings that the page lists.
+_MOST_SETTINGS = 24
 
 
 def table(runs: Sequence[Result], names: Sequence[str]) -> str:
@@ -24,19 +28,30 @@ def table(runs: Sequence[Result], names: Sequence[str]) -> str:
     meanings = measures()
     for group, rows in [*comparison_rows(runs), *streams.compared(runs)]:
         body.append(f'<tr class="group"><td colspan="{len(names) + 1}">{escape(group)}</td></tr>')
-        body += [_row(row, names, meanings) for row in rows]
+        body += [_row(row, names, meanings, runs) for row in rows]
     head = "".join(f"<th>{escape(title)}</th>" for title in ("", *names))
     kind = "wraps compare" if len(runs) <= _BESIDE else "wraps compare many"
     return f'<div class="scroll"><table class="{kind}"><thead><tr>{head}</tr></thead><tbody>{"".join(body)}</tbody></table></div>'
 
 
-def _row(row: Row, names: Sequence[str], meanings: Mapping[str, str]) -> str:
+def settings(runs: Sequence[Result], names: Sequence[str]) -> str:
+    """Returns a table of the settings in which the runs differ, by their full names; empty if they differ in none."""
+    rows = [[".".join(path), *values] for path, values in varied_settings(runs).items()]
+    more = len(rows) - _MOST_SETTINGS
+    if more > 1:
+        rows = [*rows[:_MOST_SETTINGS], [f"and {more} more", *("" for _ in names)]]
+    return content_table(["field", *names], rows) if rows else ""
+
+
+def _row(row: Row, names: Sequence[str], meanings: Mapping[str, str], runs: Sequence[Result]) -> str:
     cells = [f"<td>{named(row.title, meanings.get(row.title, ''))}</td>"]
     for index, (name, text, value) in enumerate(zip(names, row.texts, row.values, strict=True)):
         base = row.values[0]
         said = ""
         if index and value and base:
             quotient = value / base
-            said = f"<small>{marked(f'× {ratio(quotient, 3)}', judged(quotient, row.better))}</small>"
+            said = f"<small>{marked(f'× {ratio(quotient, 3)}', judgement(quotient, row.better, runs[index]))}</small>"
+        elif index and value and base == 0 and row.better < 0:
+            said = f"<small>{marked('from none', 'worse')}</small>"
         cells.append(f'<td data-column="{escape(name)}">{escape(text)}{said}</td>')
     return f"<tr>{''.join(cells)}</tr>"

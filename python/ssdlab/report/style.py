@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from functools import cache
 from textwrap import wrap
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from ssdlab.report.names import run_names
+
+if TYPE_CHECKING:
+    from ssdlab.report.picture import Figure
 
 __all__ = ["RUNS", "figure", "note", "panels", "prefixed", "run_colour", "run_names", "template", "wrapped"]
 
@@ -59,15 +62,16 @@ def template() -> go.layout.Template:
     )
 
 
-def figure(height: int, **layout: Any) -> go.Figure:
+def figure(height: int, **layout: Any) -> Figure:
     """Returns an empty figure in the common style."""
-    return go.Figure(layout={"template": template(), "height": height, **layout})
+    from ssdlab.report.picture import Figure
+
+    return Figure(layout={"template": template(), "height": height, **layout})
 
 
-def panels(height: int, rows: int, columns: int, **arrangement: Any) -> go.Figure:
+def panels(height: int, rows: int, columns: int, **arrangement: Any) -> Figure:
     """Returns an empty figure of several panels in the common style."""
-    chart = make_subplots(rows=rows, cols=columns, **arrangement)
-    chart.update_layout(template=template(), height=height)
+    chart = make_subplots(rows=rows, cols=columns, figure=figure(height), **arrangement)
     return chart
 
 

@@ -52,6 +52,18 @@ def judged(ratio: float | None, better: int) -> str:
     return "better" if (ratio > 1) == (better > 0) else "worse"
 
 
+def failed_reads(run: Result) -> int:
+    """Returns the number of reads that failed for good, and units that were lost."""
+    found = run.read_errors
+    return 0 if found is None else int(found.media_errors or 0) + int(found.lost_units or 0)
+
+
+def judgement(ratio: float | None, better: int, run: Result) -> str:
+    """Returns :func:`judged`, but nothing of a run whose reads failed is better: what it gained, it did not deliver."""
+    said = judged(ratio, better)
+    return "" if said == "better" and failed_reads(run) else said
+
+
 def changes(run: Result, first: Result) -> list[Change]:
     """Returns the changes of mean and tail latency, write amplification and erases; those that are known."""
     mine, base = run.latency["all"], first.latency["all"]
@@ -119,7 +131,7 @@ def html(runs: Sequence[Result]) -> str:
     named = [*zip(run_names(runs), runs, strict=True)]
     rows = []
     for name, run in named[1:]:
-        said = [marked(one.text(), judged(one.ratio, one.better)) for one in changes(run, runs[0])]
+        said = [marked(one.text(), judgement(one.ratio, one.better, run)) for one in changes(run, runs[0])]
         text = "; ".join(_parts(f"<b>{escape(name)}</b>", said, run, runs[0]))
         rows.append(f'<p class="verdict">{text}</p>')
     return "".join(rows)
@@ -132,5 +144,8 @@ def marked(text: str, judgement: str) -> str:
 
 def _parts(name: str, said: Sequence[str], run: Result, first: Result) -> list[str]:
     """Returns the clauses of a verdict: its changes, their reasons, what its modes promise, and the largest cause."""
+    failed = failed_reads(run)
+    if failed:
+        name = f"{name} (not comparable: {failed:,} reads failed or lost their data)"
     more = [reasons.of_write_amplification(run, first), *promises(run, first), largest_cause(run)]
     return [f"{name}: {', '.join(said) or 'nothing to compare'}", *(clause for clause in more if clause)]

@@ -133,8 +133,8 @@ fn steady_notes(description: &Description, workload: &Workload) -> Vec<String> {
     notes
 }
 
-/// Returns a note if the policy never chose a mode other than the default ones, so that the results are those of
-/// `baseline`.
+/// Returns a note if the policy never chose a mode other than the default ones, nor did anything else that `baseline`
+/// does not do: placed data in another stream, moved pages, chose victims or read modes.
 fn idle_policy_note(description: &Description, custom: Option<&str>, drive: &Drive) -> Option<String> {
     let kind = custom.unwrap_or(&description.policy.kind);
     let may_choose = custom.is_some() || description.policy.chooses_modes();
@@ -143,10 +143,15 @@ fn idle_policy_note(description: &Description, custom: Option<&str>, drive: &Dri
     let written = ftl.units_by_mode;
     let of_others = |counts: &[u64], own: usize| counts.iter().enumerate().any(|(mode, &count)| mode != own && count > 0);
     let chose = of_others(&written, normal) || of_others(&flash.erase_modes, 0);
-    (written[normal] > 0 && !chose && may_choose).then(|| {
+    let moved: u64 = [Reason::Rewrite, Reason::Scrub].iter().map(|reason| ftl.units_programmed[*reason as usize]).sum();
+    // A user's policy may choose victims or read modes, of which the counters do not tell whether they are the drive's.
+    let chooses_otherwise =
+        drive.translator().page_map().is_some_and(|ftl| custom.is_some() && (ftl.needs().scores || ftl.needs().reads));
+    let acted = chose || ftl.units_apart > 0 || moved > 0 || chooses_otherwise;
+    (written[normal] > 0 && !acted && may_choose).then(|| {
         format!(
-            "policy `{kind}` wrote all data in the normal mode and erased in the first one, as `baseline` does: the load gave it no occasion for \
-             others, or the drive lacks what it chooses among (ssdlab presets)"
+            "policy `{kind}` wrote all data in the normal mode and through the first write stream, and erased in the first mode, as `baseline` does: \
+             the load gave it no occasion for others, or the drive lacks what it chooses among (ssdlab presets)"
         )
     })
 }

@@ -247,3 +247,127 @@ fn a_block_with_more_than_65536_reads_waiting_is_not_erased() {
         pins = rig.drive.ftl().store.block(block).pins();
     }
 }
+
+/// Unit and place of each unit that collections have moved.
+type Moved = Arc<Mutex<Vec<(Lpn, kit::Ppn)>>>;
+
+/// Policy that knows which data is hot, the first `hot` units, and parts relocated data by it. `streams` 0: it parts
+/// nothing.
+struct Temperature {
+    streams: u8,
+    hot: u32,
+    moved: Moved,
+}
+
+impl ModePolicy for Temperature {
+    fn needs(&self) -> Needs {
+        Needs { host_streams: 1, relocation_streams: self.streams, placed: true, ..Needs::default() }
+    }
+
+    fn state(&mut self, _: &mut kit::Archive<'_>) -> kit::Archived {
+        Ok(())
+    }
+
+    fn write(&mut self, _: &Dispatch<'_>, _: &mut View<'_>) -> WriteAnswer {
+        WriteAnswer::default()
+    }
+
+    fn relocate(&mut self, _: &Moving<'_>, _: &mut View<'_>) -> ModeId {
+        ModeId(0)
+    }
+
+    fn relocate_to(&mut self, moving: &Moving<'_>, _: &mut View<'_>) -> WriteAnswer {
+        let [lpn] = *moving.units else { panic!("each unit by itself: {:?}", moving.units) };
+        WriteAnswer { mode: ModeId(0), stream: u8::from(lpn.0 >= self.hot) }
+    }
+
+    fn placed(&mut self, placed: &Placed, _: &mut View<'_>) {
+        if placed.reason == Reason::Gc {
+            self.moved.lock().expect("one thread").push((placed.lpn, placed.ppn));
+        }
+    }
+
+    fn mode_of_old_data(&self) -> ModeId {
+        ModeId(0)
+    }
+}
+
+const SMALL_DIE: &[&str] = &[
+    "flash.channels=1",
+    "flash.chips_per_channel=1",
+    "flash.blocks_per_plane=128",
+    "flash.pages_per_block=16",
+    "ftl.overprovisioning=0.15",
+    "ftl.separate_relocations=true",
+];
+
+/// Plays a load of which nine tenths go to the first tenth of the data, on a drive that parts relocated data into
+/// `streams`. Returns the drive, the write amplification of the second half, and what was moved.
+fn hot_and_cold(streams: u8) -> (Rig, f64, Moved) {
+    let moved = Moved::default();
+    let units = crate::common::description(SMALL_DIE).user_bytes() / kit::UNIT_BYTES;
+    let hot = units / 10;
+    let policy = Temperature { streams, hot: hot as u32, moved: Arc::clone(&moved) };
+    let mut rig = Rig::run_by(Box::new(policy), SMALL_DIE);
+    let mut rng = kit::Rng::stream(7, "test.hot_and_cold");
+    for unit in 0..units {
+        rig.one(Op::Write, unit, 1);
+    }
+    let mut before = [0; 2];
+    for turn in 0..10 * units {
+        if turn == 5 * units {
+            before = [Reason::Host, Reason::Gc].map(|reason| rig.programmed(reason));
+        }
+        let unit = if rng.chance(0.9) { rng.below(hot) } else { hot + rng.below(units - hot) };
+        rig.one(Op::Write, unit, 1);
+    }
+    let [host, moves] = [rig.programmed(Reason::Host) - before[0], rig.programmed(Reason::Gc) - before[1]];
+    (rig, (host + moves) as f64 / host as f64, moved)
+}
+
+#[test]
+fn relocated_data_parted_by_its_temperature_needs_fewer_moves() {
+    let (_, one, _) = hot_and_cold(0);
+    let (rig, two, moved) = hot_and_cold(2);
+    assert!(two < 0.9 * one, "write amplification with one relocation stream {one:.3}, with two {two:.3}");
+    // On this drive a program holds one unit, so that nothing is left over: a block of relocated data is hot or cold
+    // from its first unit on, except where the other stream had opened the last free block.
+    let geometry = rig.drive.ftl().store.geometry;
+    let hot = (rig.drive.user_bytes() / kit::UNIT_BYTES / 10) as u32;
+    let mut cold_block = vec![None; geometry.block_count as usize];
+    let mut apart = [0, 0];
+    for &(lpn, ppn) in moved.lock().expect("one thread").iter() {
+        let (block, unit) = geometry.split(ppn);
+        let is_cold = &mut cold_block[block.index()];
+        if unit == 0 {
+            *is_cold = Some(lpn.0 >= hot);
+        }
+        apart[usize::from(*is_cold == Some(lpn.0 >= hot))] += 1;
+    }
+    assert!(apart[1] > 50 * apart[0], "{} units beside others, {} apart", apart[0], apart[1]);
+}
+
+/// A drive that is saved with open relocation frontiers goes on with them where it is adopted, as far as the policy has
+/// them; the others are closed.
+#[test]
+fn relocation_frontiers_are_saved() {
+    let description = crate::common::description(SMALL_DIE);
+    let (mut rig, ..) = hot_and_cold(2);
+    let file = crate::common::saved(&mut rig.drive, &description);
+    let open = |rig: &Rig| {
+        let store = &rig.drive.ftl().store;
+        let blocks = (0..store.geometry.block_count).map(BlockId);
+        blocks.filter(|block| store.block(*block).state() == ftl::BlockState::Open).count()
+    };
+    assert_eq!(open(&rig), 3, "the host's and two of relocations");
+    for (streams, frontiers) in [(2, 3), (0, 2)] {
+        let policy = Temperature { streams, hot: 9, moved: Moved::default() };
+        let mut loaded = Rig::run_by(Box::new(policy), SMALL_DIE);
+        crate::common::adopt(&mut loaded.drive, &description, &file);
+        assert_eq!(open(&loaded), frontiers);
+        let units = loaded.drive.user_bytes() / kit::UNIT_BYTES;
+        for unit in 0..units {
+            loaded.one(Op::Write, unit * 7 % units, 1);
+        }
+    }
+}

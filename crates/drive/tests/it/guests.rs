@@ -32,7 +32,7 @@ fn failure(seed: u64) -> Result<Option<case::Passed>, String> {
 fn a_policy_that_answers_at_random_does_a_drive_no_harm() {
     let first = given("SSDLAB_FIRST").unwrap_or(0);
     let cases = given("SSDLAB_CASES").unwrap_or(CASES);
-    let (mut passed, mut failures, mut relocated) = (0, Vec::new(), 0);
+    let (mut passed, mut failures, mut relocated, mut split) = (0, Vec::new(), 0, 0);
     for seed in first.. {
         if passed + failures.len() as u64 == cases {
             break;
@@ -42,12 +42,14 @@ fn a_policy_that_answers_at_random_does_a_drive_no_harm() {
                 assert_eq!(one.drive.ftl().policy_failure(), None, "seed {seed}: all its answers are legal");
                 passed += 1;
                 relocated += one.counts.relocated.iter().sum::<u64>();
+                split += u64::from(one.drive.ftl().needs().splits_relocations());
             }
             Ok(None) => {}
             Err(why) => failures.push((seed, why)),
         }
     }
     assert!(failures.is_empty(), "{} of {cases} cases fail, the first: {:?}", failures.len(), failures[0]);
+    assert!(20 * split > passed, "relocated data is hardly ever split: in {split} of {passed} cases");
     assert!(relocated > 100 * passed, "it has hardly anything moved: {relocated} units in {passed} cases");
 }
 
@@ -85,6 +87,7 @@ impl ModePolicy for Wrong {
     fn needs(&self) -> Needs {
         Needs {
             host_streams: self.or("no stream", 0, if self.0 == "streams" { 200 } else { 2 }),
+            relocation_streams: if self.0.starts_with("moved") { 3 } else { 0 },
             bits_per_unit: self.or("bits", 3, 0),
             reads: true,
             scores: true,
@@ -103,6 +106,11 @@ impl ModePolicy for Wrong {
 
     fn relocate(&mut self, _: &Moving<'_>, _: &mut View<'_>) -> ModeId {
         ModeId(self.or("relocate", 77, 0))
+    }
+
+    fn relocate_to(&mut self, moving: &Moving<'_>, view: &mut View<'_>) -> WriteAnswer {
+        let mode = if self.0 == "moved mode" { ModeId(78) } else { self.relocate(moving, view) };
+        WriteAnswer { mode, stream: self.or("moved stream", 3, 2) }
     }
 
     fn read_issued(&mut self, _: &UnitRead, _: &mut View<'_>) -> ReadAnswer {
@@ -215,6 +223,8 @@ fn what_a_policy_may_not_answer_ends_the_run_with_what_would_be_right() {
         ("write mode", "write: write mode 2: expected 0..=1 (normal, fast)"),
         ("stream", "write: stream 2: expected 0..=1 (host_streams = 2)"),
         ("relocate", "relocate: write mode 77: expected 0..=1 (normal, fast)"),
+        ("moved mode", "relocate: write mode 78: expected 0..=1 (normal, fast)"),
+        ("moved stream", "relocate: stream 3: expected 0..=2 (relocation_streams = 3)"),
         ("read mode", "read_issued: read mode 1: expected 0..=0"),
         ("score", "score: NaN: expected a number"),
         ("erase mode", "erase: erase mode 5: expected 0..=1 (deep, shallow)"),

@@ -1,7 +1,7 @@
 //! Translation layers other than the page map, and mock-up drives.
 
 use crate::common::{ONE_DIE, PROGRAM, READ, assert_parts, description, read, session, summary, with};
-use drive::{CommandRow, Description, Drive, shrink};
+use drive::{CommandRow, Description, Drive, mock_up, shrink};
 use kit::{Bytes, Cause, HostCommand, Op, UNIT_BYTES};
 use serde_json::Value;
 
@@ -224,6 +224,51 @@ fn a_mock_up_has_the_speed_of_the_whole_drive() {
         (number(&summary, "/simulated_ns") * f64::from(one.geometry().die_count) - erasing) / 1e9
     };
     assert!((busy(&tiny) / busy(&whole) - 1.0).abs() < 0.02, "{} and {} without erases", busy(&tiny), busy(&whole));
+}
+
+/// What a mock-up changes is listed, each with a reason, and the description over a base says the same as the complete
+/// one. The write buffer keeps what the dies need.
+#[test]
+fn a_mock_up_lists_what_it_changes() {
+    let preset = |name: &str| {
+        let preset = drive::presets::PRESETS.iter().find(|preset| preset.name == name).expect("a preset");
+        Description::read(name, preset.text, &[]).unwrap_or_else(|problems| panic!("{problems}"))
+    };
+    for (name, to) in [("pcie4-tlc-2tb", 32), ("explorer-c3", 8), ("qlc-2tb", 64), ("pcie4-dramless-1tb", 64), ("tlc-1tb", 48)] {
+        let whole = preset(name);
+        let mock = mock_up(&whole, Bytes(to << 30)).unwrap_or_else(|problems| panic!("{name}: {problems}"));
+        let over = mock.over(name, &whole).expect("nothing is removed");
+        assert!(over.starts_with(&format!("base = \"{name}\"\n")), "{over}");
+        let again = Description::read("mock.toml", &over, &[]).unwrap_or_else(|problems| panic!("{problems}\n{over}"));
+        assert_eq!(again, mock.description, "{name}");
+        for change in &mock.changes {
+            let was = format!("# was {}: {}\n", change.from, change.why);
+            assert!(over.contains(&was) && !change.why.is_empty() && change.from != change.to, "{change:?}\n{over}");
+        }
+        let fields: Vec<&str> = mock.changes.iter().map(|change| change.field.as_str()).collect();
+        assert!(fields.contains(&"flash.blocks_per_plane"), "{fields:?}");
+        // Whatever the drive, its dies are as busy behind the buffer as before.
+        let geometry = mock.description.geometry();
+        let program = geometry.unit.data(geometry.units_per_program).0;
+        let buffer = mock.description.buffer.capacity.map_or(0, |bytes| bytes.0);
+        let before = whole.buffer.capacity.map_or(0, |bytes| bytes.0);
+        assert!(buffer == before || buffer >= 2 * program * u64::from(geometry.die_count), "{name}: {buffer} of {before}");
+    }
+    let mock = mock_up(&preset("pcie4-tlc-2tb"), Bytes(32 << 30)).expect("it fits");
+    assert_eq!(mock.description.buffer.capacity, Some(Bytes(32 << 20)), "the buffer of 32 dies");
+    let of_blocks = f64::from(mock.description.flash.blocks_per_plane) / 688.0;
+    let cache = f64::from(mock.description.policy.slc_cache.dynamic_blocks) / 64.0;
+    assert!((cache / of_blocks - 1.0).abs() < 0.05, "the cache has the same share of the blocks");
+    // A much smaller one keeps two programs for each die, and says so.
+    let small = description(&[
+        "buffer.policy=write_back",
+        "buffer.capacity=8MiB",
+        "buffer.flush_after=1ms",
+        "flash.blocks_per_plane=1024",
+    ]);
+    let mock = mock_up(&small, Bytes(small.user_bytes() / 100)).expect("it fits");
+    let capacity = mock.changes.iter().find(|change| change.field == "buffer.capacity").expect("it is scaled");
+    assert!(capacity.why.contains("1 % of the capacity"), "{capacity:?}");
 }
 
 #[test]

@@ -70,6 +70,7 @@ impl Ftl {
             bound += 1;
         }
         self.counters.host_units_by_mode[answer.mode.index()] += u64::from(bound);
+        self.counters.units_apart += if answer.stream > 0 { u64::from(bound) } else { 0 };
         Some(self.finish_program(die, target.stream, bound, now, out))
     }
 

@@ -36,7 +36,7 @@ impl Ftl {
             }
             Owner::FreeBlock => self.lazy_erase_done(operation),
             Owner::Collector => match operation.kind {
-                OperationKind::Read => self.row_read(operation.die, out),
+                OperationKind::Read => self.row_read(operation.die, now, out),
                 OperationKind::Erase => self.erased(operation, now, out),
                 OperationKind::Program | OperationKind::Copyback => unreachable!("programs belong to a program unit"),
                 OperationKind::LazyErase => unreachable!("lazy erases belong to the free blocks"),
@@ -75,7 +75,7 @@ impl Ftl {
     }
 
     /// Handles the completion of a collection's read: the units of the row are gathered.
-    pub(super) fn row_read(&mut self, die: DieId, out: &mut Outbox) {
+    pub(super) fn row_read(&mut self, die: DieId, now: SimTime, out: &mut Outbox) {
         let mut read = std::mem::take(&mut self.collectors[die.index()].in_read);
         for &ppn in &read {
             self.sensed(ppn, Owner::Collector, out);
@@ -84,6 +84,9 @@ impl Ftl {
         collector.reading = false;
         collector.gathered.append(&mut read);
         collector.in_read = read;
+        if self.needs.splits_relocations() {
+            self.split_gathered(die, now, &out.signals);
+        }
         out.ready.mark(die);
     }
 

@@ -1,19 +1,47 @@
 //! Relocation: choosing victim blocks, reading and moving their data, and erasing them.
 
 use super::*;
+use crate::policy::WriteAnswer;
 
 impl Ftl {
+    /// Returns the first stream of data relocated in a mode: the first host stream if that is shared with relocations.
     #[inline]
-    /// Returns the stream of data relocated in a mode: the first host stream if that is shared with relocations.
     pub(crate) fn relocation_stream(&self, mode: ModeId) -> usize {
-        let apart = self.config.separate_relocations || self.needs.relocations_apart || mode.0 != 0;
-        if apart { usize::from(self.needs.host_streams) + mode.index() } else { 0 }
+        let apart = self.needs.keeps_relocations_apart(self.config.separate_relocations) || mode.0 != 0;
+        let own = mode.index() * self.needs.relocation_frontiers();
+        if apart { usize::from(self.needs.host_streams) + own } else { 0 }
     }
 
-    /// Returns the stream of a unit that is relocated in a mode: map data stays in blocks of its own.
+    /// Returns the stream of a unit that is relocated in a mode, of which the policy has chosen stream `chosen`: map
+    /// data stays in blocks of its own.
     #[inline]
-    fn stream_of_moved(&self, from: Ppn, mode: ModeId) -> usize {
-        if self.is_of_map(self.store.lpn_at(from)) { self.map_stream() } else { self.relocation_stream(mode) }
+    fn stream_of_moved(&self, from: Ppn, mode: ModeId, chosen: u8) -> usize {
+        if self.is_of_map(self.store.lpn_at(from)) {
+            self.map_stream()
+        } else {
+            self.relocation_stream(mode) + usize::from(chosen)
+        }
+    }
+
+    /// Returns how many of the leading gathered units are to be programmed together: all of them, or, where the policy
+    /// splits relocated data, those of one answer, which are brought to the front. `exhausted`: no more will be gathered.
+    #[inline]
+    fn together(&mut self, die: DieId, exhausted: bool) -> usize {
+        let collector = &mut self.collectors[die.index()];
+        if !self.needs.splits_relocations() {
+            return collector.gathered.len();
+        }
+        collector.group(self.store.geometry.units_per_program as usize, exhausted)
+    }
+
+    /// Asks the policy for the mode and the stream of each unit that was gathered last, where it splits relocated data.
+    pub(super) fn split_gathered(&mut self, die: DieId, now: SimTime, signals: &Signals) {
+        for index in self.collectors[die.index()].answers.len()..self.collectors[die.index()].gathered.len() {
+            let from = self.collectors[die.index()].gathered[index];
+            let careful = WriteAnswer { mode: self.old_mode, stream: 0 };
+            let answer = self.relocation_answer(die, &[from], now, signals).unwrap_or(careful);
+            self.collectors[die.index()].answers.push(answer);
+        }
     }
 
     /// Returns the slot of the next operation of this die's collection. `for_space`: if no block is being emptied, a
@@ -30,14 +58,14 @@ impl Ftl {
         }
         let end = Ppn(self.store.geometry.first_of(victim).0 + self.store.geometry.units_per_block);
         loop {
-            let collector = &self.collectors[die.index()];
-            let next = self.store.next_valid(collector.cursor, end);
+            let next = self.store.next_valid(self.collectors[die.index()].cursor, end);
             let exhausted = next.is_none();
-            if collector.gathered.len() >= units_per_program || exhausted && !collector.gathered.is_empty() {
+            let together = self.together(die, exhausted);
+            if together >= units_per_program || exhausted && together > 0 {
                 self.drop_overwritten(die);
-                let gathered = self.collectors[die.index()].gathered.len();
-                if gathered >= units_per_program || exhausted && gathered > 0 {
-                    return self.program_gathered(die, now, out);
+                let together = self.together(die, exhausted);
+                if together >= units_per_program || exhausted && together > 0 {
+                    return self.program_gathered(die, together.min(units_per_program), now, out);
                 }
                 continue;
             }
@@ -171,14 +199,15 @@ impl Ftl {
     /// no new code.
     pub(super) fn copy_back(&mut self, die: DieId, from: Ppn, now: SimTime, out: &mut Outbox) -> Option<u32> {
         let reason = self.collectors[die.index()].reason;
-        let written_in = self.relocation_mode(die, &[from], now, &out.signals)?;
+        let answer = self.relocation_answer(die, &[from], now, &out.signals)?;
+        let written_in = self.grant(answer.mode, 1);
         let geometry = self.store.geometry;
         let group = geometry.group_of(geometry.block_of(from));
         if self.lacks_code(geometry.block_of(from), written_in) {
             return None;
         }
         let mode = self.block_mode(written_in);
-        let stream = self.stream_of_moved(from, mode);
+        let stream = self.stream_of_moved(from, mode, answer.stream);
         let target = Target { die, stream, mode, class: AllocationClass::Relocation, plane: Some(group), level: 0 };
         let frontier =
             self.space.frontier(die, target.stream, group).filter(|&block| self.store.block(block).mode() == mode.0)?;
@@ -201,33 +230,34 @@ impl Ftl {
     /// Drops gathered units that the host has overwritten or trimmed since they were read.
     pub(super) fn drop_overwritten(&mut self, die: DieId) {
         let store = &self.store;
-        let Collector { gathered, encoded, .. } = &mut self.collectors[die.index()];
+        let Collector { gathered, encoded, answers, .. } = &mut self.collectors[die.index()];
         let before = gathered.len();
         *encoded = gathered[..*encoded].iter().filter(|ppn| store.is_valid(**ppn)).count();
+        if !answers.is_empty() {
+            let mut known = gathered.iter();
+            answers.retain(|_| known.next().is_some_and(|ppn| store.is_valid(*ppn)));
+        }
         gathered.retain(|ppn| store.is_valid(*ppn));
         self.counters.relocation_skipped += (before - gathered.len()) as u64;
     }
 
-    /// Binds gathered units to one program on this die. Returns its slot, or that of a lazy erase that must precede it;
-    /// `None` while the units have to be encoded first.
-    pub(super) fn program_gathered(&mut self, die: DieId, now: SimTime, out: &mut Outbox) -> Option<u32> {
+    /// Binds the first `count` gathered units to one program on this die. Returns its slot, or that of a lazy erase that
+    /// must precede it; `None` while the units have to be encoded first.
+    pub(super) fn program_gathered(&mut self, die: DieId, count: usize, now: SimTime, out: &mut Outbox) -> Option<u32> {
         if !self.may_bind() {
             return None;
         }
         let reason = self.collectors[die.index()].reason;
         let units_per_program = self.store.geometry.units_per_program;
-        let gathered = std::mem::take(&mut self.collectors[die.index()].gathered);
-        let wanted = self.relocation_mode(die, &gathered[..gathered.len().min(units_per_program as usize)], now, &out.signals);
-        self.collectors[die.index()].gathered = gathered;
-        let wanted = wanted?;
-        let count = self.collectors[die.index()].gathered.len().min(units_per_program as usize) as u32;
+        let answer = self.answer_of_gathered(die, count, now, &out.signals)?;
+        let (wanted, count) = (self.grant(answer.mode, count as u64), count as u32);
         if self.submit_for_encoding(die, wanted, count, &mut out.tray) {
             return None;
         }
         let mode = self.block_mode(wanted);
         // If planes take turns, data stays in the planes of its victim, as copyback requires.
         let plane = self.collectors[die.index()].victim.map(|victim| self.store.geometry.group_of(victim));
-        let stream = self.stream_of_moved(self.collectors[die.index()].gathered[0], mode);
+        let stream = self.stream_of_moved(self.collectors[die.index()].gathered[0], mode, answer.stream);
         let mut target = Target { die, stream, mode, class: AllocationClass::Relocation, plane, level: 0 };
         if self.space.levels() > 1
             && let Some(lazy_erase) = self.choose_level(&mut target, wanted, now, out)
@@ -236,10 +266,11 @@ impl Ftl {
         }
         let (place, written_in) = match self.space.advance(&mut self.store, &target, units_per_program, now) {
             Some(place) => (place, wanted),
-            // The last free block was opened in another mode: the space left in it holds everything that this
-            // collection moves.
+            // The last free block was opened in another mode, or by another stream: the space left in it holds everything
+            // that this collection moves.
             None => {
-                let (stream, block) = self.space.any_open(die)?;
+                let first = self.relocation_stream(mode);
+                let (stream, block) = self.space.any_open(die, first..first + self.needs.relocation_frontiers())?;
                 let mode = ModeId(self.store.block(block).mode());
                 let plane = Some(self.store.geometry.group_of(block));
                 target = Target { stream, mode, plane, ..target };
@@ -258,6 +289,7 @@ impl Ftl {
             self.bind_moved(die, from, Ppn(place.0 + index), now, out);
         }
         self.collectors[die.index()].programs(count as usize);
+        self.counters.units_apart += if answer.stream > 0 { u64::from(count) } else { 0 };
         // The units have been encoded for `wanted` if that was necessary. If the block has a mode with another code,
         // the die waits for the encoder.
         let code = |mode: ModeId| self.parameters.facts.codes[mode.index()];
@@ -289,26 +321,47 @@ impl Ftl {
         missing > 0
     }
 
-    /// Returns the mode in which the policy has gathered units moved, or that of old data if the policy's mode cannot
-    /// be granted. Policies know the data of the user alone: map data is moved in the mode of old data.
-    fn relocation_mode(&mut self, die: DieId, gathered: &[Ppn], now: SimTime, signals: &Signals) -> Option<ModeId> {
+    /// Returns the policy's answer for the first `count` gathered units: the one that it gave as they were gathered, or
+    /// the one that it gives now.
+    fn answer_of_gathered(&mut self, die: DieId, count: usize, now: SimTime, signals: &Signals) -> Option<WriteAnswer> {
+        if self.needs.splits_relocations() {
+            return self.collectors[die.index()].answers.first().copied();
+        }
+        let gathered = std::mem::take(&mut self.collectors[die.index()].gathered);
+        let answer = self.relocation_answer(die, &gathered[..count], now, signals);
+        self.collectors[die.index()].gathered = gathered;
+        answer
+    }
+
+    /// Asks the policy for the mode and the stream in which gathered units are moved. Policies know the data of the user
+    /// alone: map data is moved in the mode of old data.
+    fn relocation_answer(&mut self, die: DieId, gathered: &[Ppn], now: SimTime, signals: &Signals) -> Option<WriteAnswer> {
         let collection = self.collectors[die.index()].collection()?;
         if gathered.iter().all(|&ppn| self.is_of_map(self.store.lpn_at(ppn))) {
-            return Some(self.old_mode);
+            return Some(WriteAnswer { mode: self.old_mode, stream: 0 });
         }
+        let splits = self.needs.splits_relocations();
         let mut units = std::mem::take(&mut self.scratch);
         units.clear();
-        if self.needs.moving {
+        if self.needs.moving || splits {
             units.extend(gathered.iter().map(|&ppn| self.store.lpn_at(ppn)).filter(|&lpn| !self.is_of_map(lpn)));
         }
         let moving = Moving { collection, units: &units };
-        let mode = self.call_policy(now, signals, |policy, view| policy.relocate(&moving, view));
+        let answer = self.call_policy(now, signals, |policy, view| match splits {
+            true => policy.relocate_to(&moving, view),
+            false => WriteAnswer { mode: policy.relocate(&moving, view), stream: 0 },
+        });
         self.scratch = units;
+        Some(answer)
+    }
+
+    /// Returns the mode in which `count` units are moved that the policy wants moved in `mode`, and counts a refusal.
+    fn grant(&mut self, mode: ModeId, count: u64) -> ModeId {
         let granted = self.granted(mode);
         if granted != mode {
-            self.counters.retention_refusals += gathered.len() as u64;
+            self.counters.retention_refusals += count;
         }
-        Some(granted)
+        granted
     }
 
     /// Returns `mode` if data may be moved in it, and the mode of old data otherwise. Data moved must not become due

@@ -365,7 +365,7 @@ impl Ftl {
     fn reopen(&mut self, block: BlockId, host_stream: Option<usize>) {
         let own = host_stream.filter(|&stream| stream < usize::from(self.needs.host_streams));
         let relocations = self.relocation_stream(ModeId(self.store.block(block).mode()));
-        let mut streams = own.into_iter().chain([relocations]);
+        let mut streams = own.into_iter().chain(relocations..relocations + self.needs.relocation_frontiers());
         if !streams.any(|stream| self.space.go_on(&self.store, block, stream)) {
             self.store.close(block);
         }

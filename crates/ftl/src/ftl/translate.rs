@@ -147,7 +147,7 @@ impl Ftl {
 
     /// Returns the stream of map data, which has frontiers of its own.
     pub(crate) fn map_stream(&self) -> usize {
-        usize::from(self.needs.host_streams) + self.parameters.facts.write_modes.len()
+        usize::from(self.needs.host_streams) + self.parameters.facts.write_modes.len() * self.needs.relocation_frontiers()
     }
 
     /// Returns the slot of a program of map data on a die, or of the lazy erase that must precede it.

@@ -221,6 +221,15 @@ fn within(what: &str, mode: ModeId, table: &[String]) -> Result<ModeId, String> 
     Err(format!("{what} {}: expected 0..={} ({})", mode.0, table.len() - 1, table.join(", ")))
 }
 
+/// Returns `answer` if the policy has declared its stream: `count` of them, by the field `field` of its needs.
+fn within_streams(answer: WriteAnswer, field: &str, count: u8) -> Result<WriteAnswer, String> {
+    let last = count.max(1) - 1;
+    if answer.stream <= last {
+        return Ok(answer);
+    }
+    Err(format!("stream {}: expected 0..={last} ({field} = {count})", answer.stream))
+}
+
 /// Returns `reason` if a policy may have data moved for it.
 fn reason(reason: Reason) -> Result<Reason, String> {
     if REASONS.contains(&reason) {
@@ -248,11 +257,7 @@ impl ModePolicy for Checked {
             return careful;
         }
         let answer = self.inner.write(dispatch, view);
-        let streams = self.needs.host_streams;
-        let checked = self.write_mode(answer.mode).and_then(|_| match answer.stream < streams {
-            true => Ok(answer),
-            false => Err(format!("stream {}: expected 0..={} (host_streams = {streams})", answer.stream, streams - 1)),
-        });
+        let checked = self.write_mode(answer.mode).and_then(|_| within_streams(answer, "host_streams", self.needs.host_streams));
         self.or("write", checked, careful)
     }
 
@@ -268,6 +273,18 @@ impl ModePolicy for Checked {
         }
         let mode = self.inner.relocate(moving, view);
         self.or("relocate", self.write_mode(mode), self.old_mode)
+    }
+
+    fn relocate_to(&mut self, moving: &Moving<'_>, view: &mut View<'_>) -> WriteAnswer {
+        let careful = WriteAnswer { mode: self.old_mode, stream: 0 };
+        if self.has_failed() {
+            return careful;
+        }
+        let answer = self.inner.relocate_to(moving, view);
+        let checked = self
+            .write_mode(answer.mode)
+            .and_then(|_| within_streams(answer, "relocation_streams", self.needs.relocation_streams));
+        self.or("relocate", checked, careful)
     }
 
     fn requested(&mut self, view: &mut View<'_>) {

@@ -328,6 +328,8 @@ impl ModePolicy for Combine {
                 .min()
                 .unwrap_or_default(),
             relocations_apart: true,
+            // No member of the family splits relocated data.
+            relocation_streams: 0,
             page_scope: self.page_scope,
             moving: any(|needs| needs.moving),
             erases: self.eraser.is_some(),

@@ -14,6 +14,9 @@ pub struct Needs {
     /// Number of write frontiers on each die for host data. Frontiers for relocations are added by the engine if the
     /// drive separates them.
     pub host_streams: u8,
+    /// Number of write frontiers on each die for relocated data of each write mode; 0 counts as 1. With more than one,
+    /// the engine calls [`ModePolicy::relocate_to`] for each unit, and relocated data shares no frontier with host data.
+    pub relocation_streams: u8,
     /// Bits of declared state for each logical unit.
     pub bits_per_unit: u8,
     /// Bytes of declared state for each block.
@@ -56,12 +59,31 @@ pub struct Needs {
     pub ages: bool,
 }
 
-/// Write mode and stream chosen for a host write.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+impl Needs {
+    /// Returns the number of write frontiers on each die for relocated data of each write mode.
+    pub fn relocation_frontiers(&self) -> usize {
+        usize::from(self.relocation_streams.max(1))
+    }
+
+    /// Returns true if the policy chooses the stream of each unit that a collection moves.
+    pub fn splits_relocations(&self) -> bool {
+        self.relocation_streams > 1
+    }
+
+    /// Returns true if relocated data of the first write mode has a write frontier of its own, on a drive that does or
+    /// does not separate relocations.
+    pub fn keeps_relocations_apart(&self, separate_relocations: bool) -> bool {
+        separate_relocations || self.relocations_apart || self.splits_relocations()
+    }
+}
+
+/// Write mode and stream chosen for a host write, or for relocated data.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct WriteAnswer {
     /// The write mode.
     pub mode: ModeId,
-    /// Host stream whose frontier takes the data (below [`Needs::host_streams`]).
+    /// Stream whose frontier takes the data: of the host (below [`Needs::host_streams`]), or of relocations in the mode
+    /// (below [`Needs::relocation_streams`]).
     pub stream: u8,
 }
 
@@ -148,7 +170,8 @@ pub struct Collection {
 pub struct Moving<'a> {
     /// Collection that moves the data.
     pub collection: Collection,
-    /// Units that are moved, in the order in which they lie in the block; empty unless [`Needs::moving`] is set.
+    /// Units that are moved, in the order in which they lie in the block; empty unless [`Needs::moving`] is set. In a
+    /// call of [`ModePolicy::relocate_to`] always one unit.
     pub units: &'a [Lpn],
 }
 
@@ -234,6 +257,15 @@ pub trait ModePolicy: Send {
 
     /// Chooses the write mode of data that a collection moves.
     fn relocate(&mut self, moving: &Moving<'_>, view: &mut View<'_>) -> ModeId;
+
+    /// Chooses the write mode and the stream of one unit that a collection has read. Called instead of
+    /// [`ModePolicy::relocate`] where [`Needs::relocation_streams`] is above one, and possibly again for the same unit.
+    /// Units with the same answer are programmed together. What is left at the end of a block and fills no program is
+    /// programmed together, too, with the answer that most of its units have, so that splitting adds no padding. By
+    /// default stream 0 in the mode of [`ModePolicy::relocate`].
+    fn relocate_to(&mut self, moving: &Moving<'_>, view: &mut View<'_>) -> WriteAnswer {
+        WriteAnswer { mode: self.relocate(moving, view), stream: 0 }
+    }
 
     /// Notifies the policy that a unit has been bound to a place. The map points there already; the program has not
     /// completed.

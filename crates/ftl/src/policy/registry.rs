@@ -25,6 +25,9 @@ pub trait Member {
         false
     }
 
+    /// Scales what the member counts in blocks of a die, for a drive whose dies have `share` of the blocks.
+    fn resize(&mut self, _share: f64) {}
+
     /// Returns the definitions of the member's statistics (`ModePolicy::stats`), in their order.
     fn statistics() -> Vec<Term> {
         Vec::new()
@@ -132,6 +135,14 @@ macro_rules! policy_family {
                 };
                 let parts = self.members().unwrap_or_default().iter().map(String::as_str);
                 std::iter::once(self.kind.as_str()).chain(parts).find(|kind| needs_it(kind))
+            }
+
+            /// Scales what the chosen member counts in blocks of a die, for a drive whose dies have `share` of the blocks.
+            pub fn resize(&mut self, share: f64) {
+                match self.kind.as_str() {
+                    $(kind if kind == stringify!($module) => self.$module.resize(share),)+
+                    _ => {}
+                }
             }
 
             /// Returns what is wrong with the parameters of the members, chosen or not, with the field of each problem.

@@ -44,6 +44,13 @@ impl Member for Params {
         vec![("cache", &self.cache)]
     }
 
+    fn resize(&mut self, share: f64) {
+        // `keep_free` stays: it is what collections of a die need, however many blocks it has.
+        for blocks in [&mut self.static_blocks, &mut self.dynamic_blocks] {
+            *blocks = (*blocks).min(((f64::from(*blocks) * share).round() as u32).max(1));
+        }
+    }
+
     fn statistics() -> Vec<Term> {
         vec![
             Term::new("cached_units", "units", "Host writes to the cache."),

@@ -151,7 +151,8 @@ fn of_facts(facts: &Facts, how: &Preconditioned) -> String {
 fn of_needs(needs: &Needs, separate: bool) -> String {
     let Needs {
         host_streams,
-        relocations_apart,
+        relocation_streams,
+        relocations_apart: _,
         page_scope,
         // The declared state is zero in a starting state.
         bits_per_unit: _,
@@ -171,7 +172,8 @@ fn of_needs(needs: &Needs, separate: bool) -> String {
         erases: _,
         ages: _,
     } = needs;
-    format!("{host_streams} {} {page_scope}", *relocations_apart || separate)
+    let apart = needs.keeps_relocations_apart(separate);
+    format!("{host_streams} {relocation_streams} {apart} {page_scope}")
 }
 
 #[cfg(test)]

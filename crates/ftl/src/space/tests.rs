@@ -271,7 +271,7 @@ impl Rig {
         let host = self.setup.host;
         let order = (host..model.frontiers.len()).chain(0..host);
         let first = order.flat_map(|stream| model.frontiers[stream].iter().flatten().map(move |open| (stream, open.block)));
-        let any = self.space.any_open(die).map(|(stream, block)| (stream, block.0));
+        let any = self.space.any_open(die, 0..0).map(|(stream, block)| (stream, block.0));
         assert_eq!(any, first.clone().next(), "{model:?}");
     }
 }

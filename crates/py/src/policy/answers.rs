@@ -15,16 +15,17 @@ fn whole<'py, T: for<'a> FromPyObject<'a, 'py>>(call: &str, what: &str, range: &
     number.ok_or_else(|| Problem::new(call, format!("{what}{}: expected {range}", shown(value))))
 }
 
-/// Converts the answer of `write`: a write mode, or a tuple of a write mode and a host stream.
-pub fn write(names: &Names, answer: &Bound<'_, PyAny>) -> Understood<WriteAnswer> {
+/// Converts the answer of `write` or `relocate`: a write mode, or a tuple of a write mode and a stream, of which `stream`
+/// says what it is.
+pub fn write(call: &str, stream: &str, names: &Names, answer: &Bound<'_, PyAny>) -> Understood<WriteAnswer> {
     let Ok(pair) = answer.cast::<PyTuple>() else {
-        return names.write.mode("write", answer).map(|mode| WriteAnswer { mode, stream: 0 });
+        return names.write.mode(call, answer).map(|mode| WriteAnswer { mode, stream: 0 });
     };
-    let (Ok(mode), Ok(stream), 2) = (pair.get_item(0), pair.get_item(1), pair.len()) else {
-        return Err(Problem::new("write", format!("{}: expected a write mode, or a write mode and a stream", shown(answer))));
+    let (Ok(mode), Ok(chosen), 2) = (pair.get_item(0), pair.get_item(1), pair.len()) else {
+        return Err(Problem::new(call, format!("{}: expected a write mode, or a write mode and a stream", shown(answer))));
     };
-    let mode = names.write.mode("write", &mode)?;
-    Ok(WriteAnswer { mode, stream: whole("write", "stream ", "the number of a host stream", &stream)? })
+    let mode = names.write.mode(call, &mode)?;
+    Ok(WriteAnswer { mode, stream: whole(call, "stream ", stream, &chosen)? })
 }
 
 /// Converts the answer of `read_issued`: a read mode, or `None`.
@@ -107,6 +108,7 @@ pub fn needs(declared: &Bound<'_, PyAny>) -> PyResult<Understood<Needs>> {
     let number = |name: &str| -> PyResult<Understood<u8>> { Ok(whole(name, "", "0..=255", &declared.getattr(name)?)) };
     let flag = |name: &str| -> PyResult<bool> { declared.getattr(name)?.is_truthy() };
     let (streams, bits, bytes) = (number("host_streams")?, number("bits_per_unit")?, number("bytes_per_block")?);
+    let moved = number("relocation_streams")?;
     let idle_after = span("idle_after", &declared.getattr("idle_after")?);
     let needs = Needs {
         requests: flag("requests")?,
@@ -125,12 +127,16 @@ pub fn needs(declared: &Bound<'_, PyAny>) -> PyResult<Understood<Needs>> {
         ages: flag("ages")?,
         // Replaced below, once their values are converted.
         host_streams: 0,
+        relocation_streams: 0,
         bits_per_unit: 0,
         bytes_per_block: 0,
         idle_after: Nanos::ZERO,
     };
-    let understood =
-        || Ok(Needs { host_streams: streams?, bits_per_unit: bits?, bytes_per_block: bytes?, idle_after: idle_after?, ..needs });
+    let understood = || {
+        let (host_streams, relocation_streams) = (streams?, moved?);
+        let (bits_per_unit, bytes_per_block, idle_after) = (bits?, bytes?, idle_after?);
+        Ok(Needs { host_streams, relocation_streams, bits_per_unit, bytes_per_block, idle_after, ..needs })
+    };
     Ok(understood())
 }
 

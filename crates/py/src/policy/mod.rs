@@ -328,7 +328,9 @@ impl ModePolicy for CustomPolicy {
                 told.tell_units(units);
             })
         };
-        let asked = self.ask(Call::Write, view, told, answers::write);
+        let answer =
+            |names: &Names, answer: &Bound<'_, PyAny>| answers::write("write", "the number of a host stream", names, answer);
+        let asked = self.ask(Call::Write, view, told, answer);
         asked.unwrap_or_else(|| self.default.write(dispatch, view))
     }
 
@@ -337,14 +339,27 @@ impl ModePolicy for CustomPolicy {
     }
 
     fn relocate(&mut self, moving: &policy::Moving<'_>, view: &mut policy::View<'_>) -> ModeId {
+        self.relocate_to(moving, view).mode
+    }
+
+    fn relocate_to(&mut self, moving: &policy::Moving<'_>, view: &mut policy::View<'_>) -> WriteAnswer {
         let told = |py: Python<'_>| {
             self.arguments.moving.told(py, |told| {
                 told.tell(of_collection(&moving.collection));
                 told.tell_units(moving.units);
             })
         };
-        let asked = self.ask(Call::Relocate, view, told, |names, answer| names.write.mode("relocate", answer));
-        asked.unwrap_or(self.old_mode)
+        let streams = self.needs.relocation_streams;
+        let answer = |names: &Names, answer: &Bound<'_, PyAny>| {
+            let answer = answers::write("relocate", "the number of a relocation stream", names, answer)?;
+            if answer.stream > 0 && streams <= 1 {
+                let complaint = format!("stream {}: expected 0, as relocation_streams = {streams}", answer.stream);
+                return Err(Problem::new("relocate", complaint));
+            }
+            Ok(answer)
+        };
+        let asked = self.ask(Call::Relocate, view, told, answer);
+        asked.unwrap_or(WriteAnswer { mode: self.old_mode, stream: 0 })
     }
 
     fn requested(&mut self, view: &mut policy::View<'_>) {

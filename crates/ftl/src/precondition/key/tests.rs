@@ -268,7 +268,7 @@ fn relocations_are_separated_once() {
 }
 
 /// Fields in the key, each with true if the change leads to another steady state.
-const IN_THE_KEY: [(Change, bool); 37] = [
+const IN_THE_KEY: [(Change, bool); 38] = [
     (("seed", &|case| case.parameters.seed = 2), true),
     (("method", &|case| case.how.method = Precondition::Fill), true),
     (("passes", &|case| case.how.method = Precondition::Random { passes: 2 }), true),
@@ -303,6 +303,7 @@ const IN_THE_KEY: [(Change, bool); 37] = [
     (("facts.erase_wear", &|case| case.parameters.facts.erase_wear = vec![2.0]), false),
     (("erase_scales", &|case| case.parameters.facts.erase_scales = vec![2.0]), false),
     (("host_streams", &|case| case.needs.host_streams = 2), true),
+    (("relocation_streams", &|case| case.needs.relocation_streams = 2), true),
     (("relocations_apart", &|case| case.needs.relocations_apart = true), false),
     (("page_scope", &|case| case.needs.page_scope = true), false),
     (("old_mode", &|case| case.old_mode = ModeId(1)), true),
