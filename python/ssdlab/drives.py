@@ -345,12 +345,12 @@ def mock_up(drive: DriveLike, to: str, *, set: Settings = (), beside: Path | Non
     if base is None or not text.startswith("base"):
         head += [f"# {field} was {old or 'absent'}: {why}" for field, old, _, why in changes]
     if notes := _standing(source.text):
-        head += ["#", "# What is said of the whole drive:", *notes]
+        head += ["#", "# Of the whole drive:", *notes]
     return MockUp("\n".join(head) + "\n" + text, changes)
 
 
 def _base(source: Drive, target: Path) -> str | None:
-    """Returns the name under which the description in `target` finds another drive; none if that is neither a preset nor a file."""
+    """Returns the name under which the description in `target` finds a drive; none if that is no preset and no file."""
     if any((preset.name, preset.text) == (source.name, source.text) for preset in presets()):
         return source.name
     path = Path(source.name)

@@ -121,7 +121,7 @@ def _spread(latency: Latency | None) -> dict[str, Any]:
 
 
 def _bins(latency: Latency | None, rows: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, int]]:
-    """Returns the histogram as json+ has it: the number of commands by the upper edge of their bucket, at most the maximum.
+    """Returns the histogram as json+ has it: commands by the upper edge of their bucket, at most the maximum.
 
     Without a command there is none: fio's own tool ``fio_jsonplus_clat2csv`` reads no empty histogram.
     """

@@ -180,8 +180,8 @@ class Needs:
     #: Number of write frontiers on each die for host data; at least 1.
     host_streams: int = 1
     #: Number of write frontiers on each die for relocated data of each write mode; 0 counts as 1. With more than one,
-    #: :meth:`Policy.relocate` is called for each unit and may answer with a stream, and relocated data shares no frontier
-    #: with host data.
+    #: :meth:`Policy.relocate` is called for each unit and may answer with a stream, and relocated data shares no
+    #: frontier with host data.
     relocation_streams: int = 0
     #: Bits of declared state for each logical unit: 0, 1, 2, 4 or 8.
     bits_per_unit: int = 0

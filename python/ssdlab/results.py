@@ -524,7 +524,7 @@ class Result:
         """
         from ssdlab.report import latency
 
-        return latency.distribution([self])
+        return _figure(latency.distribution([self]))
 
     def plot_causes(self) -> Figure:
         """Plots the mean latency by cause.
@@ -536,7 +536,7 @@ class Result:
         """
         from ssdlab.report import causes
 
-        return causes.stacked([self])
+        return _figure(causes.stacked([self]))
 
     def plot_timeline(self) -> Figure:
         """Plots bandwidth, commands and queue depth over simulated time.
@@ -548,7 +548,7 @@ class Result:
         """
         from ssdlab.report import timeline
 
-        return timeline.traffic([self])
+        return _figure(timeline.traffic([self]))
 
     def plot_utilisation(self) -> Figure:
         """Plots the utilisation of each channel and die, and of the decoders where reads can fail.
@@ -560,7 +560,7 @@ class Result:
         """
         from ssdlab.report import utilisation
 
-        return utilisation.busy([self])
+        return _figure(utilisation.busy([self]))
 
     def plot_read_attempts(self) -> Figure:
         """Plots the attempts at reads: how many were made and failed, and their mean time by cause.
@@ -573,7 +573,7 @@ class Result:
         """
         from ssdlab.report import attempts
 
-        return attempts.of_runs([self])
+        return _figure(attempts.of_runs([self]))
 
     def plot_write_amplification(self) -> Figure:
         """Plots the write amplification by reason of the program.
@@ -585,7 +585,7 @@ class Result:
         """
         from ssdlab.report import amplification
 
-        return amplification.by_reason([self])
+        return _figure(amplification.by_reason([self]))
 
     def plot_modes(self) -> Figure:
         """Plots the shares of the write, erase and read modes.
@@ -597,7 +597,7 @@ class Result:
         """
         from ssdlab.report import modes
 
-        return modes.shares([self])
+        return _figure(modes.shares([self]))
 
     def plot_wear(self) -> Figure:
         """Plots the share of the blocks with at most a number of program and erase cycles.
@@ -610,7 +610,7 @@ class Result:
         """
         from ssdlab.report import wear
 
-        return wear.spread([self])
+        return _figure(wear.spread([self]))
 
     # Files.
 
@@ -660,6 +660,11 @@ class Result:
         from ssdlab.fio import document
 
         return document(self)
+
+
+def _figure(chart: Figure) -> Figure:
+    """Returns a figure of the report, whose functions have the type of plotly's."""
+    return chart
 
 
 def _table(rows: pa.Table | Columns) -> pa.Table:

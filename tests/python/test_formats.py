@@ -40,7 +40,7 @@ def test_fio_json_has_the_bins_of_json_plus(result):
         assert sum(bins.values()) == job[op]["total_ios"]
         assert max(bins) == result.latency[op].max_ns
         assert job[op]["clat_ns"]["percentile"]["99.000000"] in bins
-    # What no command was measured of has none, as in fio.
+    # Trims have none, as no command of theirs was measured: so does fio.
     assert "bins" not in job["trim"]["clat_ns"]
 
 

@@ -8,7 +8,6 @@ import tomllib
 import pytest
 
 import ssdlab
-from ssdlab.explore.expression import quantity
 
 JOB = "[mixed]\nrw=randrw\nbs=4k\niodepth=8\nnumber_ios=2000\nnorandommap=1\n"
 #: The write buffer of `tiny` is in the record, as the firmware sees it; without it all commands reach the flash.
@@ -129,7 +128,7 @@ def test_a_mock_up_of_a_file_has_the_file_as_its_base(cli, here):
     assert tomllib.loads(text)["base"] == "../mine.toml"
     assert "# From a data sheet [F].\n" in text
     assert ssdlab.describe(here / "small" / "mock.toml")["user_bytes"] == pytest.approx(64 * 2**30, rel=0.1)
-    # What is no file can be no base: the description is complete.
+    # A dictionary can be no base: the description is complete.
     whole = ssdlab.shrink({"base": "tlc-1tb", "buffer": {"capacity": "16MiB"}}, "64GiB")
     assert "base" not in tomllib.loads(whole)
     assert "# flash.blocks_per_plane was 344: fewer blocks\n" in whole

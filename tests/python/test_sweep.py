@@ -626,6 +626,7 @@ def test_the_notebook_runs(examples, tmp_path, monkeypatch, capsys):
     for cell in cells:
         if cell["cell_type"] == "code":
             exec("".join(cell["source"]), names)
+    assert not [*tmp_path.iterdir()], "nothing is left beside the notebook"
     assert names["done"].failed == 0
     assert len(names["met"]) == 6
     assert names["chips"](names["best"]) == 16

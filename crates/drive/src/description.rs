@@ -272,7 +272,7 @@ impl Description {
     }
 
     /// Returns the bytes of the map that the controller's memory holds.
-    fn map_bytes_in_memory(&self, geometry: &Geometry) -> u64 {
+    pub(crate) fn map_bytes_in_memory(&self, geometry: &Geometry) -> u64 {
         match &self.ftl.map_cache {
             None if self.ftl.translation.build(()).lacks().is_some() => 0,
             None => 4 * self.ftl.user_units(geometry),

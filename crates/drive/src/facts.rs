@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 pub fn facts(name: &str, description: &Description) -> Value {
     let geometry = description.geometry();
     let user_units = geometry.unit.whole(description.user_bytes());
+    let has_map = description.ftl.translation.build(()).lacks().is_none();
     json!({
         "name": name,
         "title": description.title,
@@ -25,7 +26,8 @@ pub fn facts(name: &str, description: &Description) -> Value {
         "blocks": geometry.block_count,
         "block_bytes": geometry.unit.data(geometry.units_per_block).0,
         "program_bytes": geometry.unit.data(geometry.units_per_program).0,
-        "map_memory_bytes": description.ftl.translation.build(()).lacks().is_none().then(|| map_bytes(&geometry, user_units)),
+        "map_memory_bytes": has_map.then(|| description.map_bytes_in_memory(&geometry)),
+        "simulator_map_bytes": has_map.then(|| simulator_map_bytes(&geometry, user_units)),
         "bounds": bounds(description, &geometry),
         "write_modes": write_modes(description, &geometry),
         "erase_modes": erase_modes(description, &geometry),
@@ -42,8 +44,9 @@ fn effective_overprovisioning(description: &Description, geometry: &Geometry) ->
     (physical - user) as f64 / user as f64
 }
 
-/// Returns the memory of the map in bytes: 4 for each logical unit, and 4 and a validity bit for each physical unit.
-fn map_bytes(geometry: &Geometry, user_units: u64) -> u64 {
+/// Returns the memory that the simulator's map takes, in bytes: 4 for each logical unit, as that of the drive, and 4 and
+/// a validity bit for each physical unit.
+fn simulator_map_bytes(geometry: &Geometry, user_units: u64) -> u64 {
     4 * user_units + 4 * geometry.unit_count() + geometry.unit_count() / 8
 }
 

@@ -251,9 +251,9 @@ mod tests {
         assert!(Collector::new(2).collection().is_none());
     }
 
-    /// Every sequence of six answers of two modes and two streams: a whole program of one answer is taken as soon as there
-    /// is one, in the order in which its units were read; at the end of the victim all that is left is programmed, and
-    /// nothing twice.
+    /// Every sequence of six answers of two modes and two streams: a whole program of one answer is taken as soon as
+    /// there is one, in the order in which its units were read; at the end of the victim all that is left is
+    /// programmed, and nothing twice.
     #[test]
     fn units_of_one_answer_are_programmed_together_and_the_rest_at_the_end() {
         const WHOLE: usize = 3;

@@ -49,9 +49,9 @@ struct Frontier {
     next_unit: u32,
 }
 
-/// Free blocks and frontiers of all dies. The policy's host streams come first, then one stream for relocations in each
-/// write mode, or as many as the policy asks for. A stream has one frontier on each die; where planes take turns program by program, it has one in each
-/// group of planes.
+/// Free blocks and frontiers of all dies. The policy's host streams come first, then those of relocations: one in each
+/// write mode, or as many as the policy asks for. A stream has one frontier on each die; where planes take turns
+/// program by program, it has one in each group of planes.
 #[derive(Clone)]
 pub(crate) struct Space {
     free: Vec<FreeBlocks>,
@@ -288,8 +288,8 @@ impl Space {
         Some(first)
     }
 
-    /// Returns a stream of a die that has an open block, and the block: one of the `nearest` streams or another stream of
-    /// relocations if possible, or else of the host.
+    /// Returns a stream of a die that has an open block, and the block: one of the `nearest` streams or another stream
+    /// of relocations if possible, or else of the host.
     pub fn any_open(&self, die: DieId, nearest: Range<usize>) -> Option<(usize, BlockId)> {
         // Blocks of map data hold nothing else.
         let order = (self.host_streams..self.streams - usize::from(self.map)).chain(0..self.host_streams);

@@ -10,7 +10,6 @@ import typer
 from ssdlab.cli.console import remark
 from ssdlab.errors import InputError
 
-
 #: Help of the option.
 LABELS = "Names of the runs of a comparison; absent: what differs between them, or the names of their folders."
 
@@ -36,7 +35,6 @@ def report(
     label: Annotated[str | None, typer.Option("--label", metavar="A,B,...", help=LABELS)] = None,
 ) -> None:
     """Write the report of a result folder again, or one report that compares several."""
-    labels = split_labels(label)
     from ssdlab.comparison import Comparison
     from ssdlab.files import new_file
     from ssdlab.folder import load_comparison, load_result
@@ -54,7 +52,8 @@ def report(
         else:
             runs.append(load_result(folder))
     with new_file(page) as path:
-        html = runs[0].report() if len(runs) == 1 else Comparison(runs, labels).report()
+        compared = Comparison(runs, split_labels(label))
+        html = runs[0].report() if len(runs) == 1 else compared.report()
         path.write_text(html, encoding="utf-8")
     remark(f"wrote {page}")
 

@@ -12,7 +12,7 @@ import warnings
 from collections.abc import Sequence
 from html import unescape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import plotly.graph_objects as go
 
@@ -108,7 +108,7 @@ def _draw(figure: go.Figure, path: Path, kind: str, title: str) -> None:
         "svg.hashsalt": "ssdlab",
         "hatch.linewidth": 0.8,
         "hatch.color": "white",
-        **{name: style.INK for name in ("axes.edgecolor", "text.color", "axes.labelcolor", "xtick.color", "ytick.color")},
+        **dict.fromkeys(("axes.edgecolor", "text.color", "axes.labelcolor", "xtick.color", "ytick.color"), style.INK),
     }
     height = figure.layout.height or 450
     with matplotlib.rc_context(looks), warnings.catch_warnings():
@@ -243,7 +243,7 @@ class _Panels:
             at = [place + (own - (len(beside) - 1) / 2) * wide for place in at]
         starts = self._starts(trace, x, y, at, lengths)
         marker = trace.marker
-        hatch = _HATCHES.get(marker.pattern.shape or "", None) if marker.pattern is not None else None
+        hatch = _HATCHES.get(marker.pattern.shape or "") if marker.pattern is not None else None
         colour = _one(marker.color) or style.RUNS[0]
         looks: dict[str, Any] = {"color": colour, "hatch": hatch, "edgecolor": "white", "linewidth": 0.4}
         handle = (
@@ -255,11 +255,14 @@ class _Panels:
             # A short bar has its text behind it.
             inside = trace.textposition == "inside" or length / span > 0.3
             end = start + length / 2 if inside else start + length
-            looks = {"ha": "center" if inside or not flat else "left", "va": "center" if inside or flat else "bottom"}
+            aligned: dict[str, Any] = {
+                "ha": "center" if inside or not flat else "left",
+                "va": "center" if inside or flat else "bottom",
+            }
             offset = (0, 0) if inside else (3, 0) if flat else (0, 2)
-            colours = {"color": _readable(colour) if inside else style.INK}
+            colours: dict[str, Any] = {"color": _readable(colour) if inside else style.INK}
             where = (end, place) if flat else (place, end)
-            axes.annotate(_text(text), where, offset, textcoords="offset points", fontsize=11 * _POINT, **looks, **colours)
+            axes.annotate(_text(text), where, offset, textcoords="offset points", fontsize=11 * _POINT, **aligned, **colours)
         return handle[0] if len(handle) else None
 
     def _starts(self, trace: Any, x: str, y: str, at: Sequence[float], lengths: Sequence[float]) -> list[float]:
@@ -291,7 +294,7 @@ class _Panels:
         mesh = axes.pcolormesh(*edges, grid, cmap=scale, vmin=trace.zmin, vmax=trace.zmax, edgecolor="white", linewidth=1)
         place = axes.get_position()
         bar = self.canvas.colorbar(mesh, cax=self.canvas.add_axes((place.x1 + 0.012, place.y0, 0.011, place.height)))
-        bar.outline.set_visible(False)  # type: ignore[operator]
+        bar.outline.set_visible(False)
         bar.ax.tick_params(length=0, labelsize=11 * _POINT)
         bar.set_label(_text(trace.colorbar.title.text or ""))
         if trace.texttemplate:
@@ -303,7 +306,7 @@ class _Panels:
 
     # Axes.
 
-    def _scale(self, axes: Axes, name: str, which: str) -> None:
+    def _scale(self, axes: Axes, name: str, which: Literal["x", "y"]) -> None:
         from matplotlib.ticker import FuncFormatter, MaxNLocator, MultipleLocator, NullFormatter, NullLocator
 
         given = self._axis(name)
@@ -369,7 +372,7 @@ class _Panels:
     # Lines and texts of the layout.
 
     def _reference(self, reference: str | None, default: str) -> tuple[str, bool]:
-        """Returns the axis that a reference names, or `paper`, and whether it means the axis' length, not its values."""
+        """Returns the axis that a reference names, or `paper`; and whether it means the axis' length, no value."""
         name, _, domain = (reference or default).partition(" ")
         return name, bool(domain)
 

@@ -71,7 +71,8 @@ def figure(height: int, **layout: Any) -> Figure:
 
 def panels(height: int, rows: int, columns: int, **arrangement: Any) -> Figure:
     """Returns an empty figure of several panels in the common style."""
-    chart = make_subplots(rows=rows, cols=columns, figure=figure(height), **arrangement)
+    chart = figure(height)
+    make_subplots(rows=rows, cols=columns, figure=chart, **arrangement)
     return chart
 
 

@@ -226,8 +226,8 @@ fn a_mock_up_has_the_speed_of_the_whole_drive() {
     assert!((busy(&tiny) / busy(&whole) - 1.0).abs() < 0.02, "{} and {} without erases", busy(&tiny), busy(&whole));
 }
 
-/// What a mock-up changes is listed, each with a reason, and the description over a base says the same as the complete
-/// one. The write buffer keeps what the dies need.
+/// The changes of a mock-up are listed, each with a reason, and the description over a base says the same as the
+/// complete one. The write buffer keeps what the dies need.
 #[test]
 fn a_mock_up_lists_what_it_changes() {
     let preset = |name: &str| {

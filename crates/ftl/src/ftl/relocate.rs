@@ -24,7 +24,8 @@ impl Ftl {
     }
 
     /// Returns how many of the leading gathered units are to be programmed together: all of them, or, where the policy
-    /// splits relocated data, those of one answer, which are brought to the front. `exhausted`: no more will be gathered.
+    /// splits relocated data, those of one answer, which are brought to the front. `exhausted`: no more will be
+    /// gathered.
     #[inline]
     fn together(&mut self, die: DieId, exhausted: bool) -> usize {
         let collector = &mut self.collectors[die.index()];
@@ -241,8 +242,8 @@ impl Ftl {
         self.counters.relocation_skipped += (before - gathered.len()) as u64;
     }
 
-    /// Binds the first `count` gathered units to one program on this die. Returns its slot, or that of a lazy erase that
-    /// must precede it; `None` while the units have to be encoded first.
+    /// Binds the first `count` gathered units to one program on this die. Returns its slot, or that of a lazy erase
+    /// that must precede it; `None` while the units have to be encoded first.
     pub(super) fn program_gathered(&mut self, die: DieId, count: usize, now: SimTime, out: &mut Outbox) -> Option<u32> {
         if !self.may_bind() {
             return None;
@@ -266,8 +267,8 @@ impl Ftl {
         }
         let (place, written_in) = match self.space.advance(&mut self.store, &target, units_per_program, now) {
             Some(place) => (place, wanted),
-            // The last free block was opened in another mode, or by another stream: the space left in it holds everything
-            // that this collection moves.
+            // The last free block was opened in another mode, or by another stream: the space left in it holds
+            // everything that this collection moves.
             None => {
                 let first = self.relocation_stream(mode);
                 let (stream, block) = self.space.any_open(die, first..first + self.needs.relocation_frontiers())?;
@@ -333,8 +334,8 @@ impl Ftl {
         answer
     }
 
-    /// Asks the policy for the mode and the stream in which gathered units are moved. Policies know the data of the user
-    /// alone: map data is moved in the mode of old data.
+    /// Asks the policy for the mode and the stream in which gathered units are moved. Policies know the data of the
+    /// user alone: map data is moved in the mode of old data.
     fn relocation_answer(&mut self, die: DieId, gathered: &[Ppn], now: SimTime, signals: &Signals) -> Option<WriteAnswer> {
         let collection = self.collectors[die.index()].collection()?;
         if gathered.iter().all(|&ppn| self.is_of_map(self.store.lpn_at(ppn))) {

@@ -15,7 +15,8 @@ pub struct Needs {
     /// drive separates them.
     pub host_streams: u8,
     /// Number of write frontiers on each die for relocated data of each write mode; 0 counts as 1. With more than one,
-    /// the engine calls [`ModePolicy::relocate_to`] for each unit, and relocated data shares no frontier with host data.
+    /// the engine calls [`ModePolicy::relocate_to`] for each unit, and relocated data shares no frontier with host
+    /// data.
     pub relocation_streams: u8,
     /// Bits of declared state for each logical unit.
     pub bits_per_unit: u8,

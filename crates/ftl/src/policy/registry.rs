@@ -137,7 +137,8 @@ macro_rules! policy_family {
                 std::iter::once(self.kind.as_str()).chain(parts).find(|kind| needs_it(kind))
             }
 
-            /// Scales what the chosen member counts in blocks of a die, for a drive whose dies have `share` of the blocks.
+            /// Scales what the chosen member counts in blocks of a die, for a drive whose dies have `share` of the
+            /// blocks.
             pub fn resize(&mut self, share: f64) {
                 match self.kind.as_str() {
                     $(kind if kind == stringify!($module) => self.$module.resize(share),)+

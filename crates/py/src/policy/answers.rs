@@ -15,8 +15,8 @@ fn whole<'py, T: for<'a> FromPyObject<'a, 'py>>(call: &str, what: &str, range: &
     number.ok_or_else(|| Problem::new(call, format!("{what}{}: expected {range}", shown(value))))
 }
 
-/// Converts the answer of `write` or `relocate`: a write mode, or a tuple of a write mode and a stream, of which `stream`
-/// says what it is.
+/// Converts the answer of `write` or `relocate`: a write mode, or a tuple of a write mode and a stream, of which
+/// `stream` says what it is.
 pub fn write(call: &str, stream: &str, names: &Names, answer: &Bound<'_, PyAny>) -> Understood<WriteAnswer> {
     let Ok(pair) = answer.cast::<PyTuple>() else {
         return names.write.mode(call, answer).map(|mode| WriteAnswer { mode, stream: 0 });
