@@ -14,6 +14,7 @@ import pytest
 import ssdlab
 from members import AllFast, SlcCache
 from policy_drive import LOAD, REASONS, content, run
+from ssdlab import policy_file
 from ssdlab.policy import CALLS, QUESTIONS, Needs
 
 HERE = Path(__file__).name
@@ -349,3 +350,62 @@ def test_ctrl_c_in_a_policy_ends_the_run_with_what_was_measured():
     assert time.monotonic() - began < 30
     assert caught.value.result.status == "partial"
     assert policy.calls == 500
+
+
+def test_a_policy_that_splits_what_is_collected_lowers_write_amplification(examples):
+    """The example splits by a counter of four bits; the other policy knows which data is hot."""
+
+    class Known(ssdlab.Policy):
+        relocation_streams = 2
+
+        def relocate(self, moving, view):
+            (unit,) = moving.units
+            return "normal", int(unit >= self.facts.user_units // 10)
+
+    sets = {"ftl.overprovisioning": 0.15, "flash.blocks_per_plane": 128}
+    counter = policy_file.chosen(f"{examples / 'policies' / 'hot_cold.py'}:HotCold")
+    policies = ["baseline", counter, Known]
+    runs = [
+        ssdlab.run("tiny", examples / "hot_cold.fio", policy, precondition="steady", set=sets, stop_after=50_000)
+        for policy in policies
+    ]
+    baseline, learned, known = (run.write_amplification for run in runs)
+    assert learned < 0.97 * baseline
+    assert known < 0.88 * baseline
+    # A policy that only places data did something, and is not told that it had no occasion.
+    assert not [note for run in runs for note in run.notes if "no occasion" in note]
+
+
+@pytest.mark.parametrize(
+    ("streams", "answer", "complaint"),
+    [
+        (2, ("normal", 2), "stream 2: expected 0..=1 (relocation_streams = 2)"),
+        (0, ("normal", 1), "stream 1: expected 0, as relocation_streams = 0"),
+        (2, ("normal", "1"), "expected the number of a relocation stream"),
+        (2, ("normal", 1, 1), "expected a write mode, or a write mode and a stream"),
+    ],
+)
+def test_a_stream_that_was_not_declared_is_refused(examples, streams, answer, complaint):
+    class Wrong(ssdlab.Policy):
+        relocation_streams = streams
+
+        def relocate(self, moving, view):
+            return answer
+
+    with pytest.raises(ssdlab.PolicyError, match="relocate") as raised:
+        ssdlab.run("tiny", examples / "randwrite.fio", Wrong, precondition="steady", stop_after=2000)
+    assert complaint in str(raised.value)
+
+
+def test_a_policy_that_did_nothing_is_told_so(examples):
+    class Idle(ssdlab.Policy):
+        host_streams = 2
+
+    class Placing(Idle):
+        def write(self, dispatch, view):
+            return "normal", 1
+
+    run = ssdlab.run("tiny", examples / "randwrite.fio", Idle, stop_after=200)
+    assert [note for note in run.notes if "the load gave it no occasion" in note]
+    run = ssdlab.run("tiny", examples / "randwrite.fio", Placing, stop_after=200)
+    assert not [note for note in run.notes if "no occasion" in note]

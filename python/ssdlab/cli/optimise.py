@@ -85,6 +85,7 @@ def _document(done: Optimisation) -> dict[str, Any]:
         ],
         "drives": [str(path) for path in done.drives],
         "importance": done.importance,
+        "importance_intervals": done.importance_intervals,
         "comparison": done.comparison,
     }
 
@@ -115,9 +116,13 @@ def _show(done: Optimisation) -> None:
     elif done.table.num_rows:
         console.print("no trial meets the constraints", markup=False)
     for key, shares in done.importance.items():
-        if shares:
-            what = ", ".join(f"{name} {share:.0%}" for name, share in shares.items())
+        intervals = done.importance_intervals.get(key)
+        if shares and intervals:
+            ends = {name: f"{low:.0%} to {high:.0%}" for name, (low, high) in intervals.items()}
+            what = ", ".join(f"{name} {share:.0%} ({ends[name]})" for name, share in shares.items())
             console.print(f"importance for {key}: {what}", markup=False)
+        else:
+            console.print(f"importance for {key}: the trials are too few to tell", markup=False)
     if done.comparison is not None:
         console.print(_compared(done.comparison), markup=False)
 

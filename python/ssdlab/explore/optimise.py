@@ -118,9 +118,27 @@ class Optimisation:
 
     @property
     def importance(self) -> dict[str, dict[str, float] | None]:
-        """Importance of each field for each objective, as shares; ``None`` where it is not known."""
-        found: dict[str, dict[str, float] | None] = _json(self.folder / IMPORTANCE) or {}
+        """Importance of each field for each objective, as shares; ``None`` where the trials do not say it."""
+        found = {}
+        for key, shares in self._importance().items():
+            found[key] = None if shares is None else {name: float(one[0]) for name, one in shares.items()}
         return found
+
+    @property
+    def importance_intervals(self) -> dict[str, dict[str, tuple[float, float]] | None]:
+        """Interval of each importance: nine tenths of the values that it has when the trials are drawn again."""
+        found = {}
+        for key, shares in self._importance().items():
+            found[key] = None if shares is None else {name: (float(one[1]), float(one[2])) for name, one in shares.items()}
+        return found
+
+    def _importance(self) -> dict[str, dict[str, list[float]] | None]:
+        """Returns share, low and high of each field; a folder of an earlier version has shares without intervals."""
+        found: dict[str, Any] = _json(self.folder / IMPORTANCE) or {}
+        return {
+            key: None if shares is None or not all(isinstance(one, list) for one in shares.values()) else shares
+            for key, shares in found.items()
+        }
 
     @property
     def comparison(self) -> dict[str, Any] | None:
@@ -434,7 +452,7 @@ def _finish(bench: Bench, folder: SearchFolder, study: Study) -> pa.Table:
                 drives[f"trial-{place:05}.toml"] = drive_text(bench, task, row)
         table = folder.compact(rows)
         folder.replace_folder(PARETO, drives)
-        folder.write(IMPORTANCE, json.dumps(study.importance(), indent=2) + "\n")
+        folder.write(IMPORTANCE, json.dumps(_importance_of(study), indent=2) + "\n")
     return table
 
 
@@ -477,3 +495,12 @@ def load_optimisation(folder: str | PathLike[str]) -> Optimisation:
     if "status" not in table.column_names:
         raise InputError(f"{folder}: no trial has ended yet")
     return Optimisation(Path(folder), table, Spec.open(Path(folder) / SPEC))
+
+
+def _importance_of(study: Study) -> dict[str, dict[str, list[float]] | None]:
+    """Returns the importances as the folder keeps them: share, low and high of each field."""
+    found = study.importance()
+    return {
+        key: None if shares is None else {name: [one.share, one.low, one.high] for name, one in shares.items()}
+        for key, shares in found.items()
+    }

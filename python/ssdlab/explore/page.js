@@ -32,7 +32,7 @@ const LABEL = 22;
 
 /** Returns a short label of a value: of a table its kind, of a long text its beginning. */
 function shortened(value) {
-  const text = String(value);
+  const text = typeof value === "number" ? String(Number(value.toPrecision(6))) : String(value);
   const kind = /^\{ kind = "(\w+)"/.exec(text);
   if (kind) return kind[1];
   return text.length > LABEL ? `${text.slice(0, LABEL - 1)}…` : text;
@@ -46,6 +46,24 @@ for (const field of fields) {
     return same ? `${label} #${labels.slice(0, index + 1).filter((other) => other === label).length}` : label;
   });
 }
+
+/** Largest number of values of a field that are shown one by one, and the groups of one with more: a continuous one. */
+const SINGLE = 12, GROUPS = 6;
+
+/** Returns the groups into which a field parts the points: its values, or intervals with about as many values each. */
+function groupsOf(field) {
+  if (!field.number || field.values.length <= SINGLE) {
+    return field.values.map((value, index) => ({ label: field.labels[index], has: (own) => own === value }));
+  }
+  const edge = (group) => Math.round((group * field.values.length) / GROUPS);
+  return Array.from({ length: GROUPS }, (_, group) => {
+    const [low, high] = [field.values[edge(group)], field.values[edge(group + 1) - 1]];
+    const [from, to] = [low, high].map((value) => Number(value.toPrecision(3)));
+    return { label: `${from} to ${to}`, has: (own) => low <= own && own <= high };
+  });
+}
+
+for (const field of fields) field.groups = groupsOf(field);
 
 const label = (field, value) => field.labels[field.values.indexOf(value)];
 
@@ -247,8 +265,8 @@ function drawNothing(id, text) {
 
 function drawEffects(selected, column) {
   const effects = fields.map((field, at) => {
-    const values = field.values.map((value) => selected.filter((point) => point.fields[at] === value).map((point) => point.numbers[column][0]));
-    const filled = field.values.map((value, index) => ({ value, means: values[index] })).filter((one) => one.means.length);
+    const means = (group) => selected.filter((point) => group.has(point.fields[at])).map((point) => point.numbers[column][0]);
+    const filled = field.groups.map((group) => ({ label: group.label, means: means(group) })).filter((one) => one.means.length);
     const levels = filled.map((one) => mean(one.means));
     return { field, filled, levels, range: levels.length ? Math.max(...levels) - Math.min(...levels) : 0 };
   }).filter((effect) => effect.filled.length > 1).sort((one, other) => other.range - one.range).slice(0, 8);
@@ -274,7 +292,7 @@ function drawEffects(selected, column) {
     const lows = effect.filled.map((one, at) => effect.levels[at] - Math.min(...one.means));
     const highs = effect.filled.map((one, at) => Math.max(...one.means) - effect.levels[at]);
     return {
-      x: effect.filled.map((one) => label(effect.field, one.value)), y: effect.levels, xaxis: x, yaxis: y, mode: "lines+markers",
+      x: effect.filled.map((one) => one.label), y: effect.levels, xaxis: x, yaxis: y, mode: "lines+markers",
       line: { color: COLOURS[0] }, error_y: { type: "data", symmetric: false, array: highs, arrayminus: lows, color: "#b8c0c9", thickness: 1.2 },
     };
   });
@@ -293,16 +311,16 @@ function drawCurves(selected, column) {
   const by = fields.findIndex((field) => field.name === chosen("lines"));
   const along = fields[at];
   if (!along) { drawNothing("curves", "needs a field"); return; }
-  const lines = by >= 0 && by !== at ? fields[by].values : [null];
+  const lines = by >= 0 && by !== at ? fields[by].groups : [null];
   const traces = lines.map((line, index) => {
     const own = along.values
-      .map((value) => ({ value, group: selected.filter((point) => point.fields[at] === value && (line === null || point.fields[by] === line)) }))
+      .map((value) => ({ value, group: selected.filter((point) => point.fields[at] === value && (line === null || line.has(point.fields[by]))) }))
       .filter((one) => one.group.length)
       .map((one) => ({ value: one.value, ...merged(one.group, column) }));
     const has = own.some((one) => one.low !== null);
     return {
       x: own.map((one) => (along.number ? one.value : label(along, one.value))), y: own.map((one) => one.level), mode: "lines+markers",
-      name: line === null ? "" : `${fields[by].name} ${label(fields[by], line)}`, showlegend: line !== null, line: { color: COLOURS[index % COLOURS.length] },
+      name: line === null ? "" : `${fields[by].name} ${line.label}`, showlegend: line !== null, line: { color: COLOURS[index % COLOURS.length] },
       error_y: has ? { type: "data", symmetric: false, thickness: 1.2, array: own.map((one) => (one.high === null ? 0 : one.high - one.level)), arrayminus: own.map((one) => (one.low === null ? 0 : one.level - one.low)) } : undefined,
     };
   });
@@ -319,13 +337,13 @@ function drawHeat(selected, column) {
     drawNothing("heat", "needs two fields");
     return;
   }
-  const z = fields[y].values.map((down) => fields[x].values.map((across) => {
-    const own = selected.filter((point) => point.fields[x] === across && point.fields[y] === down);
+  const z = fields[y].groups.map((down) => fields[x].groups.map((across) => {
+    const own = selected.filter((point) => across.has(point.fields[x]) && down.has(point.fields[y]));
     return own.length ? mean(own.map((point) => point.numbers[column][0])) : null;
   }));
   const few = z.length * (z[0] || []).length <= 150;
   const trace = {
-    type: "heatmap", x: fields[x].labels, y: fields[y].labels, z, colorscale: [[0, "#f3f6f9"], [0.5, "#e9b872"], [1, "#b22820"]],
+    type: "heatmap", x: fields[x].groups.map((one) => one.label), y: fields[y].groups.map((one) => one.label), z, colorscale: [[0, "#f3f6f9"], [0.5, "#e9b872"], [1, "#b22820"]],
     xgap: 2, ygap: 2, text: few ? z.map((row) => row.map((value) => (value === null ? "" : shown(value)))) : undefined, texttemplate: few ? "%{text}" : undefined,
     colorbar: { title: { text: title(entry(column)) }, thickness: 12 },
   };

@@ -9,9 +9,11 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import math
+import random
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, cast
 
@@ -29,6 +31,12 @@ __all__ = ["Study", "check_optuna", "point_of"]
 
 #: Trials with points chosen at random before a model is made, and before any trial is given up.
 _STARTUP = 10
+#: Draws of the trials, with replacement, from which the intervals of importances come.
+_DRAWS = 40
+#: Least share of the draws that agree on the most important field.
+_AGREEMENT = 0.9
+#: Trials below which nothing is said: the best tenth, which is compared with the others, needs a few.
+_LEAST_TRIALS = 50
 #: Attributes of a trial: the process that does it, and that its point was not to be run.
 _BY = "by"
 _EXCLUDED = "excluded"
@@ -168,28 +176,70 @@ class Study:
         with _quiet():
             self.inner.tell(trial, state=TrialState.FAIL, skip_if_finished=True)
 
-    def importance(self) -> dict[str, dict[str, float] | None]:
-        """Returns the importance of each field for each objective (PED-ANOVA), as shares; ``None``: not known."""
+    def importance(self) -> dict[str, dict[str, Share] | None]:
+        """Returns the importance of each field for each objective (PED-ANOVA), with its interval.
+
+        ``None`` where it is not known: there are too few trials, all have one value, or the trials, drawn again with
+        replacement, do not agree on the field that matters most. The interval holds nine tenths of the draws.
+        """
+        from optuna.trial import TrialState
+
+        with _quiet():
+            trials = self.inner.get_trials(deepcopy=False, states=(TrialState.COMPLETE,))
+        found: dict[str, dict[str, Share] | None] = {}
+        rng = random.Random(f"{self.spec.method.seed}/importance")
+        for at, objective in enumerate(self.spec.objectives):
+            if len(trials) < _LEAST_TRIALS:
+                found[objective.key] = None
+                continue
+            shares = self._shares(trials, at, objective.is_maximised)
+            draws = [self._shares(rng.choices(trials, k=len(trials)), at, objective.is_maximised) for _ in range(_DRAWS)]
+            found[objective.key] = _with_intervals(shares, [draw for draw in draws if draw is not None])
+        return found
+
+    def _shares(self, trials: Sequence[FrozenTrial], at: int, is_maximised: bool) -> dict[str, float] | None:
+        """Returns the shares of the fields for one objective in these trials; ``None``: not known."""
+        from optuna import create_study
         from optuna.importance import PedAnovaImportanceEvaluator, get_param_importances
 
-        found: dict[str, dict[str, float] | None] = {}
-        for at, objective in enumerate(self.spec.objectives):
+        def loss(trial: FrozenTrial) -> float:
+            value = float(trial.values[at])
+            return -value if is_maximised else value
 
-            def loss(trial: FrozenTrial, at: int = at, is_maximised: bool = objective.is_maximised) -> float:
-                value = float(trial.values[at])
-                return -value if is_maximised else value
+        try:
+            with _quiet():
+                drawn = create_study(directions=self.inner.directions)
+                drawn.add_trials(trials)
+                shares = get_param_importances(drawn, evaluator=PedAnovaImportanceEvaluator(), target=loss)
+        except (ValueError, RuntimeError, ZeroDivisionError):
+            # Too few trials, or all of one value.
+            return None
+        known = {name: float(share) for name, share in shares.items()}
+        return known if all(map(math.isfinite, known.values())) else None
 
-            try:
-                with _quiet():
-                    evaluator = PedAnovaImportanceEvaluator()
-                    shares = get_param_importances(self.inner, evaluator=evaluator, target=loss)
-            except (ValueError, RuntimeError, ZeroDivisionError):
-                # Too few trials, or all of one value.
-                found[objective.key] = None
-            else:
-                known = {name: float(share) for name, share in shares.items()}
-                found[objective.key] = known if all(map(math.isfinite, known.values())) else None
-        return found
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """Importance of a field: its share, and an interval of nine tenths of the draws."""
+
+    share: float
+    low: float
+    high: float
+
+
+def _with_intervals(shares: Mapping[str, float] | None, draws: Sequence[Mapping[str, float]]) -> dict[str, Share] | None:
+    """Returns the shares with their intervals; ``None`` if the draws do not agree on the field that matters most."""
+    if shares is None or len(draws) < _AGREEMENT * _DRAWS:
+        return None
+    first = max(shares, key=lambda name: shares[name])
+    if sum(max(draw, key=lambda name: draw[name]) == first for draw in draws) < _AGREEMENT * _DRAWS:
+        return None
+    found = {}
+    for name, share in shares.items():
+        sorted_ = sorted(draw.get(name, 0.0) for draw in draws)
+        edge = len(sorted_) // 20
+        found[name] = Share(share, min(share, sorted_[edge]), max(share, sorted_[-1 - edge]))
+    return found
 
 
 def _labels(values: Sequence[Any]) -> dict[Any, Any]:
