@@ -44,8 +44,8 @@ fn effective_overprovisioning(description: &Description, geometry: &Geometry) ->
     (physical - user) as f64 / user as f64
 }
 
-/// Returns the memory that the simulator's map takes, in bytes: 4 for each logical unit, as that of the drive, and 4 and
-/// a validity bit for each physical unit.
+/// Returns the memory that the simulator's map takes, in bytes: 4 for each logical unit, as that of the drive, and 4
+/// and a validity bit for each physical unit.
 fn simulator_map_bytes(geometry: &Geometry, user_units: u64) -> u64 {
     4 * user_units + 4 * geometry.unit_count() + geometry.unit_count() / 8
 }
