@@ -96,7 +96,7 @@ wheel: build ## Build a wheel in target/wheels, and try it in a fresh environmen
 	rm -rf target/wheels target/wheel
 	VIRTUAL_ENV='$(CURDIR)/$(VENV)' $(BIN)/maturin build --release --locked --quiet --out target/wheels
 	$(PYTHON) -m venv target/wheel
-	target/wheel/bin/python -m pip install --quiet --disable-pip-version-check -r requirements.lock
+	target/wheel/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
 	target/wheel/bin/python -m pip install --quiet --disable-pip-version-check --no-index --no-deps target/wheels/*.whl
 	cd target/wheel && PATH=/usr/bin:/bin bin/ssdlab run tiny ../../examples/randwrite.fio --stop-after 2000 --quiet --json > run.json
 	@echo; ls -l target/wheels/*.whl
@@ -104,12 +104,20 @@ wheel: build ## Build a wheel in target/wheels, and try it in a fresh environmen
 lock: $(VENV)/.stamp-dev ## Take the newest Python packages into the lock files.
 	rm -rf $(VENV)/lock && $(PYTHON) -m venv $(VENV)/lock
 	$(VENV)/lock/bin/python -m pip install --quiet $$($(BIN)/python -c "$$LIST_RUNTIME") maturin flit_core
-	{ sed -n 1p requirements.lock; $(VENV)/lock/bin/python -m pip freeze; } > $(VENV)/lock/runtime
+	$(VENV)/lock/bin/python -m pip freeze > $(VENV)/lock/runtime.in
 	$(VENV)/lock/bin/python -m pip install --quiet $$($(BIN)/python -c "$$LIST_DEV")
-	{ sed -n 1,2p requirements-dev.lock; $(VENV)/lock/bin/python -m pip freeze | grep -vxFf $(VENV)/lock/runtime; } \
-		> $(VENV)/lock/dev
+	$(VENV)/lock/bin/python -m pip freeze > $(VENV)/lock/all.in
+	$(PYTHON) -m venv $(VENV)/lock/tool && $(VENV)/lock/tool/bin/python -m pip install --quiet pip-tools
+	for name in runtime all; do $(VENV)/lock/tool/bin/pip-compile $(HASHED) -o $(VENV)/lock/$$name.out $(VENV)/lock/$$name.in; done
+	{ sed -n 1p requirements.lock; cat $(VENV)/lock/runtime.out; } > $(VENV)/lock/runtime
+	{ sed -n 1,2p requirements-dev.lock; awk "$$REST" $(VENV)/lock/runtime.out $(VENV)/lock/all.out; } > $(VENV)/lock/dev
 	mv $(VENV)/lock/runtime requirements.lock && mv $(VENV)/lock/dev requirements-dev.lock && rm -rf $(VENV)/lock
 
+# Hashes of all files of a version, so that it can be installed on any platform; a local folder of wheels is not named.
+HASHED := --quiet --generate-hashes --no-annotate --no-header --no-emit-index-url --no-emit-find-links \
+	--no-emit-trusted-host --allow-unsafe --strip-extras
+# The requirements of the second file that are not in the first.
+export REST = NR == FNR { if (/^[^ \#]/) seen[$$1] = 1; next } /^[^ \#]/ { keep = !($$1 in seen) } keep
 export LIST_RUNTIME = import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["dependencies"])
 export LIST_DEV = import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["dev"])
 
@@ -132,11 +140,11 @@ tools:
 
 $(VENV)/.stamp-run: requirements.lock | tools
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
 	touch $@
 
 $(VENV)/.stamp-dev: requirements-dev.lock $(VENV)/.stamp-run
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-dev.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.lock
 	touch $@
 
 $(VENV)/.stamp-engine: $(ENGINE) $(VENV)/.stamp-run

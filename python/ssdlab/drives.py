@@ -15,7 +15,7 @@ from typing import Any, Literal, TypeAlias
 
 from ssdlab import _engine, toml
 from ssdlab.errors import InputError, unknown_name
-from ssdlab.files import existing_file
+from ssdlab.files import existing_file, read_text
 from ssdlab.words import in_own_words
 
 __all__ = [
@@ -132,7 +132,7 @@ class Drive:
         if not Path(name).exists() and Path(name).suffix != ".toml" and "/" not in name:
             raise unknown_name("drive", name, [preset.name for preset in presets()])
         try:
-            return cls(name, Path(existing_file(name)).read_text(encoding="utf-8"))
+            return cls(name, read_text(existing_file(name)))
         except UnicodeDecodeError:
             raise InputError(f"{name}: not a text file; a drive is described in TOML") from None
 
@@ -149,11 +149,11 @@ def looks_like_drive(argument: object) -> bool:
     path = Path(argument)
     if not path.exists():
         return any(preset.name == str(path) for preset in presets())
-    if path.suffix != ".toml":
+    if path.suffix != ".toml" or not path.is_file():
         return False
     try:
-        fields = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        fields = tomllib.loads(read_text(path))
+    except (OSError, ValueError, RecursionError):
         return False
     return bool(fields.keys() & {"base", "host", "buffer", "flash", "ftl"})
 

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import glob
 import os
+import re
 import signal
+import stat
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
 from os import PathLike
 from pathlib import Path
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 from ssdlab.errors import InputError
 from ssdlab.exchange import exchange
@@ -24,6 +27,21 @@ FailedFiles: TypeAlias = list[tuple[str, OSError]]
 
 #: Largest number of files that a refusal to replace a folder names.
 _NAMED = 10
+#: Largest text of a user that is read whole: a description, a job, a specification or a table [bytes].
+TEXT_MAX = 16 << 20
+#: Largest file of a result folder that is read whole [bytes].
+RESULT_MAX = 256 << 20
+#: Bytes read at a time, between which signals are handled.
+_PIECE = 1 << 20
+#: End of the name of what is being written, after the name of what it will replace.
+_LEFT = re.compile(r"\.[0-9a-f]{8}\.new")
+
+
+class Readable(Protocol):
+    """Source of bytes."""
+
+    def read(self, size: int, /) -> bytes | None:
+        """Returns at most `size` bytes; none at the end."""
 
 
 def content_hash(path: str | PathLike[str]) -> str:
@@ -52,6 +70,8 @@ def existing_file(path: str | PathLike[str]) -> str:
         name.encode()
         if Path(name).is_dir():
             raise InputError(f"{name}: a folder, not a file")
+        if is_pipe(name):  # Its content is lost to others once it has been opened.
+            return name
         with Path(name).open("rb"):
             return name
     except UnicodeEncodeError:
@@ -64,12 +84,63 @@ def existing_file(path: str | PathLike[str]) -> str:
         raise InputError(f"{name}: {getattr(error, 'strerror', error)}") from None
 
 
+def is_pipe(path: str | PathLike[str]) -> bool:
+    """Returns true if `path` is a pipe, whose content can be read once: a named one, or that of ``<(command)``."""
+    try:
+        return stat.S_ISFIFO(Path(path).stat().st_mode)
+    except (OSError, ValueError):
+        return False
+
+
+def read_bytes(path: str | PathLike[str], most: int = TEXT_MAX) -> bytes:
+    """Returns the content of a file of at most `most` bytes: any larger one is refused before memory ends.
+
+    Raises:
+        InputError: it is larger.
+        OSError: it cannot be read.
+    """
+    with Path(path).open("rb", buffering=0) as file:
+        return read_all(file, str(path), most)
+
+
+def read_all(file: Readable, name: str, most: int) -> bytes:
+    """Returns all that `file`, which messages call `name`, has to be read, at most `most` bytes.
+
+    Raises:
+        InputError: there is more.
+    """
+    pieces: list[bytes] = []
+    left = most + 1
+    while left and (piece := file.read(min(_PIECE, left))):
+        pieces.append(piece)
+        left -= len(piece)
+    if not left:
+        raise InputError(f"{name}: more than {_words(most)}: expected a smaller file")
+    return b"".join(pieces)
+
+
+def read_text(path: str | PathLike[str], most: int = TEXT_MAX) -> str:
+    """Returns the content of a text file (UTF-8) of at most `most` bytes, with plain line feeds as line ends.
+
+    Raises:
+        InputError: it is larger.
+        OSError: it cannot be read.
+        UnicodeDecodeError: it is not UTF-8.
+    """
+    return read_bytes(path, most).decode().replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _words(size: int) -> str:
+    return f"{size >> 30} GiB" if size >= 1 << 30 else f"{size >> 20} MiB"
+
+
 def check_new_file(path: Path, force: bool) -> Path:
     """Returns `path` if a file can be written there.
 
     Raises:
         InputError: `path` exists (unless it is a file and `force` is set), or its folder is missing or not writable.
     """
+    _check_name(path)
     with _refusing(path):
         if path.is_dir():
             raise InputError(f"{path}: a folder; expected the name of a file")
@@ -89,6 +160,7 @@ def check_new_folder(path: Path, force: bool) -> Path:
             is the working directory, or a folder that contains it; or the folder that `path` is in is missing or not
             writable.
     """
+    _check_name(path)
     with _refusing(path):
         try:
             real = path.resolve()
@@ -151,6 +223,18 @@ def _check_ours(path: Path, real: Path) -> None:
         raise InputError(f"{what}; move them away, or choose another folder")
 
 
+def _check_name(path: Path) -> None:
+    """Checks that the name of an output can be shown and kept in a manifest.
+
+    Raises:
+        InputError: it is not UTF-8.
+    """
+    try:
+        str(path).encode()
+    except UnicodeEncodeError:
+        raise InputError(f"{str(path)!r}: a name that is not UTF-8; expected another") from None
+
+
 @contextmanager
 def _refusing(path: Path) -> Iterator[None]:
     """Turns an error of the system during the checks of `path` into an error of the input that names `path`."""
@@ -180,6 +264,53 @@ def _beside(path: Path, what: str) -> Path:
     return path.with_name(f".{path.name}.{os.urandom(4).hex()}.{what}")
 
 
+@contextmanager
+def _temporary(path: Path, *, folder: bool = False) -> Iterator[Path]:
+    """Yields the name of an empty file or folder beside `path`, held until it is renamed or removed at the end.
+
+    It is locked by this process before it gets a name in ``.new``: one in ``.new`` that is not locked was left behind
+    by a process that was killed, and the next that writes `path` removes it.
+    """
+    _remove_left(path)
+    first, beside = _beside(path, "held"), _beside(path, "new")
+    with _named(path, first):
+        if folder:
+            first.mkdir()
+        else:
+            first.touch(exist_ok=False)
+    descriptor = os.open(first, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        with suppress(OSError):  # on a file system without locks
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        first.rename(beside)
+        yield beside
+    finally:
+        if folder:
+            _remove([first, beside])
+        for left in () if folder else (first, beside):
+            with suppress(OSError):
+                left.unlink(missing_ok=True)
+        os.close(descriptor)
+
+
+def _remove_left(path: Path) -> None:
+    """Removes what processes that were killed left behind beside `path`."""
+    for left in path.parent.glob(f".{glob.escape(path.name)}.*.new"):
+        if not _LEFT.fullmatch(left.name.removeprefix(f".{path.name}")) or left.is_symlink():
+            continue
+        with suppress(OSError):
+            descriptor = os.open(left, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+            try:
+                # Fails if a process holds it, and on a file system without locks.
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                if left.is_dir():
+                    _remove([left])
+                else:
+                    left.unlink()
+            finally:
+                os.close(descriptor)
+
+
 def size_so_far(path: Path) -> int:
     """Returns the size [bytes] of the file that is being written beside `path` to replace it; 0 if there is none."""
     sizes = [0]
@@ -193,14 +324,9 @@ def size_so_far(path: Path) -> int:
 def new_file(path: Path) -> Iterator[Path]:
     """Yields a name beside `path` to write to. The file written there replaces `path`, complete or not at all."""
     check_new_file(path, force=True)
-    beside = _beside(path, "new")
-    try:
-        with _named(path, beside):
-            yield beside
-            beside.replace(path)
-    finally:
-        with suppress(OSError):
-            beside.unlink(missing_ok=True)
+    with _temporary(path) as beside, _named(path, beside):
+        yield beside
+        beside.replace(path)
 
 
 @contextmanager
@@ -213,17 +339,22 @@ def new_run_file(path: Path, failed: FailedFiles) -> Iterator[Path]:
             the written file is discarded.
     """
     check_new_file(path, force=True)
-    beside = _beside(path, "new")
-    try:
+    with _temporary(path) as beside:
         yield beside
         if str(path) not in (name for name, _ in failed):
             try:
+                if not beside.stat().st_size:
+                    raise FileNotFoundError(errno.ENOENT, "nothing was written")
                 beside.replace(path)
             except OSError as error:
                 failed.append((str(path), error))
-    finally:
-        with suppress(OSError):
-            beside.unlink(missing_ok=True)
+
+
+@contextmanager
+def naming(path: Path) -> Iterator[None]:
+    """Gives an error in writing `path`, or a file in it, the name of it, which the error of a full disk lacks."""
+    with _named(path, path):
+        yield
 
 
 @contextmanager
@@ -252,12 +383,11 @@ def write_folder(path: Path, kind: str, write: Callable[[Path], None], *, force:
         OSError: the folder cannot be written; nothing has changed.
     """
     real = check_new_folder(path, force)
-    beside = _beside(real, "new")
     #: Folders to be removed in the end; all their content is known to be written by ssdlab.
-    spare = [beside]
+    spare: list[Path] = []
     try:
-        with locked(path), _named(path, beside):
-            beside.mkdir()
+        with locked(path), _temporary(real, folder=True) as beside, _named(path, beside):
+            spare.append(beside)
             write(beside)
             write_manifest(beside, kind)
             with undisturbed():

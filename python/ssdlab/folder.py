@@ -3,13 +3,34 @@
 from __future__ import annotations
 
 import json
+import tomllib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
 
 from ssdlab.comparison import Comparison
 from ssdlab.errors import InputError
+from ssdlab.files import RESULT_MAX, read_text
 from ssdlab.manifest import version_of
 from ssdlab.results import Result
+
+
+@contextmanager
+def damaged(*folders: Path) -> Iterator[None]:
+    """Turns an error in the use of what folders hold into one of the input: they are files like any other.
+
+    Raises:
+        InputError: a folder is damaged.
+    """
+    try:
+        yield
+    except (InputError, OSError, MemoryError):
+        raise
+    except Exception as error:
+        names = ", ".join(map(str, folders))
+        what = f"{error} is missing" if isinstance(error, KeyError) else f"{error or type(error).__name__}"
+        raise InputError(f"{names}: damaged, or written by another version: {what}: expected what a run wrote") from error
 
 
 def load_result(folder: str | PathLike[str]) -> Result:
@@ -37,10 +58,10 @@ def load_result(folder: str | PathLike[str]) -> Result:
     if not (path / "summary.json").is_file():
         raise InputError(f"{path}: not a result folder: no summary.json in it")
     try:
-        workload, source = divided((path / "workload.toml").read_text(encoding="utf-8"))
+        workload, source = divided(read_text(path / "workload.toml", RESULT_MAX))
         result = Result(
-            (path / "summary.json").read_text(encoding="utf-8"),
-            drive_toml=(path / "drive.toml").read_text(encoding="utf-8"),
+            read_text(path / "summary.json", RESULT_MAX),
+            drive_toml=read_text(path / "drive.toml", RESULT_MAX),
             workload_toml=workload,
             latency=parquet.read_table(path / "latency.parquet"),
             stream_latency=parquet.read_table(streams) if streams.is_file() else None,
@@ -51,11 +72,27 @@ def load_result(folder: str | PathLike[str]) -> Result:
         result.origin = Kept.of(path, source)
         result.folder = path
         version = result.summary.get("schema_version")
-    except (OSError, ValueError, pa.ArrowException) as error:
+        for name, text in (("drive.toml", result.drive_toml), ("workload.toml", workload + source)):
+            _check_toml(path / name, text)
+    except InputError:
+        raise
+    except (OSError, ValueError, AttributeError, RecursionError, pa.ArrowException) as error:
         raise InputError(f"{path}: a damaged result folder: {error}") from None
     if version != 1:
         raise InputError(f"{path}/summary.json: schema_version {version}: expected 1")
     return result
+
+
+def _check_toml(path: Path, text: str) -> None:
+    """Checks that a text that was read from a file is TOML.
+
+    Raises:
+        InputError: it is not.
+    """
+    try:
+        tomllib.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{path}: damaged: {error}: expected the TOML that a run wrote") from None
 
 
 def load_comparison(folder: str | PathLike[str]) -> Comparison:
@@ -73,11 +110,13 @@ def load_comparison(folder: str | PathLike[str]) -> Comparison:
     """
     path = Path(folder)
     try:
-        document = json.loads((path / "compare.json").read_text(encoding="utf-8"))
+        document = json.loads(read_text(path / "compare.json", RESULT_MAX))
         names, labels = document["folders"], [str(label) for label in document.get("labels", [])]
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         raise InputError(f"{path}: not a comparison folder: no readable compare.json in it") from None
-    comparison = Comparison([load_result(path / str(name)) for name in names])
+    if not isinstance(names, list) or not names or not all(isinstance(name, str) for name in names):
+        raise InputError(f"{path}/compare.json: folders: {names!r}: expected a list of names")
+    comparison = Comparison([load_result(path / name) for name in names])
     for run, label in zip(comparison.runs, labels, strict=False):
         run.label = label
     return comparison

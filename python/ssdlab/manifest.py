@@ -114,11 +114,16 @@ def _listed_before_manifests(folder: Path) -> set[str]:
     return set()
 
 
+def is_plain(path: Path) -> bool:
+    """Returns true if `path` is a regular file of a size that ssdlab writes: 256 MiB at most."""
+    return path.is_file() and path.stat().st_size <= 256 << 20
+
+
 def _document(path: Path) -> dict[str, Any]:
     """Returns the JSON document at `path`; an empty one if it is missing or not readable."""
     try:
         # Only regular files are opened: reading a pipe would block.
-        document = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+        document = json.loads(path.read_text(encoding="utf-8")) if is_plain(path) else {}
     except (OSError, ValueError, RecursionError):
         return {}
     return document if isinstance(document, dict) else {}

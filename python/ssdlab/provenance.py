@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 from ssdlab import _engine, toml
 from ssdlab.errors import InputError
-from ssdlab.files import content_hash
-from ssdlab.workloads import STANDARD_INPUT, Workload, standard_input
+from ssdlab.files import RESULT_MAX, TEXT_MAX, content_hash, read_bytes, read_text
+from ssdlab.workloads import STANDARD_INPUT, Workload, pipe
 
 if TYPE_CHECKING:
     from ssdlab.drives import Drive
@@ -118,8 +118,8 @@ class Kept:
         from ssdlab.manifest import MANIFEST
 
         try:
-            run = json.loads((folder / MANIFEST).read_text(encoding="utf-8")).get("run")
-        except (OSError, ValueError, AttributeError):
+            run = json.loads(read_text(folder / MANIFEST, RESULT_MAX)).get("run")
+        except (OSError, ValueError, AttributeError, RecursionError):
             return None
         return cls(source, run) if source and isinstance(run, dict) else None
 
@@ -153,7 +153,7 @@ def sourced(workload: Workload) -> Workload:
     path = None if workload.path is None else fspath(workload.path)
     if path is None or not path.endswith(".toml") or not Path(path).is_file():
         return workload
-    text = Path(path).read_bytes()
+    text = read_bytes(path, RESULT_MAX)
     if f"\n{_SOURCE}\n".encode() not in text:
         return workload
     try:
@@ -163,7 +163,7 @@ def sourced(workload: Workload) -> Workload:
         if inner is not None:
             return Workload(text=str(inner), name=name, **options)
         wanted = str(source["sha256"])
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise InputError(f"{path}: [source]: damaged: {error}") from None
     if name == _NAME_OF_INPUT:
         raise InputError(f"{path}: [source]: the trace came from standard input, of which only the hash is kept")
@@ -250,10 +250,11 @@ def request_of_folder(path: Path) -> Request:
 
     before = load_result(path)
     try:
-        record = json.loads((path / MANIFEST).read_text(encoding="utf-8"))["run"]
-        policy, options = record["policy"], {**record["options"], "seed": record["seed"]}
+        record = json.loads(read_text(path / MANIFEST, RESULT_MAX))["run"]
+        policy = None if record["policy"] is None else str(record["policy"])
+        options = {**record["options"], "seed": int(record["seed"])}
         drive, engine, loaded = str(record["drive"]), str(record["engine"]), record["sha256"]["loaded"]
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         raise InputError(f"{path}: its manifest does not say how it was made: it was written by an earlier version") from None
     if policy is not None and policy.startswith("class "):
         raise InputError(f"{path}: ran under a policy given as a Python object ({policy}), which only its program can repeat")
@@ -279,15 +280,18 @@ def rerun(folder: str | PathLike[str], **hooks: Any) -> Rerun:
         1.0
     """
     from ssdlab import simulate
-    from ssdlab.folder import load_result
+    from ssdlab.folder import damaged, load_result
 
     path = Path(folder)
-    before = load_result(path)
-    if before.status != "complete":
+    with damaged(path):
+        before = load_result(path)
+        is_complete = before.status == "complete"
+    if not is_complete:
         raise InputError(f"{path}: its run was stopped before its end, and a whole run gives another result")
     asked = request_of_folder(path)
     result = simulate.run(asked.drive, asked.workload, asked.policy, **{**asked.options, **hooks})
-    return Rerun(result, _differences(before, result), asked.engine)
+    with damaged(path):
+        return Rerun(result, _differences(before, result), asked.engine)
 
 
 def _differences(before: Result, after: Result) -> list[str]:
@@ -311,16 +315,20 @@ def _differences(before: Result, after: Result) -> list[str]:
 def _text_of(path: str) -> str | None:
     """Returns the text of a fio job or workload TOML; ``None`` for a trace."""
     try:
-        text = (standard_input() if path == STANDARD_INPUT else Path(path).read_bytes()).decode()
-    except (OSError, UnicodeDecodeError):
+        kept = pipe(path)
+        if kept is None and Path(path).stat().st_size > TEXT_MAX:
+            return None
+        text = (read_bytes(path) if kept is None else kept).decode()
+    except (OSError, UnicodeDecodeError, InputError):
         return None
     is_job = any(line.startswith("[") and line.endswith("]") for line in map(str.strip, text[:100_000].splitlines()))
     return text if is_job and "\0" not in text else None
 
 
 def _hash_of(path: str) -> str:
-    if path == STANDARD_INPUT:
-        return hashlib.sha256(standard_input()).hexdigest()
+    kept = pipe(path)
+    if kept is not None:
+        return hashlib.sha256(kept).hexdigest()
     try:
         return content_hash(path)
     except OSError as error:

@@ -7,21 +7,25 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from os import PathLike, fspath
-from typing import TypeAlias, Unpack
+from typing import TypeAlias, Unpack, cast
 
 from ssdlab import _engine, toml
 from ssdlab._declared import WorkloadFields, WorkloadKeywords
 from ssdlab.declared import checked
 from ssdlab.errors import InputError
-from ssdlab.files import existing_file
+from ssdlab.files import Readable, existing_file, is_pipe, read_all, read_bytes
 from ssdlab.numbers import plain
 
 __all__ = ["Workload", "WorkloadLike"]
 
 #: Name of standard input in the place of a file.
 STANDARD_INPUT = "-"
+#: Largest content of standard input or of a pipe, which is kept in memory [bytes].
+_PIPE_MAX = 4 << 30
 #: Content of standard input, once it has been read.
 _kept = b""
+#: Contents of the pipes that have been read, by their names.
+_pipes: dict[str, bytes] = {}
 
 
 def _standard_input() -> str:
@@ -31,20 +35,37 @@ def _standard_input() -> str:
         InputError: standard input is closed, or cannot be read.
     """
     try:
-        content = sys.stdin.buffer.read()
+        content = read_all(cast(Readable, sys.stdin.buffer), "standard input", _PIPE_MAX)
     except (AttributeError, OSError, ValueError) as error:
+        if isinstance(error, InputError):
+            raise
         raise InputError(f"standard input: cannot be read: {error}") from None
     # A second reading finds nothing: the first remains.
     if content:
         global _kept
         _kept = content
-        _engine.keep_standard_input(content)
+        _engine.keep_pipe(STANDARD_INPUT, content)
     return STANDARD_INPUT
 
 
-def standard_input() -> bytes:
-    """Returns what a run has read from standard input."""
-    return _kept
+def _pipe(name: str) -> str:
+    """Reads a pipe for the engine, once for all workloads that name it; returns its name.
+
+    Raises:
+        InputError: it has more than the limit, or cannot be read.
+    """
+    if name not in _pipes:
+        try:
+            _pipes[name] = read_bytes(name, _PIPE_MAX)
+        except OSError as error:
+            raise InputError(f"{name}: cannot be read: {error.strerror}") from None
+        _engine.keep_pipe(name, _pipes[name])
+    return name
+
+
+def pipe(path: str) -> bytes | None:
+    """Returns what a run has read from standard input or a pipe of this name; ``None`` if that is none."""
+    return _kept if path == STANDARD_INPUT else _pipes.get(path)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -126,7 +147,10 @@ class Workload(WorkloadFields):
         """
         if self.path is None:
             return None
-        return _standard_input() if fspath(self.path) == STANDARD_INPUT else existing_file(self.path)
+        if fspath(self.path) == STANDARD_INPUT:
+            return _standard_input()
+        name = existing_file(self.path)
+        return _pipe(name) if is_pipe(name) else name
 
     def trace_file(self) -> str:
         r"""Returns the path of the file, where a trace is expected.

@@ -409,3 +409,33 @@ def test_a_policy_that_did_nothing_is_told_so(examples):
     assert [note for note in run.notes if "the load gave it no occasion" in note]
     run = ssdlab.run("tiny", examples / "randwrite.fio", Placing, stop_after=200)
     assert not [note for note in run.notes if "no occasion" in note]
+
+
+@pytest.mark.parametrize("call", [100, 299])
+def test_a_call_that_raises_keyboard_interrupt_is_no_answer(call: int):
+    class Fast(ssdlab.Policy):
+        def setup(self):
+            self.calls = 0
+
+        def write(self, dispatch, view):
+            self.calls += 1
+            if self.calls == call:
+                raise KeyboardInterrupt
+            return "fast"
+
+    policy = Fast()
+    with pytest.raises(ssdlab.Interrupted) as caught:
+        run(policy, stop_after=300)
+    result = caught.value.result
+    assert (result.status, policy.calls) == ("partial", call)
+    assert any("`write` was interrupted and did not return" in note and "had the default answer" in note for note in result.notes)
+
+
+def test_statistics_that_raise_keyboard_interrupt_end_no_complete_run():
+    class Counted(ssdlab.Policy):
+        def stats(self):
+            raise KeyboardInterrupt
+
+    with pytest.raises(ssdlab.Interrupted) as caught:
+        run(Counted())
+    assert caught.value.result.status == "partial"

@@ -111,8 +111,12 @@ pub(crate) struct Source {
 impl Source {
     /// Returns the text of a file that the description names.
     pub fn file(&self, path: &str) -> Result<String, String> {
-        std::fs::read_to_string(self.folder.join(path)).map_err(|error| error.to_string())
+        read_text(&self.folder.join(path)).map_err(|error| error.to_string())
     }
+}
+
+fn read_text(path: &Path) -> std::io::Result<String> {
+    std::fs::File::open(path).and_then(kit::capped::read_text)
 }
 
 /// Returns the builder of a drive with these options.
@@ -173,7 +177,7 @@ fn begin(
         (Some(preset), None, None) => Ok((Builder::preset(preset)?, PathBuf::new())),
         (None, Some(path), None) => {
             let cannot = |error| Failure::new(Status::File, format!("{path}: {error}"));
-            let text = std::fs::read_to_string(path).map_err(cannot)?;
+            let text = read_text(Path::new(path)).map_err(cannot)?;
             Ok((Builder::new(name.unwrap_or(path), &text), folder(path)))
         }
         (None, None, Some(text)) => {

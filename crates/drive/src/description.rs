@@ -226,28 +226,17 @@ impl Description {
             return problems;
         }
         let geometry = self.geometry();
-        let facts = self.facts(&geometry);
-        let policy = self.policy.build(&facts);
+        self.section_problems(&geometry, &mut problems);
+        // Facts follow only from sections without problems: what they divide by may be wrong otherwise.
+        let are_sound = problems.0.is_empty();
+        let policy = are_sound.then(|| self.policy.build(&self.facts(&geometry))).flatten();
         let needs = policy.as_ref().map(|policy| policy.needs()).unwrap_or_default();
         self.ftl.problems(&geometry, self.streams(&needs), &mut problems);
-        self.host.problems(&mut problems);
-        self.buffer.problems(geometry.unit, geometry.units_per_program, geometry.shape.channels, &mut problems);
-        self.buffer_problems(&mut problems);
-        let tables = geometry.unit.offset(self.buffer.units(geometry.unit))
-            + self.buffer.read_cache.unwrap_or_default().0
-            + self.map_bytes_in_memory(&geometry);
-        if let Some(power) = &self.power {
-            power.problems(geometry.shape.bits_per_cell, geometry.die_count, &mut problems);
-            self.power_problems(power, &mut problems);
-        }
-        self.map_cache_problems(&mut problems);
-        self.controller.problems(kit::Bytes(tables), (self.buffer.buffers, geometry.shape.channels), &mut problems);
-        self.card_problems(&mut problems);
         self.policy_problems(&mut problems);
         self.translation_problems(&mut problems);
         // Unknown names are reported at once; the voltage budget is checked once all modes are derived.
         let is_derived = self.flash.write_modes.iter().all(|mode| mode.derive.is_none());
-        if self.policy.members().is_some() && (is_derived || policy.is_none()) {
+        if are_sound && self.policy.members().is_some() && (is_derived || policy.is_none()) {
             self.combine_problems(&geometry, &mut problems);
         }
         if !problems.0.is_empty() {
@@ -269,6 +258,23 @@ impl Description {
             problems.add("ftl.read_in_flight", what);
         }
         problems
+    }
+
+    /// Adds the problems of the sections for the host, the buffer, the power and the controller.
+    fn section_problems(&self, geometry: &Geometry, problems: &mut Problems) {
+        self.host.problems(problems);
+        self.buffer.problems(geometry.unit, geometry.units_per_program, geometry.shape.channels, problems);
+        self.buffer_problems(problems);
+        let tables = geometry.unit.offset(self.buffer.units(geometry.unit))
+            + self.buffer.read_cache.unwrap_or_default().0
+            + self.map_bytes_in_memory(geometry);
+        if let Some(power) = &self.power {
+            power.problems(geometry.shape.bits_per_cell, geometry.die_count, problems);
+            self.power_problems(power, problems);
+        }
+        self.map_cache_problems(problems);
+        self.controller.problems(kit::Bytes(tables), (self.buffer.buffers, geometry.shape.channels), problems);
+        self.card_problems(problems);
     }
 
     /// Returns the bytes of the map that the controller's memory holds.
@@ -524,7 +530,7 @@ impl Description {
             (timing.command(&read) + timing.data(&read), timing.command(&program) + timing.data(&program));
         let on_channel = reading + programming;
         // Each unit is read apart, and the program waits for a read on its die.
-        let in_buffers = Nanos(reading.0 * u64::from(geometry.units_per_program)) + programming + timing.array(&read) + reading;
+        let in_buffers = reading * u64::from(geometry.units_per_program) + programming + timing.array(&read) + reading;
         let data = geometry.unit.data(geometry.units_per_program);
         let parts = self.parts(geometry);
         let through_controller = parts.time_to_relocate(data, geometry.die_count);

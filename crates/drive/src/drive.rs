@@ -329,7 +329,8 @@ impl Drive {
         assert!(at >= self.now, "a command cannot arrive in the past");
         let in_range = command.offset.0 + command.length.0 <= self.addresses_end && command.length.0 > 0;
         assert!(in_range || !command.op.has_range(), "{command:?} is not in a drive of {} bytes", self.user_bytes);
-        self.host.submit(command, at, self.recording, self.now, &mut self.out.events)
+        let is_recorded = self.recording && !command.flags.is_unmeasured();
+        self.host.submit(command, at, is_recorded, self.now, &mut self.out.events)
     }
 
     /// Submits a command that belongs to a request of a workload, which the log of commands names.

@@ -54,6 +54,18 @@ pub struct Reached {
     pub share: Option<f64>,
 }
 
+/// Next step of a job.
+enum Step {
+    /// It submits a request, which arrives at this instant.
+    Submit(Request, SimTime),
+    /// It is to be examined again at this instant.
+    Wait(SimTime),
+    /// It is to be examined again after a completion.
+    AwaitCompletion,
+    /// It submits nothing more.
+    End,
+}
+
 /// Replays the jobs of a workload.
 pub struct RunLoop {
     jobs: Vec<Running>,
@@ -64,6 +76,8 @@ pub struct RunLoop {
     pub rejected: u64,
     /// Largest number of commands in flight.
     pub most_in_flight: u64,
+    /// Number of commands submitted in the ramp of their job, which are left out of the statistics.
+    pub left_out: u64,
     /// Simulated time after which `go_on` is called in any case: a round of the steady-state rule.
     pub round: Option<Nanos>,
     /// Instant at which the host stops for a power failure; [`SimTime::FOREVER`] without one.
@@ -136,6 +150,7 @@ impl RunLoop {
             queues: 1,
             rejected: 0,
             most_in_flight: 0,
+            left_out: 0,
             round: None,
             power_fails: SimTime::FOREVER,
             completed: 0,
@@ -171,6 +186,11 @@ impl RunLoop {
         Ok(run_loop)
     }
 
+    /// Returns the number of requests that each job has submitted, those rejected among them.
+    pub fn submitted(&self) -> Vec<u64> {
+        self.jobs.iter().map(|running| running.submitted).collect()
+    }
+
     /// Returns true if the backlog of an open loop was still growing over the second half of the run.
     pub fn is_saturated(&self) -> bool {
         self.jobs.iter().any(|running| running.job.pacing == Pacing::Open) && self.backlog.grows()
@@ -179,11 +199,18 @@ impl RunLoop {
     /// Runs to the end of the workload, or until `go_on` returns false. `go_on` is called every few hundred steps and
     /// at the end of each round.
     pub fn run(&mut self, drive: &mut Drive, go_on: &mut dyn FnMut(&mut Drive, Reached) -> bool) -> Result<End, Problems> {
-        let ramped = self.jobs.iter().any(|running| running.job.ramp_time > Nanos::ZERO);
-        drive.record(!ramped);
+        drive.record(self.is_measured_from_the_start());
         self.queues = drive.queue_count();
         self.host = RunHost::of(drive);
         self.replay(drive, go_on)
+    }
+
+    /// Returns true if the measurement begins with the run: no job has a ramp, or one without begins immediately.
+    /// Otherwise it begins with the first job whose ramp is over.
+    fn is_measured_from_the_start(&self) -> bool {
+        let is_ramped = |running: &Running| running.job.ramp_time > Nanos::ZERO;
+        let begins = |running: &Running| running.job.wave == 0 && running.job.start_delay == Nanos::ZERO;
+        !self.jobs.iter().any(is_ramped) || self.jobs.iter().any(|running| begins(running) && !is_ramped(running))
     }
 
     /// Continues after a power failure. For the host, no time has passed since it stopped.
@@ -212,6 +239,16 @@ impl RunLoop {
             // Until the next submission that depends on the clock, the drive runs on its own.
             let until = wake.unwrap_or(SimTime::FOREVER).min(self.power_fails);
             drive.advance_into(if until < SimTime::FOREVER { until.min(SimTime::LAST) } else { until }, &mut done);
+            completed += done.len() as u64;
+            // A host that waits for its clock has no event in the drive: these ends come before the test for a stall.
+            if drive.now() >= self.power_fails {
+                self.completed = completed;
+                return self.stop(&done, drive, go_on);
+            }
+            if drive.now() >= SimTime::LAST {
+                self.completed = completed;
+                return Ok(End::OutOfTime);
+            }
             let is_quiet = done.is_empty() && wake.is_none_or(|at| drive.now() < at);
             if is_quiet && drive.next_event().is_none() && drive.stalled(u64::from(self.pending_arrivals())) {
                 return Ok(End::Stopped);
@@ -221,15 +258,6 @@ impl RunLoop {
                 "the drive has stalled with {} commands in flight",
                 self.pending_arrivals()
             );
-            completed += done.len() as u64;
-            if drive.now() >= self.power_fails {
-                self.completed = completed;
-                return self.stop(&done, drive, go_on);
-            }
-            if drive.now() >= SimTime::LAST {
-                self.completed = completed;
-                return Ok(End::OutOfTime);
-            }
             if drive.now() > instant {
                 (instant, completed_before) = (drive.now(), completed);
             } else if completed - completed_before > COMMANDS_AT_ONCE && self.waits_for_the_clock() {
@@ -367,97 +395,117 @@ impl RunLoop {
         Ok(true)
     }
 
-    /// Submits the next request of a plain closed loop; returns true if the job has none left.
+    /// Submits the next request of a plain closed loop; returns true if the caller must examine all jobs: the job has
+    /// none left, or many in a row were rejected.
     #[inline]
     fn submit_plain(&mut self, index: usize, drive: &mut Drive) -> Result<bool, Problems> {
-        let running = &mut self.jobs[index];
-        if running.next == running.batch.len() && self.peek(index, drive)?.is_none() {
-            return Ok(true);
+        for _ in 0..ARRIVALS_AT_ONCE {
+            let running = &mut self.jobs[index];
+            if running.next == running.batch.len() && self.peek(index, drive)?.is_none() {
+                return Ok(true);
+            }
+            let running = &self.jobs[index];
+            let request = running.batch[running.next];
+            let is_accepted = self.submit_one(index, &request, drive.now(), drive);
+            if is_accepted || self.jobs[index].exhausted {
+                return Ok(self.jobs[index].exhausted);
+            }
         }
-        let running = &self.jobs[index];
-        let request = running.batch[running.next];
-        self.submit_one(index, &request, drive.now(), drive);
-        Ok(self.jobs[index].exhausted)
+        Ok(true)
     }
 
-    /// Submits all requests that are due. Returns the next instant at which a request will be due, if that depends on
-    /// the clock.
+    /// Submits all requests that are due, and begins the next wave as soon as the current one has ended. Returns the
+    /// next instant at which a request will be due, if that depends on the clock.
     fn submit_due(&mut self, drive: &mut Drive) -> Result<Option<SimTime>, Problems> {
-        let now = drive.now();
-        while self.jobs.iter().any(|running| running.job.wave > self.wave)
-            && self.jobs.iter().all(|running| running.job.wave > self.wave || running.has_ended())
-        {
-            self.wave += 1;
-        }
-        let mut wake: Option<SimTime> = None;
-        for index in 0..self.jobs.len() {
-            if self.jobs[index].job.wave != self.wave || self.jobs[index].exhausted {
-                continue;
+        loop {
+            let mut wake: Option<SimTime> = None;
+            for index in 0..self.jobs.len() {
+                if self.jobs[index].job.wave == self.wave && !self.jobs[index].exhausted {
+                    wake = earlier(wake, self.submit_from(index, drive)?);
+                }
             }
-            let running = &mut self.jobs[index];
-            let start = *running.started.get_or_insert(now + running.job.start_delay);
-            if !running.measured && running.job.ramp_time > Nanos::ZERO && now >= start + running.job.ramp_time {
-                running.measured = true;
-                drive.record(true);
-            }
-            if start > now {
-                wake = earlier(wake, start);
-                continue;
-            }
-            if let Some(at) = self.submit_from(index, start, drive)? {
-                wake = earlier(wake, at);
+            // Whether the wave has ended is known only now: a job may have ended while it was examined.
+            if !self.next_wave() {
+                return Ok(wake);
             }
         }
-        Ok(wake)
+    }
+
+    /// Goes on to the next wave if all jobs of the current one and those before have ended. Returns true if there is
+    /// one.
+    fn next_wave(&mut self) -> bool {
+        let ends = self.jobs.iter().all(|running| running.job.wave > self.wave || running.has_ended());
+        let goes_on = ends && self.jobs.iter().any(|running| running.job.wave > self.wave);
+        self.wave += u32::from(goes_on);
+        goes_on
     }
 
     /// Submits the requests of one job that are due, and, for an open loop, those of its next arrival instant. Returns
     /// the next instant at which the job must be examined, if that depends on the clock.
-    fn submit_from(&mut self, index: usize, start: SimTime, drive: &mut Drive) -> Result<Option<SimTime>, Problems> {
-        let now = drive.now();
+    fn submit_from(&mut self, index: usize, drive: &mut Drive) -> Result<Option<SimTime>, Problems> {
         for _ in 0..ARRIVALS_AT_ONCE {
-            if !self.may_submit(index, now, drive) {
-                return Ok(self.jobs[index].thinking.front().copied());
+            match self.step(index, drive)? {
+                Step::Submit(request, at) => {
+                    self.submit_one(index, &request, at, drive);
+                }
+                Step::Wait(at) => return Ok(Some(at)),
+                Step::AwaitCompletion => return Ok(None),
+                Step::End => {
+                    self.jobs[index].exhausted = true;
+                    return Ok(None);
+                }
             }
-            let Some(request) = self.peek(index, drive)? else { return Ok(None) };
-            let running = &mut self.jobs[index];
-            let mut at = match running.job.pacing {
-                Pacing::Open | Pacing::Timed { .. } => start + request.at.since(running.origin),
-                Pacing::Gaps if running.submitted > 0 => running.last_submission + request.at.since(running.last_recorded),
-                Pacing::Gaps => start + request.at.since(running.origin),
-                Pacing::Closed { .. } => now,
-            };
-            // A flush moves nothing: it neither waits for a rate nor delays what follows.
-            if running.submitted > 0 && request.op != Op::Flush {
-                at = at.max(running.last_paced + running.gap());
-            }
-            if running.job.limits.runtime.is_some_and(|runtime| at > start + runtime) {
-                running.exhausted = true;
-                return Ok(None);
-            }
-            // The measurement begins with the first arrival after the ramp.
-            let ramp_end = start + running.job.ramp_time;
-            if now < ramp_end && at >= ramp_end {
-                return Ok(Some(ramp_end));
-            }
-            // The next arrival of an open loop is submitted ahead, with all others of its instant, so that it takes its
-            // place among the events of that instant. A request with any other pacing is submitted when it is due.
-            let ahead = running.job.pacing == Pacing::Open;
-            if at > now && !ahead {
-                return Ok(Some(at));
-            }
-            if at > self.power_fails {
-                return Ok(Some(self.power_fails));
-            }
-            if at > SimTime::LAST {
-                return Ok(Some(at));
-            }
-            if running.submitted > 0 && running.last_submission > now && at > running.last_submission {
-                return Ok(Some(running.last_submission));
-            }
-            self.submit_one(index, &request, at.max(now), drive);
         }
-        Ok(Some(now + Nanos(1)))
+        Ok(Some(drive.now() + Nanos(1)))
+    }
+
+    /// Decides what a job of the current wave does next, from all that bears on it: its start, ramp, pacing and limits,
+    /// the drive, a power failure and the end of the clock.
+    fn step(&mut self, index: usize, drive: &mut Drive) -> Result<Step, Problems> {
+        let now = drive.now();
+        let running = &mut self.jobs[index];
+        let start = *running.started.get_or_insert(now + running.job.start_delay);
+        if start > now {
+            return Ok(Step::Wait(start));
+        }
+        let ramp_end = start + running.job.ramp_time;
+        if !running.measured && now >= ramp_end {
+            running.measured = true;
+            drive.record(true);
+        }
+        let end = running.job.limits.runtime.map_or(SimTime::FOREVER, |runtime| start + runtime);
+        if !self.may_submit(index, now, drive) {
+            let running = &self.jobs[index];
+            return Ok(match running.thinking.front() {
+                Some(at) if *at > end && running.in_flight == 0 => Step::End,
+                Some(at) => Step::Wait(*at),
+                None => Step::AwaitCompletion,
+            });
+        }
+        let Some(request) = self.peek(index, drive)? else { return Ok(Step::End) };
+        let running = &self.jobs[index];
+        // A request that had to wait for its place is submitted now, which may be after the end.
+        let at = running.due(&request, start, now).max(now);
+        if at > end {
+            return Ok(Step::End);
+        }
+        // The measurement begins with the first arrival after the ramp.
+        if now < ramp_end && at >= ramp_end {
+            return Ok(Step::Wait(ramp_end));
+        }
+        // The next arrival of an open loop is submitted ahead, with all others of its instant, so that it takes its
+        // place among the events of that instant. A request with any other pacing is submitted when it is due.
+        let is_ahead = running.job.pacing == Pacing::Open;
+        if at > now && !is_ahead || at > SimTime::LAST {
+            return Ok(Step::Wait(at));
+        }
+        if at > self.power_fails {
+            return Ok(Step::Wait(self.power_fails));
+        }
+        if running.submitted > 0 && running.last_submission > now && at > running.last_submission {
+            return Ok(Step::Wait(running.last_submission));
+        }
+        Ok(Step::Submit(request, at))
     }
 
     /// Returns true if the job may submit: a closed loop if fewer than `depth` requests are in flight or in think time,
@@ -475,8 +523,9 @@ impl RunLoop {
         }
     }
 
+    /// Submits a request of a job. Returns false if it is rejected.
     #[inline(always)]
-    fn submit_one(&mut self, index: usize, request: &Request, at: SimTime, drive: &mut Drive) {
+    fn submit_one(&mut self, index: usize, request: &Request, at: SimTime, drive: &mut Drive) -> bool {
         let running = &mut self.jobs[index];
         let origin = running.origin(request);
         running.next += 1;
@@ -493,7 +542,7 @@ impl RunLoop {
         let fits = request.offset.0 + request.length.0 <= drive.user_bytes() && (request.length.0 > 0 || request.op == Op::Flush);
         if !fits {
             self.rejected += 1;
-            return;
+            return false;
         }
         running.in_flight += 1;
         let in_flight = drive.commands_in_flight();
@@ -503,13 +552,17 @@ impl RunLoop {
         let command = HostCommand::new(request.op, index as u32, request.offset, request.length);
         let number = index as u32 + u32::from(request.stream);
         let queue = if self.queues > 1 { (number % self.queues) as u16 } else { 0 };
-        let fua = running.job.fua || request.flags.contains(Flags::FUA) && request.op == Op::Write;
-        let flags = if fua { CommandFlags::FUA } else { CommandFlags::NONE };
+        let is_durable = running.job.fua || request.flags.contains(Flags::FUA) && request.op == Op::Write;
+        let fua = if is_durable { CommandFlags::FUA } else { CommandFlags::NONE };
+        let flags = if running.measured { fua } else { fua.unmeasured() };
+        self.left_out += u64::from(!running.measured);
         let command = HostCommand { queue, flags, stream: request.stream, ..command };
         if request.flags.contains(Flags::FLUSH_BEFORE) && request.op == Op::Write {
-            return self.flush_before(index, command, origin, at, drive);
+            self.flush_before(index, command, origin, at, drive);
+        } else {
+            self.send(command, origin, at, drive);
         }
-        self.send(command, origin, at, drive);
+        true
     }
 
     /// Submits a command of a job, which is counted as in flight.
@@ -529,8 +582,9 @@ impl RunLoop {
     /// Submits a flush, and holds a write back until the flush is complete.
     #[cold]
     fn flush_before(&mut self, index: usize, command: HostCommand, origin: LogOrigin, at: SimTime, drive: &mut Drive) {
-        let HostCommand { queue, stream, tag, .. } = command;
-        let flush = HostCommand { queue, stream, ..HostCommand::flush(tag) };
+        let HostCommand { queue, stream, tag, flags, .. } = command;
+        let flags = CommandFlags::NONE.measured_like(flags);
+        let flush = HostCommand { queue, stream, flags, ..HostCommand::flush(tag) };
         let id = match &mut self.host {
             None => drive.submit_of(flush, origin, at),
             Some(host) => host.flush(flush, origin, at, drive),
@@ -571,6 +625,7 @@ fn time_stands_still(at: SimTime) -> Problems {
     Problems::one("workload", complaint)
 }
 
-fn earlier(known: Option<SimTime>, at: SimTime) -> Option<SimTime> {
-    Some(known.map_or(at, |known| known.min(at)))
+/// Returns the earlier of two instants, where there are two.
+fn earlier(known: Option<SimTime>, at: Option<SimTime>) -> Option<SimTime> {
+    known.into_iter().chain(at).min()
 }

@@ -134,18 +134,18 @@ impl ReadTimes {
 
     fn in_array(&self, read_time: Nanos) -> Nanos {
         let once = self.sense_time.unwrap_or_else(|| scaled(read_time, self.scale));
-        Nanos(self.in_die.0 + u64::from(self.senses) * once.0)
+        self.in_die + once * u64::from(self.senses)
     }
 }
 
 /// Returns the channel phases of each read mode.
 fn read_phases(reads: &[ReadTimes], p: &Phases) -> Box<[ReadPhases; 256]> {
-    let cycles = |count: u64| Nanos(p.t_cycle.0 * count);
+    let cycles = |count: u64| p.t_cycle * count;
     let command = p.t_cs + cycles(6) + p.t_wb + p.t_rr;
     let set_features = p.t_cs + cycles(2) + p.t_adl + cycles(4) + p.t_wb;
     let mut phases = Box::new([ReadPhases::default(); 256]);
     for (phases, read) in phases.iter_mut().zip(reads) {
-        phases.command = Nanos(command.0 * u64::from(read.commands)) + if read.sets_levels { set_features } else { Nanos::ZERO };
+        phases.command = command * u64::from(read.commands) + if read.sets_levels { set_features } else { Nanos::ZERO };
         phases.data = read.data_phases as u8;
     }
     phases
@@ -162,7 +162,7 @@ impl Timing {
     /// of `n` modes has the read mode `a n + m`.
     pub fn with_attempts(config: &FlashConfig, attempts: &[Attempt], most_units: u32) -> Timing {
         let p = config.phases.unwrap_or_else(|| Phases::of(config.interface));
-        let cycles = |count: u64| Nanos(p.t_cycle.0 * count);
+        let cycles = |count: u64| p.t_cycle * count;
         let page_types = config.cell.bits() as usize;
         let unit_counts = most_units as usize + 1;
         let erase_scales =
@@ -206,7 +206,7 @@ impl Timing {
             OperationKind::Erase | OperationKind::LazyErase => (self.erase_command, operation.pages - 1),
             OperationKind::Copyback => (self.copyback_command, 0),
         };
-        if further == 0 { first } else { Nanos(first.0 + u64::from(further) * self.next_plane_command.0) }
+        if further == 0 { first } else { first + self.next_plane_command * u64::from(further) }
     }
 
     /// Returns the time of the data phase on the channel: out for a read (with tCCS for each further page), in for a
@@ -217,7 +217,7 @@ impl Timing {
         let units = operation.units as usize;
         match operation.kind {
             OperationKind::Read if operation.pages > 1 => {
-                Nanos(self.read_transfer.get(operation.mode, units).0 + u64::from(operation.pages - 1) * self.next_plane_data.0)
+                self.read_transfer.get(operation.mode, units) + self.next_plane_data * u64::from(operation.pages - 1)
             }
             OperationKind::Read => self.read_transfer.get(operation.mode, units),
             OperationKind::Program => self.transfer[units],

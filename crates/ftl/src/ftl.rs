@@ -23,7 +23,8 @@ use crate::map_cache::MapCache;
 use crate::moves::PageMoves;
 use crate::policy::future::Future;
 use crate::policy::{
-    Candidate, Collection, Dispatch, Facts, Idle, ModePolicy, Moving, Needs, PageMove, Placed, Relocation, UnitRead, View,
+    Candidate, Collection, Dispatch, Facts, Idle, Interruption, ModePolicy, Moving, Needs, PageMove, Placed, Relocation,
+    UnitRead, View,
 };
 use crate::program::{BoundUnit, NO_PLACE, ProgramUnit, UnitKind};
 use crate::read_cache::ReadCache;
@@ -407,9 +408,9 @@ impl Ftl {
         self.gate.is_open = false;
     }
 
-    /// Returns true if the run was interrupted while the policy was deciding.
-    pub fn policy_is_stopped(&self) -> bool {
-        self.policy.is_stopped()
+    /// Returns the call of the policy that was interrupted and did not return, if there is one.
+    pub fn policy_interruption(&self) -> Option<Interruption> {
+        self.policy.interruption()
     }
 
     /// Returns the write mode of data older than the run.

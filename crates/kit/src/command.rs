@@ -99,6 +99,29 @@ impl CommandFlags {
     /// Of a command for a zone: it is for all zones for which the action is valid.
     pub const ALL_ZONES: CommandFlags = CommandFlags(2);
 
+    /// Of a command that is left out of the statistics; only within one run, and no modifier for the drive.
+    const UNMEASURED: CommandFlags = CommandFlags(4);
+
+    /// Returns these modifiers, of a command that is left out of the statistics.
+    #[inline]
+    #[must_use]
+    pub fn unmeasured(self) -> CommandFlags {
+        CommandFlags(self.0 | CommandFlags::UNMEASURED.0)
+    }
+
+    /// Returns true if the command is left out of the statistics.
+    #[inline]
+    pub fn is_unmeasured(self) -> bool {
+        self.contains(CommandFlags::UNMEASURED)
+    }
+
+    /// Returns these modifiers for a command that stands for, or precedes, one with the modifiers `other`: it is
+    /// measured if that one is.
+    #[must_use]
+    pub fn measured_like(self, other: CommandFlags) -> CommandFlags {
+        if other.is_unmeasured() { self.unmeasured() } else { self }
+    }
+
     /// Returns true if all modifiers of `others` are set.
     #[inline]
     pub fn contains(self, others: CommandFlags) -> bool {
@@ -107,7 +130,7 @@ impl CommandFlags {
 
     /// Returns the modifiers as bits of a number.
     pub fn bits(self) -> u8 {
-        self.0
+        self.0 & !CommandFlags::UNMEASURED.0
     }
 
     /// Returns the modifiers of a command for a zone.

@@ -9,6 +9,7 @@
 pub mod account;
 pub mod archive;
 pub mod bisect;
+pub mod capped;
 pub mod cause;
 pub mod clock;
 pub mod command;
@@ -21,6 +22,7 @@ pub mod history;
 pub mod ids;
 pub mod journal;
 pub mod lru;
+pub mod newlines;
 pub mod operation;
 pub mod operations;
 pub mod outbox;

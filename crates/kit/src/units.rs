@@ -7,7 +7,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use std::borrow::Cow;
 use std::fmt;
-use std::ops::{Add, AddAssign, Sub};
+use std::ops::{Add, AddAssign, Mul, Sub};
 use std::str::FromStr;
 
 /// An instant of simulated time \[ns since the start of the run\]. `u64` holds 584 years.
@@ -111,6 +111,15 @@ impl AddAssign for Nanos {
     #[inline]
     fn add_assign(&mut self, other: Nanos) {
         *self = *self + other;
+    }
+}
+
+impl Mul<u64> for Nanos {
+    type Output = Nanos;
+    /// Multiplies, saturating: a description may give any time.
+    #[inline]
+    fn mul(self, count: u64) -> Nanos {
+        Nanos(self.0.saturating_mul(count))
     }
 }
 

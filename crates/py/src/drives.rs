@@ -1,6 +1,7 @@
 //! Drives: presets, policies, and the resolved form and facts of a description.
 
 use crate::errors::refuse;
+use crate::interpreter::without;
 use drive::{Description, diagram as diagram_of, facts, mock_up, presets as known};
 use ftl::policy;
 use kit::{Bytes, Problems};
@@ -66,20 +67,20 @@ pub fn policy_contract() -> String {
 /// Returns a description with every field resolved (TOML). `sets` are `KEY=VALUE` overrides; files that the description
 /// names are relative to the folder of `name`.
 #[pyfunction]
-pub fn check(name: &str, text: &str, sets: Vec<String>) -> PyResult<String> {
-    read(name, text, &sets).map(|description| description.to_toml()).map_err(refuse)
+pub fn check(py: Python<'_>, name: &str, text: &str, sets: Vec<String>) -> PyResult<String> {
+    without(py, || read(name, text, &sets).map(|description| description.to_toml()))
 }
 
 /// Returns the facts that follow from a description, such as capacities and bounds, as JSON.
 #[pyfunction]
-pub fn describe(name: &str, text: &str, sets: Vec<String>) -> PyResult<String> {
-    read(name, text, &sets).map(|description| facts(name, &description).to_string()).map_err(refuse)
+pub fn describe(py: Python<'_>, name: &str, text: &str, sets: Vec<String>) -> PyResult<String> {
+    without(py, || read(name, text, &sets).map(|description| facts(name, &description).to_string()))
 }
 
 /// Returns the diagram of a drive, as JSON: its parts from the host to the cells, and the flows between them.
 #[pyfunction]
-pub fn diagram(name: &str, text: &str, sets: Vec<String>) -> PyResult<String> {
-    let diagram = read(name, text, &sets).map(|description| diagram_of(name, &description)).map_err(refuse)?;
+pub fn diagram(py: Python<'_>, name: &str, text: &str, sets: Vec<String>) -> PyResult<String> {
+    let diagram = without(py, || read(name, text, &sets).map(|description| diagram_of(name, &description)))?;
     Ok(serde_json::to_string(&diagram).expect("plain values"))
 }
 
@@ -92,6 +93,7 @@ type Change = (String, String, String, String);
 #[pyfunction]
 #[pyo3(signature = (name, text, sets, to, base))]
 pub fn shrink(
+    py: Python<'_>,
     name: &str,
     text: &str,
     sets: Vec<String>,
@@ -100,7 +102,7 @@ pub fn shrink(
 ) -> PyResult<(String, Vec<Change>)> {
     let size = || to.parse::<Bytes>().map_err(|complaint| Problems::one("--to", complaint));
     let small = || mock_up(&read(name, text, &sets)?, size()?);
-    let mock = small().map_err(refuse)?;
+    let mock = without(py, small)?;
     let over = base.and_then(|(base, beside)| {
         let over = mock.over(base, &read(name, text, &[]).ok()?)?;
         let is_same = read(beside, &over, &[]).is_ok_and(|again| again == mock.description);
@@ -118,5 +120,5 @@ fn read(name: &str, text: &str, sets: &[String]) -> Result<Description, Problems
 /// `description`.
 pub fn named_file(description: &str, path: &str) -> Result<String, String> {
     let folder = Path::new(description).parent().unwrap_or(Path::new(""));
-    std::fs::read_to_string(folder.join(path)).map_err(|error| error.to_string())
+    std::fs::File::open(folder.join(path)).and_then(kit::capped::read_text).map_err(|error| error.to_string())
 }

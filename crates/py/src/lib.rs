@@ -36,5 +36,5 @@ mod _engine {
     #[pymodule_export]
     use crate::sessions::Session;
     #[pymodule_export]
-    use crate::traces::{keep_standard_input, trace_analysis, trace_convert, trace_fit, trace_info};
+    use crate::traces::{keep_pipe, trace_analysis, trace_convert, trace_fit, trace_info};
 }

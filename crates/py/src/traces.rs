@@ -1,35 +1,37 @@
 //! Traces: summary, analyses, conversion to another format, and fitting of a look-alike.
 
 use crate::errors::refuse_at;
-use crate::interpreter::without;
+use crate::interpreter::{interruptible, without};
 use kit::{Problem, Problems};
 use pyo3::prelude::*;
 use serde_json::json;
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{BufWriter, Cursor, Write};
-use std::sync::{Arc, LazyLock, Mutex};
+use std::sync::{Arc, Mutex};
 use workload::{Input, Options, analysis, lookalike, trace};
 
-/// Content of standard input. A pipe can be read only once, and a trace is read twice.
-static STANDARD_INPUT: LazyLock<Mutex<Arc<[u8]>>> = LazyLock::new(Mutex::default);
+/// Contents of standard input (`-`) and of pipes, by their names. A pipe can be read only once, and a trace is read
+/// twice.
+static PIPES: Mutex<BTreeMap<String, Arc<[u8]>>> = Mutex::new(BTreeMap::new());
 
-/// Keeps the content of standard input, which a workload called `-` reads.
+/// Keeps the content of a pipe, which a workload of this name reads; `-` is standard input.
 #[pyfunction]
-pub fn keep_standard_input(content: Vec<u8>) {
-    *STANDARD_INPUT.lock().expect("nobody panics while it is held") = content.into();
+pub fn keep_pipe(name: String, content: Vec<u8>) {
+    PIPES.lock().expect("nobody panics while it is held").insert(name, content.into());
 }
 
 /// Returns the workload in the file at `path`; `-` is the content of standard input.
 pub fn file(path: &str) -> Input {
-    if path == "-" {
-        let content = Arc::clone(&STANDARD_INPUT.lock().expect("nobody panics while it is held"));
+    let kept = PIPES.lock().expect("nobody panics while it is held").get(path).map(Arc::clone);
+    if let Some(content) = kept.or_else(|| (path == "-").then(Arc::default)) {
         return Input {
-            name: "standard input".to_owned(),
+            name: if path == "-" { "standard input".to_owned() } else { path.to_owned() },
             open: Arc::new(move || Ok(Box::new(Cursor::new(Arc::clone(&content))))),
         };
     }
     let owned = path.to_owned();
-    Input { name: path.to_owned(), open: Arc::new(move || Ok(Box::new(File::open(&owned)?))) }
+    Input { name: path.to_owned(), open: Arc::new(move || Ok(interruptible(File::open(&owned)?))) }
 }
 
 fn options(text: &str) -> PyResult<Options> {

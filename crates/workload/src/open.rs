@@ -4,7 +4,6 @@ use crate::input::{Input, Kind, kind};
 pub use crate::trace::Options;
 use crate::{Workload, fio, lookalike, synthetic, trace};
 use kit::{Problem, Problems};
-use std::io::Read;
 
 /// Opens a workload for a drive of `user_bytes`: a fio job file, a workload TOML (`kind = "..."`) or a trace.
 ///
@@ -42,15 +41,11 @@ fn model(kind: &str, input: &Input, text: &str, user_bytes: u64, seed: u64) -> R
 
 /// Reads the whole input as text: descriptions are small.
 fn text(input: &Input) -> Result<String, Problems> {
-    /// Maximum size of a job file or description \[bytes\]; real ones are far smaller.
-    const BYTES_MAX: u64 = 16 << 20;
-    let unreadable = |error: std::io::Error| Problems::one(&input.name, format!("cannot be read: {error}"));
-    let mut bytes = Vec::new();
-    (input.open)().map_err(unreadable)?.take(BYTES_MAX + 1).read_to_end(&mut bytes).map_err(unreadable)?;
-    if bytes.len() as u64 > BYTES_MAX {
-        return Err(Problems::one(&input.name, "more than 16 MiB: expected a job file or description"));
-    }
-    String::from_utf8(bytes).map_err(|error| Problems::one(&input.name, format!("not UTF-8 text: {error}")))
+    let unreadable = |error: std::io::Error| match error.kind() {
+        std::io::ErrorKind::InvalidData => Problems::one(&input.name, error.to_string()),
+        _ => Problems::one(&input.name, format!("cannot be read: {error}")),
+    };
+    (input.open)().and_then(kit::capped::read_text).map_err(unreadable)
 }
 
 /// Refuses options that apply to traces only: if they were ignored silently, a user would believe that they took

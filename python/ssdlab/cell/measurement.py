@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ssdlab.cell.question import array, ask
 from ssdlab.errors import InputError
-from ssdlab.files import check_new_file, existing_file, new_file
+from ssdlab.files import RESULT_MAX, check_new_file, existing_file, new_file, read_text
 from ssdlab.words import in_own_words
 
 if TYPE_CHECKING:
@@ -200,7 +200,7 @@ def load_code(path: str | PathLike[str]) -> CodeMeasurement:
     """
     name = existing_file(path)
     try:
-        kept = json.loads(Path(name).read_text(encoding="utf-8"))
+        kept = json.loads(read_text(name, RESULT_MAX))
         if (kept["what"], kept["version"]) != (WHAT, VERSION):
             raise InputError(f"{name}: {kept['what']}, version {kept['version']}: expected {WHAT}, version {VERSION}")
         head = {name: kept[name] for name in ("code", "data_bits", "codeword_bits", "seed", "chunk_frames", "channel", "status")}

@@ -8,12 +8,11 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from os import PathLike, fspath
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ssdlab import _engine
 from ssdlab.errors import InputError
-from ssdlab.files import existing_file
+from ssdlab.files import existing_file, read_text
 
 if TYPE_CHECKING:
     import numpy as np
@@ -116,7 +115,7 @@ def _fields(question: dict[str, Any]) -> dict[str, Any]:
 
 def _text(path: str) -> str:
     try:
-        return Path(existing_file(path)).read_text(encoding="utf-8")
+        return read_text(existing_file(path))
     except UnicodeDecodeError:
         raise InputError(f"{path}: not a text file") from None
 

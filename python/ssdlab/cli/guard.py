@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -33,7 +35,9 @@ def guarded() -> Iterator[None]:
     except BrokenPipeError:
         raise
     except OSError as error:
-        complain(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+        # Files are named where they are written; what has no name is the output that this command prints.
+        name = error.filename or ("standard output" if error.errno == errno.ENOSPC else "")
+        complain(f"{name}: {os.strerror(error.errno) if error.errno else error}" if name else str(error))
         raise SystemExit(1) from None
     except Exception as fault:
         if hasattr(fault, "exit_code"):  # raised by Typer: a misspelt command or option, an exit

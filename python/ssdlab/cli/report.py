@@ -37,7 +37,7 @@ def report(
     """Write the report of a result folder again, or one report that compares several."""
     from ssdlab.comparison import Comparison
     from ssdlab.files import new_file
-    from ssdlab.folder import load_comparison, load_result
+    from ssdlab.folder import damaged, load_comparison, load_result
 
     page = out or (folders[0] / "report.html" if len(folders) == 1 else Path("comparison.html"))
     if page.suffix not in (".html", ".htm"):
@@ -46,14 +46,15 @@ def report(
         _report_exploration(folders, page)
         return
     runs = []
-    for folder in folders:
-        if (folder / "compare.json").is_file():
-            runs += load_comparison(folder).runs
-        else:
-            runs.append(load_result(folder))
-    with new_file(page) as path:
+    with damaged(*folders):
+        for folder in folders:
+            if (folder / "compare.json").is_file():
+                runs += load_comparison(folder).runs
+            else:
+                runs.append(load_result(folder))
         compared = Comparison(runs, split_labels(label))
         html = runs[0].report() if len(runs) == 1 else compared.report()
+    with new_file(page) as path:
         path.write_text(html, encoding="utf-8")
     remark(f"wrote {page}")
 
@@ -67,11 +68,14 @@ def _report_exploration(folders: list[Path], page: Path) -> None:
     from ssdlab.explore.optimise import load_optimisation
     from ssdlab.explore.sweep import load_sweep
     from ssdlab.files import new_file
+    from ssdlab.folder import damaged
 
     is_search = any((folder / "trials.parquet").is_dir() for folder in folders)
     if len(folders) > 1:
         raise InputError(f"a report of a {'search' if is_search else 'sweep'} is of its folder alone: expected one DIR")
-    done = load_optimisation(folders[0]) if is_search else load_sweep(folders[0])
+    with damaged(folders[0]):
+        done = load_optimisation(folders[0]) if is_search else load_sweep(folders[0])
+        html = done.report()
     with new_file(page) as path:
-        path.write_text(done.report(), encoding="utf-8")
+        path.write_text(html, encoding="utf-8")
     remark(f"wrote {page}")

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from ssdlab.declared import GROUPS
 from ssdlab.errors import InputError, unknown_name
-from ssdlab.explore.spec import Range, Spec
+from ssdlab.explore.spec import MOST_POINTS, Range, Spec
 
 __all__ = ["Point", "check_options", "combined", "divided", "points"]
 
@@ -71,6 +72,8 @@ def points(spec: Spec) -> Iterator[Point]:
         axes.append(_samples(spec))
     if spec.points:
         axes.append([dict(point) for point in spec.points])
+    if (count := math.prod(map(len, axes))) > MOST_POINTS:
+        raise spec.error("vary", f"{count} points: expected at most {MOST_POINTS}")
     for fields in combined(axes):
         yield Point(
             fields.pop("drive"), fields.pop("workload"), fields.pop("policy", None), fields.pop("precondition", None), fields

@@ -19,7 +19,8 @@ from pyarrow import parquet
 
 from ssdlab.errors import InputError
 from ssdlab.exchange import exchange
-from ssdlab.files import undisturbed
+from ssdlab.files import naming, read_text, undisturbed
+from ssdlab.folder import damaged
 from ssdlab.locks import locked
 from ssdlab.manifest import write_manifest
 
@@ -87,7 +88,7 @@ class Folder:
             if content:
                 raise InputError(f"{self.path}: not the folder of a sweep, and not empty: expected another name")
             return
-        if spec.read_text(encoding="utf-8") != text:
+        if read_text(spec) != text:
             raise InputError(
                 f"{self.path}: has the runs of another specification, {spec}: expected another folder for this one; "
                 f"--reuse {self.path} takes over the runs that both have"
@@ -107,9 +108,10 @@ class Folder:
         name = str(row["id"])
         beside = self.path / f".{name}.new"
         table = pa.Table.from_pylist([dict(row)], schema=self.schema)
-        # One row needs neither compression nor an index; the file that replaces it at the end has both.
-        parquet.write_table(table, beside, compression="none", use_dictionary=False, write_statistics=False)
-        beside.replace(self.path / RUNS / f"{name}.parquet")
+        with naming(self.path / RUNS):
+            # One row needs neither compression nor an index; the file that replaces it at the end has both.
+            parquet.write_table(table, beside, compression="none", use_dictionary=False, write_statistics=False)
+            beside.replace(self.path / RUNS / f"{name}.parquet")
         self.done[name] = str(row["status"])
 
     def compact(self, order: Mapping[str, int]) -> pa.Table:
@@ -126,7 +128,7 @@ class Folder:
         for row in own:
             row["index"] = order[row["id"]]
         table = pa.Table.from_pylist(sorted(own, key=lambda row: row["index"]), schema=self.schema)
-        with undisturbed():
+        with undisturbed(), naming(self.path / RUNS):
             if others:
                 self._keep_others(pa.Table.from_pylist(others, schema=whole.schema))
             beside = self.path / f".{RUNS}.new"
@@ -147,7 +149,7 @@ class Folder:
     def write_report(self, text: str) -> None:
         """Writes the report beside the rows."""
         beside = self.path / f".{_REPORT}.new"
-        with undisturbed():
+        with undisturbed(), naming(self.path / _REPORT):
             beside.write_text(text, encoding="utf-8")
             beside.replace(self.path / _REPORT)
             write_manifest(self.path, "sweep")
@@ -171,12 +173,25 @@ def read_rows(path: str | PathLike[str], columns: Sequence[str] | None = None) -
     if not runs.is_dir():
         raise InputError(f"{path}: not the folder of a sweep: it has no {RUNS}")
     files = sorted(runs.glob("*.parquet"), key=lambda file: file.stat().st_mtime_ns)
-    tables = [parquet.read_table(file, columns=None if columns is None else list(columns)) for file in files]
+    tables = [_read(file, columns) for file in files]
     if not tables:
         return pa.table({name: pa.array([], pa.string()) for name in columns or ("id", "status", "index")})
-    whole = pa.concat_tables(tables, promote_options="default")
-    last = {name: number for number, name in enumerate(whole["id"].to_pylist())}
-    return whole.take(sorted(last.values())) if len(last) < whole.num_rows else whole
+    with damaged(runs):
+        whole = pa.concat_tables(tables, promote_options="default")
+        last = {name: number for number, name in enumerate(whole["id"].to_pylist())}
+        return whole.take(sorted(last.values())) if len(last) < whole.num_rows else whole
+
+
+def _read(file: Path, columns: Sequence[str] | None) -> pa.Table:
+    """Returns the rows of a file.
+
+    Raises:
+        InputError: it is damaged.
+    """
+    try:
+        return parquet.read_table(file, columns=None if columns is None else list(columns))
+    except (OSError, pa.ArrowException, ValueError, KeyError) as error:
+        raise InputError(f"{file}: damaged: {error}; remove it, and its run is done again") from None
 
 
 def rows_with(path: str | PathLike[str], keys: Iterable[str], columns: Sequence[str]) -> Iterator[dict[str, Any]]:

@@ -8,14 +8,13 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from os import fspath
-from pathlib import Path
 from typing import Any
 
 from ssdlab import toml
 from ssdlab.declared import GROUPS
 from ssdlab.errors import InputError
-from ssdlab.files import content_hash, existing_file
-from ssdlab.workloads import STANDARD_INPUT, Workload, standard_input
+from ssdlab.files import content_hash, existing_file, is_pipe, read_text
+from ssdlab.workloads import STANDARD_INPUT, Workload, pipe
 
 __all__ = ["Load", "changed"]
 
@@ -86,9 +85,10 @@ def changed(workload: Workload, fields: Mapping[str, Any]) -> Workload:
     if not inner:
         return Workload(workload.path, workload.text, workload.name, **options)
     text, name = workload.text, workload.name
-    if workload.path is not None and fspath(workload.path) == STANDARD_INPUT:
-        name = "standard input"
-        text = standard_input().decode(errors="replace") if workload.file else ""
+    if workload.path is not None and (fspath(workload.path) == STANDARD_INPUT or is_pipe(workload.path)):
+        read = workload.file or ""
+        name = "standard input" if read == STANDARD_INPUT else read
+        text = (pipe(read) or b"").decode(errors="replace")
         _check_fields(text, name, next(iter(inner)))
     elif workload.path is not None:
         name = fspath(workload.path)
@@ -103,7 +103,7 @@ def _options(path: str) -> set[str]:
 
 def _text(path: str, field: str) -> str:
     try:
-        text = Path(existing_file(path)).read_text(encoding="utf-8")
+        text = read_text(existing_file(path))
     except UnicodeDecodeError:
         text = ""
     _check_fields(text, path, field)

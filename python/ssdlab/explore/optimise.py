@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from ssdlab.errors import InputError
 from ssdlab.explore.spec import Spec, SpecLike
 from ssdlab.explore.tasks import Task, engine_hash
+from ssdlab.files import read_text
 from ssdlab.units import counted
 from ssdlab.words import in_own_words
 
@@ -473,7 +474,7 @@ def _compare(bench: Bench, table: pa.Table, other: pa.Table, folder: SearchFolde
 
 
 def _json(path: Path) -> Any:
-    return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else None
+    return json.loads(read_text(path)) if path.is_file() else None
 
 
 def load_optimisation(folder: str | PathLike[str]) -> Optimisation:

@@ -100,7 +100,7 @@ def _filled(data: dict[str, Any], name: str, subtitle: str, errors: str, spec: s
     }
     for key, text in parts.items():
         frame = frame.replace(f"@@{key}@@", text)
-    return frame
+    return library.secured(frame)
 
 
 def _data(done: Sweep, numbers: Sequence[tuple[str, str, float, str]]) -> dict[str, Any]:

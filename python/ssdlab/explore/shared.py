@@ -22,7 +22,8 @@ from pyarrow import parquet
 
 from ssdlab.errors import InputError
 from ssdlab.exchange import exchange
-from ssdlab.files import undisturbed
+from ssdlab.files import naming, read_text, undisturbed
+from ssdlab.folder import damaged
 from ssdlab.manifest import write_manifest
 
 __all__ = ["SearchFolder", "read_trials"]
@@ -116,11 +117,12 @@ class SearchFolder:
         """Writes a file: complete or not at all. One that has this text is left as it is."""
         path = self.path / name
         with suppress(OSError):
-            if path.read_text(encoding="utf-8") == text:
+            if read_text(path) == text:
                 return
         beside = self.path / f".{name}.{self.member}.new"
-        beside.write_text(text, encoding="utf-8")
-        beside.replace(path)
+        with naming(path):
+            beside.write_text(text, encoding="utf-8")
+            beside.replace(path)
 
     def replace_folder(self, name: str, files: Mapping[str, str]) -> None:
         """Replaces a folder in the folder by one with these texts, in one step."""
@@ -143,13 +145,14 @@ class SearchFolder:
         name = f"{row['study_trial']:08}"
         beside = self.path / f".{name}.{self.member}.new"
         table = pa.Table.from_pylist([dict(row)], schema=self.schema)
-        parquet.write_table(table, beside, compression="none", use_dictionary=False, write_statistics=False)
-        beside.replace(self.path / TRIALS / f"{name}.parquet")
+        with naming(self.path / TRIALS):
+            parquet.write_table(table, beside, compression="none", use_dictionary=False, write_statistics=False)
+            beside.replace(self.path / TRIALS / f"{name}.parquet")
 
     def compact(self, rows: Sequence[Mapping[str, Any]]) -> pa.Table:
         """Puts these rows in the place of all, in one file if no other process is under way, and returns them."""
         table = pa.Table.from_pylist([dict(row) for row in rows], schema=self.schema)
-        with undisturbed():
+        with undisturbed(), naming(self.path / TRIALS):
             if self.is_alone():
                 beside = self.path / f".{TRIALS}.{self.member}.new"
                 beside.mkdir()
@@ -192,7 +195,7 @@ def check_search_folder(path: Path, text: str) -> bool:
         if content:
             raise InputError(f"{path}: not the folder of a search, and not empty: expected another name")
         return not content
-    if spec.read_text(encoding="utf-8") != text:
+    if read_text(spec) != text:
         raise InputError(f"{path}: has the trials of another specification, {spec}: expected another folder for this one")
     return False
 
@@ -219,9 +222,10 @@ def read_trials(path: str | PathLike[str]) -> pa.Table:
     files = sorted(trials.glob("*.parquet"), key=lambda file: file.stat().st_mtime_ns)
     if not files:
         return pa.table({"study_trial": pa.array([], pa.int64())})
-    whole = pa.concat_tables([parquet.read_table(file) for file in files], promote_options="default")
-    last = {number: at for at, number in enumerate(whole["study_trial"].to_pylist())}
-    return whole.take(sorted(last.values())).sort_by("study_trial")
+    with damaged(trials):
+        whole = pa.concat_tables([parquet.read_table(file) for file in files], promote_options="default")
+        last = {number: at for at, number in enumerate(whole["study_trial"].to_pylist())}
+        return whole.take(sorted(last.values())).sort_by("study_trial")
 
 
 class JournalLock:

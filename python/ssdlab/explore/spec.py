@@ -16,7 +16,7 @@ from ssdlab.errors import InputError, closest, unknown_name
 from ssdlab.explore.cost import Cost
 from ssdlab.explore.expression import Expression
 from ssdlab.explore.goal import Constraint, Method, Objective
-from ssdlab.files import existing_file
+from ssdlab.files import existing_file, read_text
 from ssdlab.terms import definitions
 from ssdlab.workloads import STANDARD_INPUT
 
@@ -70,6 +70,8 @@ _SEARCH_RANGE_KEYS = ("choices", "low", "high", "log", "step")
 PARTS = ("drive", "workload", "policy", "precondition")
 #: Most seeds, so that a misplaced number does not make millions of runs.
 _MOST_SEEDS = 10_000
+#: Largest number of points of a sweep: all are planned before the first is run.
+MOST_POINTS = 1_000_000
 
 
 @cache
@@ -259,7 +261,7 @@ class Spec:
             raise InputError("-: names in a specification are relative to its folder: expected a file, not standard input")
         name = existing_file(spec)
         try:
-            text = Path(name).read_text(encoding="utf-8")
+            text = read_text(name)
         except UnicodeDecodeError:
             raise InputError(f"{name}: not a text file; a sweep is described in TOML") from None
         return _Reader(fspath(spec), text, Path(name).parent).spec()
@@ -348,7 +350,7 @@ class _Reader:
         self.name, self.text, self.folder = name, text, folder
         try:
             self.document = tomllib.loads(text)
-        except tomllib.TOMLDecodeError as error:
+        except (tomllib.TOMLDecodeError, RecursionError) as error:
             raise InputError(f"{name}: {error}") from None
 
     def error(self, key: str, what: str) -> InputError:
@@ -438,8 +440,9 @@ class _Reader:
     def seeds(self) -> tuple[int, ...]:
         value = self.document.get("seeds", [1])
         found = range(1, value + 1) if isinstance(value, int) and not isinstance(value, bool) else value
-        whole = isinstance(found, list | range) and all(type(seed) is int and seed >= 0 for seed in found)
-        if not whole or not found or len(found) > _MOST_SEEDS:
+        # A number of seeds is compared before they are counted one by one.
+        is_few = isinstance(value, list) or (type(value) is int and 0 < value <= _MOST_SEEDS)
+        if not is_few or not 0 < len(found) <= _MOST_SEEDS or not all(type(seed) is int and seed >= 0 for seed in found):
             raise self.error("seeds", f"{value!r}: expected a list of whole numbers, or their number, 1 to {_MOST_SEEDS}")
         if len(set(found)) < len(found):
             raise self.error("seeds", f"{value!r}: expected each seed once")
@@ -483,8 +486,8 @@ class _Reader:
         found = Range(table["low"], table["high"], table.get("count"), bool(table.get("log", False)), table.get("step"))
         if not found.low < found.high or (found.log and found.low <= 0) or (found.step is not None and found.step <= 0):
             raise self.error(key, f"{table}: expected low below high, with `log` above 0, and a step above 0")
-        if found.count is not None and (type(found.count) is not int or found.count < 2):
-            raise self.error(key, f"count = {found.count}: expected a whole number from 2 on")
+        if found.count is not None and (type(found.count) is not int or not 2 <= found.count <= MOST_POINTS):
+            raise self.error(key, f"count = {found.count}: expected a whole number, 2 to {MOST_POINTS}")
         return found
 
     def choices(self, name: str, value: Any) -> tuple[Any, ...] | Range:
@@ -529,8 +532,8 @@ class _Reader:
             for name, values in vary.items():
                 if isinstance(values, Range) and values.count is None:
                     raise self.error(f"vary/{name}", "a range in a grid: expected its `count`, or a `design` that draws samples")
-        elif type(design.samples) is not int or not 0 < design.samples <= 10_000_000:
-            raise self.error("design/samples", f"{design.samples!r}: expected a number of samples")
+        elif type(design.samples) is not int or not 0 < design.samples <= MOST_POINTS:
+            raise self.error("design/samples", f"{design.samples!r}: expected a number of samples, 1 to {MOST_POINTS}")
         return design
 
     def expression(self, key: str, text: Any) -> Expression:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from ssdlab.errors import InputError
 from ssdlab.explore.spec import Spec, SpecLike
 from ssdlab.explore.tasks import Task, further, tasks
+from ssdlab.files import read_text
 from ssdlab.units import counted
 from ssdlab.words import in_own_words
 
@@ -110,7 +111,7 @@ class Sweep:
         from ssdlab.explore.folder import SPEC
         from ssdlab.explore.page import page
 
-        text = (self.folder / SPEC).read_text(encoding="utf-8")
+        text = read_text(self.folder / SPEC)
         return page(self, tomllib.loads(text).get("title", ""), text)
 
     def __repr__(self) -> str:

@@ -316,7 +316,7 @@ def _gains(runs: Sequence[Result], names: Sequence[str]) -> list[tuple[str, str]
 def _page(title: str, body: Sequence[str]) -> str:
     """Returns a whole page around `body`."""
     css = files("ssdlab.report").joinpath("style.css").read_text(encoding="utf-8")
-    return (
+    return library.secured(
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"<title>{escape(title)} · ssdlab</title>\n<style>\n{css}</style>\n"

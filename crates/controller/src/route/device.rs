@@ -315,7 +315,9 @@ impl Compiler {
 
     /// Returns the step of a task of the firmware; none if it takes no time.
     fn task(&mut self, side: &DeviceSide, task: Task, work: Work) -> Vec<Step> {
-        let Some(CoreServers { first, cores }) = side.cores.filter(|_| work.fixed + work.per_unit > 0) else { return Vec::new() };
+        let Some(CoreServers { first, cores }) = side.cores.filter(|_| work.fixed > 0 || work.per_unit > 0) else {
+            return Vec::new();
+        };
         let service = self.servers.service(Service {
             amount: work.fixed.into(),
             packet: self.unit.bytes(),
@@ -364,7 +366,7 @@ impl ControllerConfig {
     /// its way to the memory and back or, if that is longer, on the resource that all dies wait for.
     pub fn time_to_relocate(&self, data: Bytes, dies: u32) -> Nanos {
         let (alone, busiest) = self.relocation(data);
-        alone.max(Nanos(busiest.0 * u64::from(dies)))
+        alone.max(busiest * u64::from(dies))
     }
 
     /// Returns the time that the relocation of one program of `data` on each of `dies` dies takes if page buffers are
@@ -374,7 +376,7 @@ impl ControllerConfig {
         let Some(buffers) = &self.section.page_buffers else { return Nanos::ZERO };
         let channels = self.channel_of.iter().max().map_or(1, |last| u32::from(*last) + 1);
         let (alone, _) = self.relocation(data);
-        Nanos((alone + on_flash).0 * u64::from(dies.div_ceil(channels)) / u64::from(buffers.count))
+        Nanos(((alone + on_flash) * u64::from(dies.div_ceil(channels))).0 / u64::from(buffers.count))
     }
 
     /// Returns the time of the relocation of one program of `data` on its way to the memory and back, and on the
@@ -414,16 +416,17 @@ impl ControllerConfig {
                     }
                     Action::Access { .. } => {
                         // Half of the peak rate, for rows and turnarounds; all dies share the memory.
-                        let time = Nanos(ddr_rate.time_for(data).0 * 2);
+                        let time = ddr_rate.time_for(data) * 2;
                         alone += time;
-                        on_memory += time.0;
+                        on_memory = u64::saturating_add(on_memory, time.0);
                         continue;
                     }
                     _ => continue,
                 };
                 let time = servers.services[usize::from(service)].time(data);
                 alone += time;
-                busy[usize::from(server)] += time.0 / u64::from(count);
+                let busy = &mut busy[usize::from(server)];
+                *busy = u64::saturating_add(*busy, time.0 / u64::from(count.max(1)));
             }
         }
         (alone, Nanos(busy.into_iter().fold(on_memory / u64::from(self.buffers.max(1)), u64::max)))

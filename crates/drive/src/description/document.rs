@@ -2,6 +2,7 @@
 
 use super::File;
 use super::base::{TitleOrigin, based};
+use kit::newlines::{Newlines, looks_like_a_table};
 use kit::{Problem, Problems};
 use std::collections::BTreeMap;
 use toml::Spanned;
@@ -112,15 +113,26 @@ fn find<'a>(root: &'a Node, path: &str) -> Option<&'a Node> {
 
 /// Number of syntax errors that are named.
 const MOST_SYNTAX_ERRORS: usize = 5;
+/// Number of errors of a text that are named: finding the first place of each key takes time.
+const MOST_ERRORS: usize = 50;
 
 /// Parses a text as TOML. An error names the places at which it is not; a key that is given twice, with both places.
 pub(super) fn parse(name: &str, text: &str) -> Result<Node, Problems> {
+    if looks_like_a_table(text) {
+        let complaint =
+            "no field and no section in its first lines, this looks like a trace: expected the description of a drive, in TOML";
+        return Err(Problems::one(name, complaint));
+    }
     let (table, errors) = DeTable::parse_recoverable(text);
-    let root = Node { place: name.to_owned(), value: Lines { name, text }.table(table.get_ref()) };
+    let ends = Newlines::of(text);
+    let root = Node { place: name.to_owned(), value: Lines { name, ends: &ends }.table(table.get_ref()) };
     let (mut problems, mut syntax_errors) = (Problems::default(), 0);
     for error in errors {
+        if problems.0.len() == MOST_ERRORS {
+            break;
+        }
         let start = error.span().map_or(0, |span| span.start);
-        let place = format!("{name}:{}", line_of(text, start));
+        let place = format!("{name}:{}", ends.line(start));
         let given_twice = error.span().filter(|_| error.message() == "duplicate key").map(|span| {
             let path = path_at(text, span.start, text.get(span).unwrap_or_default().trim());
             let header = text.lines().position(|line| header(line).as_deref() == Some(&path));
@@ -156,14 +168,10 @@ fn path_at(text: &str, offset: usize, key: &str) -> String {
     before.lines().rev().find_map(header).map_or_else(|| key.to_owned(), |table| format!("{table}.{key}"))
 }
 
-fn line_of(text: &str, offset: usize) -> usize {
-    text.as_bytes()[..offset.min(text.len())].iter().filter(|byte| **byte == b'\n').count() + 1
-}
-
 /// Converts parsed TOML values into nodes with places.
 struct Lines<'a> {
     name: &'a str,
-    text: &'a str,
+    ends: &'a Newlines,
 }
 
 impl Lines<'_> {
@@ -171,14 +179,14 @@ impl Lines<'_> {
         let fields = table.iter().map(|(key, value)| {
             let mut node = self.node(value);
             // The place of a field is that of its key; the place of a table is that of its header.
-            node.place = format!("{}:{}", self.name, line_of(self.text, key.span().start));
+            node.place = format!("{}:{}", self.name, self.ends.line(key.span().start));
             (key.get_ref().to_string(), node)
         });
         Value::Table(fields.collect())
     }
 
     fn node(&self, value: &Spanned<DeValue<'_>>) -> Node {
-        let place = format!("{}:{}", self.name, line_of(self.text, value.span().start));
+        let place = format!("{}:{}", self.name, self.ends.line(value.span().start));
         let value = match value.get_ref() {
             DeValue::String(text) => Value::Text(text.to_string()),
             DeValue::Integer(number) => i64::from_str_radix(&number.as_str().replace('_', ""), number.radix())
@@ -238,7 +246,7 @@ fn apply(root: &mut Node, set: &str) -> Result<(), Problem> {
     }
     let source = format!("value = {text}");
     let value = match DeTable::parse(&source) {
-        Ok(table) if table.get_ref().len() == 1 => match (Lines { name: "", text: "" }).table(table.get_ref()) {
+        Ok(table) if table.get_ref().len() == 1 => match (Lines { name: "", ends: &Newlines::of("") }).table(table.get_ref()) {
             Value::Table(mut fields) => fields.remove("value").map_or(Value::Text(text.to_owned()), |node| node.value),
             _ => Value::Text(text.to_owned()),
         },

@@ -93,12 +93,7 @@ impl Description {
         let transfers = if apart { 3.0 * slowest_read * f64::from(facts.units_per_program) } else { 0.0 };
         let read = (facts.move_time - facts.program_time).0 as f64 * sense + transfers;
         let erase = facts.erase_time.0 as f64 * facts.erase_scales.iter().copied().fold(1.0, f64::max);
-        let block = (program + read) as u64 * u64::from(geometry.programs_per_block) + erase as u64;
-        Moving {
-            mode,
-            mixed,
-            rewrite: Nanos(block.saturating_mul(u64::from(geometry.blocks_per_die))),
-            least_halves: if apart { 6 } else { 3 },
-        }
+        let block = Nanos((program + read) as u64) * u64::from(geometry.programs_per_block) + Nanos(erase as u64);
+        Moving { mode, mixed, rewrite: block * u64::from(geometry.blocks_per_die), least_halves: if apart { 6 } else { 3 } }
     }
 }

@@ -12,6 +12,9 @@ pub const COLUMNS: &str = "time_ns,event,die,place,mode,reason,job";
 /// Number of equal lines shown before the first difference, and number of lines of each history shown from there on.
 const NEIGHBOURS: usize = 3;
 
+/// Longest line that is read \[bytes\]: one that is written has less than a hundred, and the names of two modes.
+const LINE_MAX: u64 = 64 << 10;
+
 /// Names of a drive's modes.
 #[derive(Clone, Debug, Default)]
 pub struct ModeNames {
@@ -150,7 +153,8 @@ impl Text<'_> {
 
     fn next_line(&mut self) -> std::result::Result<Option<String>, Problems> {
         let mut line = String::new();
-        let read = self.from.read_line(&mut line).map_err(|error| Problems::one(self.name, error.to_string()))?;
+        let read = kit::capped::read_line(self.from, LINE_MAX, &mut line)
+            .map_err(|error| Problems::one(self.name, format!("a line cannot be read: {error}")))?;
         if read > 0 && !line.ends_with('\n') {
             return Err(Problems::one(self.name, "its last line has no end: expected a whole history"));
         }
@@ -179,6 +183,15 @@ mod tests {
         let mut writer = HistoryWriter::new(Vec::new(), names).expect("memory");
         writer.write(entries).expect("memory");
         String::from_utf8(writer.into_inner()).expect("text")
+    }
+
+    #[test]
+    fn a_line_without_end_is_refused() {
+        let endless = || std::io::BufReader::new(std::io::repeat(b'x'));
+        let (mut one, mut other) = (endless(), endless());
+        let told = compare(Text { name: "a", from: &mut one }, Text { name: "b", from: &mut other });
+        let told = told.map(|_| ()).expect_err("it has no end").to_string();
+        assert!(told.starts_with("a: a line cannot be read: more than 64 KiB"), "{told}");
     }
 
     #[test]

@@ -18,6 +18,8 @@ const DIES: u64 = 2 << 32;
 const ARRAYS: u64 = 3 << 32;
 const SLICE_BEGIN: i32 = 1;
 const SLICE_END: i32 = 2;
+/// Largest packet that is read \[bytes\]: one that is written is far smaller.
+const PACKET_MAX: u64 = 1 << 20;
 /// Tag of a packet in a trace: field 1, length-delimited.
 const PACKET_TAG: u8 = 1 << 3 | 2;
 
@@ -209,8 +211,11 @@ impl<R: Read> TimelineReader<R> {
                 break;
             }
             if shift > 28 {
-                return Err(damaged("a packet of more than 256 MiB"));
+                return Err(damaged("the length of a packet has more than 5 bytes"));
             }
+        }
+        if length > PACKET_MAX {
+            return Err(damaged("a packet of more than 1 MiB"));
         }
         self.packet.resize(length as usize, 0);
         self.from.read_exact(&mut self.packet)?;
@@ -261,6 +266,14 @@ mod tests {
             let mut reader = TimelineReader::new(&bytes[..cut]);
             let ended = std::iter::from_fn(|| reader.next_span().transpose()).any(|span| span.is_err());
             assert!(ended, "a file that ends at byte {cut} is refused");
+        }
+    }
+
+    #[test]
+    fn a_packet_without_end_is_refused_before_memory_is_taken_for_it() {
+        for bytes in [&b"\x0a\xff\xff\xff\xff\x7f"[..], b"\x0a\xff\xff\xff\xff\xff\xff", b"\x0a\x81\x80\x40"] {
+            let told = TimelineReader::new(bytes).next_span().expect_err("it has no such packet").to_string();
+            assert!(told.contains("packet"), "{told}");
         }
     }
 }

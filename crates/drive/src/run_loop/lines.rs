@@ -189,7 +189,7 @@ impl LineHost {
         if !self.early_reset && (0..turns).any(|turn| is(self, turn, &[ChunkState::Open], drive)) {
             return false;
         }
-        let command = HostCommand { op: Op::Trim, flags: CommandFlags::NONE, ..piece.command };
+        let command = HostCommand { op: Op::Trim, flags: CommandFlags::NONE.measured_like(piece.command.flags), ..piece.command };
         for first in (0..turns).step_by(MOST_ADDRESSES) {
             let count = MOST.min(turns - first);
             if (first..first + count).any(|turn| is(self, turn, WRITTEN, drive)) {

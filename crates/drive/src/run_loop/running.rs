@@ -35,6 +35,7 @@ pub(super) struct Running {
     pub last_recorded: SimTime,
     /// For a closed loop with think time: the instants at which the think times of completed commands end.
     pub thinking: VecDeque<SimTime>,
+    /// True once the ramp is over: commands submitted from now on are measured.
     pub measured: bool,
     /// Writes that wait for a flush of their own, each with the flush; `None`: the flush is complete, and the host has
     /// no power.
@@ -133,6 +134,19 @@ impl Running {
         ];
         let shares = all.into_iter().filter_map(|(done, most)| Some(done as f64 / most?.max(1) as f64));
         shares.reduce(f64::max).map(|share| share.min(1.0))
+    }
+
+    /// Returns the instant at which the job's next request is due, by its pacing and its rate; of a closed loop, `now`.
+    pub fn due(&self, request: &Request, start: SimTime, now: SimTime) -> SimTime {
+        let at = match self.job.pacing {
+            Pacing::Open | Pacing::Timed { .. } => start + request.at.since(self.origin),
+            Pacing::Gaps if self.submitted > 0 => self.last_submission + request.at.since(self.last_recorded),
+            Pacing::Gaps => start + request.at.since(self.origin),
+            Pacing::Closed { .. } => now,
+        };
+        // A flush moves nothing: it neither waits for a rate nor delays what follows.
+        let is_paced = self.submitted > 0 && request.op != kit::Op::Flush;
+        if is_paced { at.max(self.last_paced + self.gap()) } else { at }
     }
 
     /// Returns the least time between the last submission that moves data and the next.

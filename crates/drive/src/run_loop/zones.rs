@@ -126,7 +126,7 @@ impl ZonedHost {
             if state.appended + command.length.0 > self.capacity && !state.is_lost {
                 if state.in_flight == 0 {
                     state.is_resetting = true;
-                    let flags = CommandFlags::zone(ZoneAction::Reset, false);
+                    let flags = CommandFlags::zone(ZoneAction::Reset, false).measured_like(command.flags);
                     let offset = Bytes(zone as u64 * self.size);
                     let reset = HostCommand { op: Op::Zone, flags, offset, length: Bytes(0), ..command };
                     drive.submit_of(reset, LogOrigin::default(), drive.now());

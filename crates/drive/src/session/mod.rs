@@ -21,9 +21,9 @@ use crate::{summary, totals};
 use custom::failure;
 use ftl::{Ftl, ScaleModels};
 use kit::{Nanos, Problems};
-use notes::{closing_notes, opening_notes, saved_partly_note, unmeasured_note};
+use notes::{closing_notes, interruption_note, opening_notes, saved_partly_note, unmeasured_note};
 use plan::RunPlan;
-use play::Run;
+use play::{Run, interruption};
 use request::description_for;
 use states::KeptStates;
 use workload::Input;
@@ -127,8 +127,12 @@ impl Session {
             unwritten: Vec::new(),
             setup_s,
         };
-        // The summary was the last to ask the policy, for its statistics: a failure there counts, too.
+        // The summary was the last to ask the policy, for its statistics: a failure or interruption there counts, too.
         failure(&drive)?;
+        if let Some(interruption) = interruption(&drive) {
+            outcome.summary["status"] = "partial".into();
+            outcome.notes.push(interruption_note(policy_name, interruption));
+        }
         if let Some(to) = files.save {
             watch.tell("save", drive.now().0, 0, None);
             outcome.notes.extend(saved_partly_note(&drive, custom_name.as_deref()));

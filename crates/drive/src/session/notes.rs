@@ -9,6 +9,7 @@ use crate::drive::Drive;
 use crate::failure::PowerFailureReport;
 use crate::power_cut::PowerCut;
 use crate::run_loop::End;
+use ftl::policy::Interruption;
 use host::{BufferPolicy, PartialFlush};
 use kit::{Nanos, Op, Reason};
 use serde_json::Value;
@@ -241,6 +242,15 @@ fn refused_note(drive: &Drive) -> Option<String> {
              nowhere"
         )
     })
+}
+
+/// Returns the note on a call of the policy that did not return.
+pub(super) fn interruption_note(policy: &str, interruption: Interruption) -> String {
+    let Interruption { call, defaulted } = interruption;
+    let calls = if defaulted == 1 { "1 call".to_owned() } else { format!("{defaulted} calls") };
+    format!(
+        "policy `{policy}`: `{call}` was interrupted and did not return; {calls} had the default answer, and the run is not complete"
+    )
 }
 
 /// Returns a note if the drive is saved under a custom policy whose state cannot be saved completely.

@@ -15,6 +15,7 @@ use crate::statistics::Utilisation;
 use crate::streams::Streams;
 use crate::summary::RunFacts;
 use ftl::Ftl;
+use ftl::policy::Interruption;
 use kit::{Nanos, Problems, SimTime};
 use serde_json::Value;
 use std::sync::Arc;
@@ -86,7 +87,7 @@ impl Run<'_, '_> {
         })?;
         failure(&self.drive)?;
         in_time(end)?;
-        if end != End::Complete {
+        if end != End::Complete || interruption(&self.drive).is_some() {
             return Ok(false);
         }
         self.shut_down();
@@ -174,8 +175,13 @@ fn in_time(end: End) -> Result<(), Problems> {
     Err(Problems::one("workload", complaint))
 }
 
+/// Returns the call of the policy that was interrupted and did not return, if there is one.
+pub(super) fn interruption(drive: &Drive) -> Option<Interruption> {
+    drive.translator().page_map().and_then(Ftl::policy_interruption)
+}
+
 /// Returns true if nothing in the drive ends the run: no worn-out die, no failure or stop of the policy.
 fn may_go_on(drive: &Drive) -> bool {
     let Some(ftl) = drive.translator().page_map() else { return drive.translator().failure().is_none() };
-    ftl.worn_out_die().is_none() && ftl.policy_failure().is_none() && !ftl.policy_is_stopped()
+    ftl.worn_out_die().is_none() && ftl.policy_failure().is_none() && ftl.policy_interruption().is_none()
 }

@@ -6,8 +6,8 @@
 //! again. A policy that keeps requesting impossible moves is stopped, so that every run ends.
 
 use super::{
-    Backup, Candidate, Collection, Dispatch, Facts, Idle, ModePolicy, Moving, Needs, PageMove, Placed, ReadAnswer, Relocation,
-    UnitRead, View, WriteAnswer, nearest_free_level,
+    Backup, Candidate, Collection, Dispatch, Facts, Idle, Interruption, ModePolicy, Moving, Needs, PageMove, Placed, ReadAnswer,
+    Relocation, UnitRead, View, WriteAnswer, nearest_free_level,
 };
 use kit::{Archive, Archived, BlockId, Lpn, ModeId, Nanos, Ppn, Problem, Problems, Reason, SimTime};
 use std::cell::{Cell, RefCell};
@@ -449,7 +449,7 @@ impl ModePolicy for Checked {
         self.failure.borrow().clone().or_else(|| self.inner.failure())
     }
 
-    fn is_stopped(&self) -> bool {
-        self.inner.is_stopped()
+    fn interruption(&self) -> Option<Interruption> {
+        self.inner.interruption()
     }
 }

@@ -241,6 +241,15 @@ pub struct Candidate {
     pub mode: ModeId,
 }
 
+/// Call of a policy that was interrupted and did not return. The policy is not called again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Interruption {
+    /// Name of the call.
+    pub call: &'static str,
+    /// Calls that the policy did not answer, this one among them: the default policy answered them.
+    pub defaulted: u64,
+}
+
 /// Contract of a mode policy.
 pub trait ModePolicy: Send {
     /// Returns the services that the policy needs from the engine. The answer never changes.
@@ -426,10 +435,10 @@ pub trait ModePolicy: Send {
         None
     }
 
-    /// Returns true if the run was stopped during a decision of the policy, by the user for instance; it then ends with
-    /// the results measured so far.
-    fn is_stopped(&self) -> bool {
-        false
+    /// Returns the call that was interrupted, by the user for instance, and did not return, if there is one. The run
+    /// then ends with the results measured so far, and is not complete.
+    fn interruption(&self) -> Option<Interruption> {
+        None
     }
 }
 

@@ -13,7 +13,7 @@ pub use stream::Stream;
 
 use answers::Understood;
 use arguments::{NONE, Slot};
-use ftl::policy::{self, Facts, ModePolicy, Needs, PageMove, ReadAnswer, Relocation, WriteAnswer, baseline};
+use ftl::policy::{self, Facts, Interruption, ModePolicy, Needs, PageMove, ReadAnswer, Relocation, WriteAnswer, baseline};
 use kit::{BlockId, Lpn, ModeId, Nanos, Ppn, Problem, Problems, Rng, SimTime};
 use names::Names;
 use pyo3::exceptions::PyKeyboardInterrupt;
@@ -96,6 +96,10 @@ struct CustomPolicy {
     failure: RefCell<Option<Problem>>,
     /// True if there is a failure.
     has_failed: Cell<bool>,
+    /// The call that Ctrl-C interrupted, or in which `KeyboardInterrupt` was raised.
+    interrupted: Cell<Option<Call>>,
+    /// Calls that did not return an answer, or were not made because the policy had failed.
+    defaulted: Cell<u64>,
 }
 
 /// Arguments of the calls: one reused object of each kind.
@@ -234,6 +238,8 @@ impl CustomPolicy {
             raised: Arc::clone(raised),
             failure: RefCell::new(None),
             has_failed: Cell::new(false),
+            interrupted: Cell::new(None),
+            defaulted: Cell::new(0),
         }))
     }
 
@@ -249,6 +255,7 @@ impl CustomPolicy {
     ) -> Option<T> {
         let method = self.methods[call as usize].as_ref()?;
         if self.has_failed.get() {
+            self.defaulted.set(self.defaulted.get() + 1);
             return None;
         }
         Python::attach(|py| {
@@ -290,12 +297,16 @@ impl CustomPolicy {
                 Err(problem) => problem,
             },
             Err(error) => {
+                if Python::attach(|py| error.is_instance_of::<PyKeyboardInterrupt>(py)) {
+                    self.interrupted.set(Some(call));
+                }
                 self.raised.lock().expect("nobody panics while it is held").get_or_insert(error);
                 Problem::new(call.name(), "raised")
             }
         };
         self.failure.borrow_mut().get_or_insert(problem);
         self.has_failed.set(true);
+        self.defaulted.set(self.defaulted.get() + 1);
         None
     }
 }
@@ -476,13 +487,11 @@ impl ModePolicy for CustomPolicy {
     }
 
     fn failure(&self) -> Option<Problem> {
-        if self.is_stopped() { None } else { self.failure.borrow().clone() }
+        if self.interrupted.get().is_some() { None } else { self.failure.borrow().clone() }
     }
 
-    fn is_stopped(&self) -> bool {
-        self.has_failed.get() && {
-            let interrupted = |error: &PyErr| Python::attach(|py| error.is_instance_of::<PyKeyboardInterrupt>(py));
-            self.raised.lock().expect("nobody panics while it is held").as_ref().is_some_and(interrupted)
-        }
+    fn interruption(&self) -> Option<Interruption> {
+        let call = self.interrupted.get()?.name();
+        Some(Interruption { call, defaulted: self.defaulted.get() })
     }
 }

@@ -5,6 +5,7 @@
 //! the nearest known name), missing fields, wrong types, invalid unit strings and numbers out of range; serde then
 //! converts the checked values.
 
+use kit::newlines::Newlines;
 use kit::{Problem, Problems, units};
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
@@ -12,6 +13,9 @@ use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
+
+/// Number of syntax errors that are named: a file that is no TOML at all has one in most of its lines.
+const MOST_ERRORS: usize = 5;
 
 /// Description that has been read, with the line numbers of its fields.
 pub struct Form<T> {
@@ -41,9 +45,14 @@ impl<T> Form<T> {
 /// Reads `text`; `name` is its name in messages.
 pub fn read<T: DeserializeOwned + JsonSchema>(name: &str, text: &str) -> Result<Form<T>, Problems> {
     let (table, errors) = DeTable::parse_recoverable(text);
-    let mut walk =
-        Walk { name, text, root: schemars::schema_for!(T).to_value(), problems: Problems::default(), lines: BTreeMap::new() };
-    for error in errors {
+    let mut walk = Walk {
+        name,
+        ends: Newlines::of(text),
+        root: schemars::schema_for!(T).to_value(),
+        problems: Problems::default(),
+        lines: BTreeMap::new(),
+    };
+    for error in errors.into_iter().take(MOST_ERRORS) {
         let place = walk.place(error.span().map_or(0, |span| span.start), "");
         walk.problems.add(place, error.message().to_owned());
     }
@@ -60,7 +69,7 @@ pub fn read<T: DeserializeOwned + JsonSchema>(name: &str, text: &str) -> Result<
 
 struct Walk<'a> {
     name: &'a str,
-    text: &'a str,
+    ends: Newlines,
     root: Value,
     problems: Problems,
     lines: BTreeMap<String, usize>,
@@ -68,8 +77,7 @@ struct Walk<'a> {
 
 impl Walk<'_> {
     fn line(&self, at: usize) -> usize {
-        let end = at.min(self.text.len());
-        self.text.as_bytes()[..end].iter().filter(|byte| **byte == b'\n').count() + 1
+        self.ends.line(at)
     }
 
     fn place(&self, at: usize, path: &str) -> String {
