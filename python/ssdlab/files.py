@@ -266,7 +266,7 @@ def _beside(path: Path, what: str) -> Path:
 
 @contextmanager
 def _temporary(path: Path, *, folder: bool = False) -> Iterator[Path]:
-    """Yields the name of an empty file or folder beside `path`, held until it is renamed or removed at the end.
+    """Yields the name of an empty file or folder beside `path`, held while it is written. A file is removed at the end.
 
     It is locked by this process before it gets a name in ``.new``: one in ``.new`` that is not locked was left behind
     by a process that was killed, and the next that writes `path` removes it.
@@ -285,8 +285,8 @@ def _temporary(path: Path, *, folder: bool = False) -> Iterator[Path]:
         first.rename(beside)
         yield beside
     finally:
-        if folder:
-            _remove([first, beside])
+        # After an exchange, a folder of this name may hold what others wrote: its writer removes it, where it may.
+        _remove([first] if folder else [])
         for left in () if folder else (first, beside):
             with suppress(OSError):
                 left.unlink(missing_ok=True)

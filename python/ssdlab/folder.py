@@ -90,8 +90,11 @@ def _check_toml(path: Path, text: str) -> None:
         InputError: it is not.
     """
     try:
-        tomllib.loads(text)
+        if not tomllib.loads(text) and path.name == "drive.toml":
+            raise InputError(f"{path}: damaged: it has no field: expected the description of a drive")
     except (ValueError, RecursionError) as error:
+        if isinstance(error, InputError):
+            raise
         raise InputError(f"{path}: damaged: {error}: expected the TOML that a run wrote") from None
 
 

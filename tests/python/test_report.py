@@ -5,8 +5,11 @@ from __future__ import annotations
 import gzip
 import math
 import re
+import shutil
+import subprocess
 from importlib.resources import files
 from itertools import combinations
+from pathlib import Path
 
 import plotly
 import pytest
@@ -351,3 +354,21 @@ def test_a_drive_without_a_model_of_its_cell_has_no_such_page(job):
 
     run = ssdlab.run("tiny", job, set=["flash.cell=mlc"])
     assert "figure-cells" not in body(run.report())
+
+
+def test_pages_run_their_own_scripts_and_nothing_else(tmp_path: Path):
+    page = ssdlab.run("tiny", ssdlab.Workload.from_text("[j]\nrw=randwrite\nnumber_ios=50")).report()
+    assert page.count("Content-Security-Policy") == 1
+    assert library.secured(page) == page
+    # The page draws its figures under its policy; what was put in later does not run.
+    assert 'data-drawn="' in dom_of(page, "", tmp_path / "page.html")
+    foreign = page.replace("</body>", "<script>document.body.dataset.foreign = 'yes';</script></body>")
+    (tmp_path / "foreign.html").write_text(foreign, encoding="utf-8")
+    browser = shutil.which("chromium") or shutil.which("google-chrome")
+    assert browser is not None, "dom_of has found one"
+    flags = ["--headless=new", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr", "--virtual-time-budget=5000"]
+    done = subprocess.run(
+        [browser, *flags, "--dump-dom", f"file://{tmp_path / 'foreign.html'}"], capture_output=True, text=True, check=True
+    )
+    assert "data-drawn" in done.stdout
+    assert 'data-foreign="yes"' not in done.stdout

@@ -265,9 +265,9 @@ impl Description {
         self.host.problems(problems);
         self.buffer.problems(geometry.unit, geometry.units_per_program, geometry.shape.channels, problems);
         self.buffer_problems(problems);
-        let tables = geometry.unit.offset(self.buffer.units(geometry.unit))
-            + self.buffer.read_cache.unwrap_or_default().0
-            + self.map_bytes_in_memory(geometry);
+        let cache = self.buffer.read_cache.unwrap_or_default().0;
+        let parts = [geometry.unit.offset(self.buffer.units(geometry.unit)), cache, self.map_bytes_in_memory(geometry)];
+        let tables = parts.into_iter().fold(0, u64::saturating_add);
         if let Some(power) = &self.power {
             power.problems(geometry.shape.bits_per_cell, geometry.die_count, problems);
             self.power_problems(power, problems);

@@ -22,7 +22,7 @@ pub fn read_text(from: impl Read) -> Result<String> {
         .map_err(|error| Error::new(ErrorKind::InvalidData, format!("not UTF-8 text: {}", error.utf8_error())))
 }
 
-/// Appends a line with its end to `into`; an error if it has more than `most` bytes. Returns their number, 0 at the end.
+/// Appends a line with its end to `into`; an error above `most` bytes. Returns their number, 0 at the end.
 pub fn read_line(from: &mut dyn BufRead, most: u64, into: &mut String) -> Result<usize> {
     let count = from.take(most.saturating_add(1)).read_line(into)?;
     if count as u64 > most { Err(too_long(most)) } else { Ok(count) }

@@ -168,7 +168,7 @@ fn waves_ramps_limits_pacing_and_power_failures_together() {
     let fill = ["state.precondition=fill".to_owned()];
     let tiny = Description::read("tiny", TINY, &fill).unwrap_or_else(|problems| panic!("{problems}"));
     let mut counts = [0u64; 3];
-    for seed in 0..1500 {
+    for seed in 0..600 {
         let mut rng = Rng::stream(seed, "run_loop");
         let mut detailed = (seed % 3 == 0).then(|| case::detailed(seed, Detail::Controller)).flatten();
         detailed.iter_mut().for_each(|description| description.state.precondition = PreconditionMethod::Fill);
@@ -181,5 +181,5 @@ fn waves_ramps_limits_pacing_and_power_failures_together() {
         check(&format!("seed {seed}\n{text}"), &shapes, &run_loop, &rows, fails);
         counts = [counts[0] + rows.len() as u64, counts[1] + run_loop.left_out, counts[2] + u64::from(detailed.is_some())];
     }
-    assert!(counts[0] > 100_000 && counts[1] > 10_000 && counts[2] > 100, "{counts:?}");
+    assert!(counts[0] > 40_000 && counts[1] > 4_000 && counts[2] > 40, "{counts:?}");
 }
