@@ -1,6 +1,6 @@
 //! Numbered lines of an input, which is decompressed while it is read, in large chunks.
 
-use super::fields;
+use super::{blktrace, fields};
 use crate::Input;
 use kit::Problems;
 use std::io::{Cursor, ErrorKind, Read};
@@ -56,10 +56,19 @@ pub struct Lines {
 impl Lines {
     /// Opens `input` at its first line.
     pub fn open(input: &Input) -> Result<Lines, Problems> {
-        let (reader, compression) =
-            decompressed(input).map_err(|error| Problems::one(&input.name, format!("cannot be read: {error}")))?;
+        let unreadable = |error: std::io::Error| Problems::one(&input.name, format!("cannot be read: {error}"));
+        let (mut reader, compression) = decompressed(input).map_err(unreadable)?;
+        let mut magic = Vec::new();
+        let peeked = reader.by_ref().take(4).read_to_end(&mut magic);
+        let is_binary = blktrace::is_binary(&magic);
+        let whole = Cursor::new(magic).chain(reader);
+        let reader: Box<dyn Read + Send> = if is_binary { blktrace::merged(vec![whole]) } else { Box::new(whole) };
         let name = input.name.clone();
-        Ok(Lines { name, reader, compression, buffer: vec![0; CHUNK_BYTES], start: 0, end: 0, number: 0, ended: false })
+        let lines = Lines { name, reader, compression, buffer: vec![0; CHUNK_BYTES], start: 0, end: 0, number: 0, ended: false };
+        match peeked {
+            Ok(_) => Ok(lines),
+            Err(error) => Err(lines.broken(&error)),
+        }
     }
 
     /// Returns the number of the line that [`Lines::next`] returned last, from 1.

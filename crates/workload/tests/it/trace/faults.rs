@@ -108,3 +108,79 @@ fn a_first_line_that_names_the_format_settles_it() {
         assert!(message.contains(found), "{text:?}: {message}");
     }
 }
+
+/// Appends a record of a binary blktrace, in little-endian order, with its payload.
+fn binary_record(out: &mut Vec<u8>, at_ns: u64, action: u32, sector: u64, bytes: u32, payload: &[u8]) {
+    out.extend(0x6561_7407u32.to_le_bytes());
+    out.extend(1u32.to_le_bytes());
+    out.extend(at_ns.to_le_bytes());
+    out.extend(sector.to_le_bytes());
+    for number in [bytes, action, 99, 8 << 20, 0] {
+        out.extend(number.to_le_bytes());
+    }
+    out.extend(0u16.to_le_bytes());
+    out.extend((payload.len() as u16).to_le_bytes());
+    out.extend(payload);
+}
+
+/// Returns a binary blktrace of random queued and issued requests.
+fn binary_trace(seed: u64) -> Vec<u8> {
+    let mut rng = kit::Rng::stream(seed, "blktrace");
+    let mut out = Vec::new();
+    binary_record(&mut out, 0, 1 << 26, 0, 0, b"fio\0");
+    for index in 0..500u64 {
+        // Write, flush, sync, ahead, metadata, discard, FUA: the categories of `blktrace_api.h`.
+        let bits: u32 = [17, 18, 19, 27, 28, 29, 31].iter().filter(|_| rng.chance(0.3)).map(|bit| 1u32 << bit).sum();
+        let bits = if bits & 1 << 29 != 0 { bits | 1 << 17 } else { bits };
+        let bytes = if bits & 1 << 18 != 0 && rng.chance(0.3) { 0 } else { 512 * (1 + rng.below(64) as u32) };
+        let stage = if rng.chance(0.5) { 1 | 1 << 20 } else { 7 | 1 << 22 };
+        binary_record(&mut out, 1000 * (index + 1), stage | bits | 1 << 24, 8 * rng.below(1000), bytes, &[]);
+    }
+    out
+}
+
+/// Where blkparse is installed, its text of a binary trace is read as the trace itself is.
+#[test]
+fn a_binary_blktrace_is_read_as_blkparse_prints_it() {
+    let folder = std::env::temp_dir().join(format!("ssdlab-blktrace-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder for a file");
+    for seed in 0..3 {
+        let bytes = binary_trace(seed);
+        std::fs::write(folder.join("t.blktrace.0"), &bytes).expect("room for a file");
+        let printed = std::process::Command::new("blkparse").current_dir(&folder).args(["-q", "-i", "t"]).output();
+        let Ok(printed) = printed else { break };
+        let text = String::from_utf8(printed.stdout).expect("text");
+        for arrival in ["queued", "issued"] {
+            let options = Options { arrival: Some(arrival.into()), ..Options::default() };
+            let requests = |bytes: Vec<u8>| {
+                let mut workload = open(&Input::text("t", bytes), GIB, &options).unwrap_or_else(|why| panic!("{why}\n{text}"));
+                all(&mut workload)
+            };
+            let (found, expected) = (requests(bytes.clone()), requests(text.clone().into_bytes()));
+            assert!(found.len() > 150 && found == expected, "seed {seed}, {arrival}");
+        }
+    }
+    std::fs::remove_dir_all(&folder).expect("the folder is ours");
+}
+
+#[test]
+fn a_damaged_binary_blktrace_is_refused_with_its_record() {
+    let bytes = binary_trace(7);
+    let whole = trace::info(&Input::text("f", bytes.clone()), &Options::default()).expect("reads");
+    assert_eq!(whole.format, "blkparse");
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    std::io::Write::write_all(&mut gzip, &bytes).expect("memory");
+    let gzip = gzip.finish().expect("memory");
+    assert_eq!(trace::info(&Input::text("f", gzip), &Options::default()).as_ref(), Ok(&whole));
+    let message = complaint(trace::info(&Input::text("f", &bytes[..bytes.len() - 5]), &Options::default()));
+    assert!(message.contains("record 501 of the binary blktrace: cut off"), "{message}");
+    let mut rng = kit::Rng::stream(1, "damage");
+    for _ in 0..300 {
+        let mut damaged = bytes[..52 + 48 * 20].to_vec();
+        for _ in 0..1 + rng.below(4) {
+            let at = rng.below(damaged.len() as u64) as usize;
+            damaged[at] = rng.below(256) as u8;
+        }
+        let _ = open(&Input::text("f", damaged), GIB, &Options { address: "wrap".into(), ..Options::default() });
+    }
+}
