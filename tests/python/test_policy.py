@@ -352,7 +352,6 @@ def test_ctrl_c_in_a_policy_ends_the_run_with_what_was_measured():
     assert policy.calls == 500
 
 
-<<<<<<< ours
 def test_a_policy_that_splits_what_is_collected_lowers_write_amplification(examples):
     """The example splits by a counter of four bits; the other policy knows which data is hot."""
 
@@ -412,10 +411,7 @@ def test_a_policy_that_did_nothing_is_told_so(examples):
     assert not [note for note in run.notes if "no occasion" in note]
 
 
-@pytest.mark.parametrize("call", [100, 299])
-=======
 @pytest.mark.parametrize("call", [20, 100])
->>>>>>> theirs
 def test_a_call_that_raises_keyboard_interrupt_is_no_answer(call: int):
     class Fast(ssdlab.Policy):
         def setup(self):
