@@ -1,4 +1,4 @@
-"""What commands say beside their results: before a run, after it, and where nothing was asked for."""
+"""Remarks of commands beside their results: before a run, after it, and where nothing was asked for."""
 
 from __future__ import annotations
 

@@ -8,11 +8,11 @@
 //! Where work takes turns ([`Lines::alternate`]), what waits first in the line is accepted between two pieces of work
 //! that go first. It is accepted when the second of them asks, since its turn is known then.
 //!
-//! Work that yields is not interrupted once it is accepted, except on a wire that carries it in packets: there, work that
-//! goes first is done between two packets, and delays the rest. Its end, which was scheduled when it was accepted, is
-//! then scheduled anew as it comes ([`Lines::delayed_until`]). Work is done in whole packets from its beginning; the
-//! time of a packet is rounded up to a nanosecond, so that a packet boundary can be late by a nanosecond for each packet
-//! before it.
+//! Work that yields is not interrupted once it is accepted, except on a wire that carries it in packets: there, work
+//! that goes first is done between two packets, and delays the rest. Its end, which was scheduled when it was accepted,
+//! is then scheduled anew as it comes ([`Lines::delayed_until`]). Work is done in whole packets from its beginning; the
+//! time of a packet is rounded up to a nanosecond, so that a packet boundary can be late by a nanosecond for each
+//! packet before it.
 
 use crate::resource::Server;
 use kit::queue::Class;
@@ -156,8 +156,8 @@ impl Lines {
         (begins, ends)
     }
 
-    /// Tries to accept work that yields and carries `bytes` of data. Returns the instants at which it begins and is done;
-    /// `None` if it waits, until it is granted.
+    /// Tries to accept work that yields and carries `bytes` of data. Returns the instants at which it begins and is
+    /// done; `None` if it waits, until it is granted.
     pub fn ask(
         &mut self,
         servers: &mut [Server],
@@ -242,7 +242,8 @@ impl Line {
         Some(Granted { id, begins, ends })
     }
 
-    /// Returns the first instant from `now` on at which a packet of the work that yields is complete, or none has begun.
+    /// Returns the first instant from `now` on at which a packet of the work that yields is complete, or none has
+    /// begun.
     fn boundary(&self, now: SimTime) -> SimTime {
         let since = now.0.saturating_sub(self.begun.0);
         SimTime(self.begun.0 + since.next_multiple_of(self.packet.0))

@@ -242,9 +242,8 @@ impl Ftl {
         let geometry = parameters.geometry;
         let needs = policy.needs();
         let old_mode = policy.mode_of_old_data();
-        // Streams: the host streams, then those of relocations in each write mode.
+        // Streams: those of the host, those of relocations in each write mode, and that of a mapping cache.
         let host_streams = usize::from(needs.host_streams);
-        // With a mapping cache, a stream of its own follows them.
         let map_cache = config.map_cache.as_ref();
         let map_cache = map_cache.map(|cache| MapCache::new(cache, config.user_units(&geometry), geometry.units_per_program));
         let streams =

@@ -1,6 +1,5 @@
 //! Drives: presets, policies, and the resolved form and facts of a description.
 
-use crate::errors::refuse;
 use crate::interpreter::without;
 use drive::{Description, diagram as diagram_of, facts, mock_up, presets as known};
 use ftl::policy;
