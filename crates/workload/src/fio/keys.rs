@@ -94,7 +94,11 @@ pub const HONOURED: &[Key] = &[
         "Number of times that the job is repeated. As in fio with `randrepeat=1`, each repetition has the same requests; `runtime` limits all \
          of them together, and `time_based` takes precedence. A repetition follows without waiting for the commands in flight, for which fio waits.",
     ),
-    honoured("ramp_time", "Time from the job's start whose commands are left out of the statistics."),
+    honoured(
+        "ramp_time",
+        "Time from the job's start whose commands are left out of the statistics; each job has its own. Counters of the drive (flash, \
+         write amplification, utilisation) begin with the first job whose ramp is over.",
+    ),
     honoured("rwmixread", "Percentage of reads of a mixed job; the later of this line and `rwmixwrite` takes precedence."),
     honoured("rwmixwrite", "Percentage of writes of a mixed job."),
     honoured("random_distribution", "`random`, `zipf:THETA`, `pareto:H`, `normal:DEVIATION`, `zoned:ACCESS/SIZE:...`."),
