@@ -478,7 +478,7 @@ class Policy:
             ...     def relocate(self, moving, view):
             ...         return "normal", view.bits[moving.units[0]]
             >>> ssdlab.run("tiny", "examples/trace.csv.gz", Survivors, precondition="steady").write_amplification
-            4.0
+            3.0
         """
         return self.mode_of_old_data()
 

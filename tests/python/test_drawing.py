@@ -340,5 +340,5 @@ def test_a_result_of_an_older_version_has_a_report(result):
         timeline=old.timeline_table(),
     )
     html = old.report()
-    assert '<p class="finding">' not in html
+    assert "bottleneck" not in html
     assert "<h2>Resources</h2>" not in html

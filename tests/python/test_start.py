@@ -55,6 +55,7 @@ def test_a_table_needs_rich_and_nothing_else_that_is_slow(job):
         "ssdlab.report.content",
         "ssdlab.report.names",
         "ssdlab.report.read_errors",
+        "ssdlab.report.reasons",
         "ssdlab.report.streams",
         "ssdlab.report.tail",
         "ssdlab.report.verdict",
