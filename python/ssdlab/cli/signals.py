@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import _thread
 import os
 import signal
 import sys
-import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
@@ -44,15 +45,21 @@ def installed() -> Iterator[None]:
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:
+    if _is_in_hook(frame):
+        _repeat(number)
+        return
     _heard.append(number)
     signal.default_int_handler(number, frame)
 
 
-def _terminate(number: int, _: FrameType | None) -> None:
+def _terminate(number: int, frame: FrameType | None) -> None:
     """Ends the command at the first signal, not at later ones.
 
     Schedulers send SIGTERM twice, or after an interrupt, while the command writes its results.
     """
+    if _is_in_hook(frame):
+        _repeat(number)
+        return
     _heard.append(number)
     if len(_heard) == 1:
         raise Terminated
@@ -61,10 +68,29 @@ def _terminate(number: int, _: FrameType | None) -> None:
 def _unraisable(error: sys.UnraisableHookArgs) -> None:
     """Repeats a signal whose exception Python dropped: one in a destructor or in the callback of a weak reference."""
     if error.exc_type is not None and issubclass(error.exc_type, KeyboardInterrupt):
-        # From another thread and a little later: at once, it would be raised in this hook and be dropped, too.
-        threading.Timer(0.001, os.kill, (os.getpid(), _heard.pop())).start()
+        _repeat(_heard.pop())
     else:
         sys.__unraisablehook__(error)
+
+
+def _repeat(number: int) -> None:
+    """Sends the process a signal a little later: at once, it would be raised in the hook and be dropped, too.
+
+    A plain thread, since the handler may have interrupted one of ``threading``'s own functions while it holds a lock.
+    """
+
+    def later() -> None:
+        time.sleep(0.001)
+        os.kill(os.getpid(), number)
+
+    _thread.start_new_thread(later, ())
+
+
+def _is_in_hook(frame: FrameType | None) -> bool:
+    """Returns true if the hook for dropped exceptions is being run: what is raised there is dropped."""
+    while frame is not None and frame.f_code is not _unraisable.__code__:
+        frame = frame.f_back
+    return frame is not None
 
 
 def exit_status(status: str | int | None) -> str | int | None:
