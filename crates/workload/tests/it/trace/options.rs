@@ -181,7 +181,7 @@ fn the_event_that_is_the_arrival_is_a_choice() {
     let options = Options { arrival: Some("queued".into()), ..Options::default() };
     let message = complaint(replay(TEN, &options));
     assert!(message.contains("arrival: ssdsim records one time for each request") && message.contains("blkparse"), "{message}");
-    // What was chosen stays chosen, also where the trace has none of it.
+    // The option `--arrival` also holds for a trace without any arrival of the chosen kind.
     let only_d: String = EVENTS.lines().filter(|line| line.contains(" D ")).map(|line| format!("{line}\n")).collect();
     let message = complaint(replay(&only_d, &options));
     assert!(message.contains("the trace has no requests"), "{message}");
