@@ -5,55 +5,21 @@
 //! touches. A page costs 8 bytes if its neighbours are touched too, 128 bytes if it is alone in its chunk, and 1156
 //! bytes if it is alone in its region.
 
-use std::collections::BTreeMap;
+use crate::trace::regions::{REGION_BITS, Regions};
 
 /// Binary logarithm of the number of pages in a chunk: 64 KiB.
 const CHUNK_BITS: u32 = 4;
 const CHUNK: usize = 1 << CHUNK_BITS;
-/// Binary logarithm of the number of pages in a region: 16 MiB.
-const REGION_BITS: u32 = 12;
 /// Number of chunks in a region.
 const CHUNKS: usize = 1 << (REGION_BITS - CHUNK_BITS);
-/// Largest number of regions found by index: those of the first 8 TiB of an address space. Regions beyond the index are
-/// found in a map.
-const DIRECT: u64 = 1 << 19;
-/// Length of the index for each region touched.
-const WIDTH: u64 = 16;
 
 /// Words of pages, by address space and page number. A word of 0 means that nothing is known of the page.
 #[derive(Default)]
 pub struct Pages {
-    spaces: Vec<Space>,
+    /// Numbers of regions, by address space.
+    spaces: Vec<Regions>,
     regions: Vec<Region>,
     chunks: Vec<[u64; CHUNK]>,
-}
-
-/// Address space: index of each region plus 1; 0: region not touched.
-#[derive(Default)]
-struct Space {
-    direct: Vec<u32>,
-    /// Regions beyond the index.
-    far: BTreeMap<u64, u32>,
-    /// Number of regions touched.
-    touched: u64,
-}
-
-impl Space {
-    /// Extends the index to `region`, if it is in proportion to the number of regions touched: a space that is touched
-    /// once, anywhere, has no index. Returns false if it is not.
-    #[cold]
-    fn grows_to(&mut self, region: u64) -> bool {
-        let wide = (self.touched + 1).saturating_mul(WIDTH).min(DIRECT);
-        if region >= wide {
-            return false;
-        }
-        self.direct.resize(wide as usize, 0);
-        let beyond = self.far.split_off(&wide);
-        for (region, number) in std::mem::replace(&mut self.far, beyond) {
-            self.direct[region as usize] = number;
-        }
-        true
-    }
 }
 
 struct Region {
@@ -91,14 +57,8 @@ impl Pages {
     /// the range.
     pub fn update_known(&mut self, space: u16, first: u64, last: u64, mut change: impl FnMut(u64, &mut u64)) {
         let Some(found) = self.spaces.get(usize::from(space)) else { return };
-        let (from, to) = (first >> REGION_BITS, last >> REGION_BITS);
-        let direct = (from..=to).take_while(|region| (*region as usize) < found.direct.len());
-        let near = direct.map(|region| (region, found.direct[region as usize]));
-        let edge = found.direct.len() as u64;
-        let far = found.far.range(from.max(edge)..=to.max(edge)).map(|(region, number)| (*region, *number));
-        let regions = near.chain(far).filter(|(region, number)| *number > 0 && *region <= to);
-        for (number, region) in regions {
-            let region = &mut self.regions[region as usize - 1];
+        for (number, region) in found.among(first >> REGION_BITS, last >> REGION_BITS) {
+            let region = &mut self.regions[region];
             if region.known == 0 {
                 continue;
             }
@@ -126,9 +86,7 @@ impl Pages {
     #[inline]
     fn chunk(&self, space: u16, page: u64) -> Option<&[u64; CHUNK]> {
         let space = self.spaces.get(usize::from(space))?;
-        let region = page >> REGION_BITS;
-        let number = space.direct.get(region as usize).or_else(|| space.far.get(&region));
-        let region = &self.regions[(*number? as usize).checked_sub(1)?];
+        let region = &self.regions[space.find(page >> REGION_BITS)?];
         let number = region.chunks[(page >> CHUNK_BITS) as usize % CHUNKS];
         Some(&self.chunks[(number as usize).checked_sub(1)?])
     }
@@ -140,7 +98,7 @@ impl Pages {
 
     /// Returns the memory in use \[bytes\], without the map of regions beyond the index.
     pub fn bytes(&self) -> u64 {
-        let indices: usize = self.spaces.iter().map(|space| size_of_val(&space.direct[..])).sum();
+        let indices: usize = self.spaces.iter().map(Regions::bytes).sum();
         (indices + size_of_val(&self.regions[..]) + size_of_val(&self.chunks[..])) as u64
     }
 
@@ -149,17 +107,13 @@ impl Pages {
     fn region(&mut self, space: u16, region: u64) -> usize {
         let space = usize::from(space);
         if space >= self.spaces.len() {
-            self.spaces.resize_with(space + 1, Space::default);
+            self.spaces.resize_with(space + 1, Regions::default);
         }
-        let space = &mut self.spaces[space];
-        let indexed = region < space.direct.len() as u64 || space.grows_to(region);
-        let number = if indexed { &mut space.direct[region as usize] } else { space.far.entry(region).or_default() };
-        if *number == 0 {
-            space.touched += 1;
-            self.regions.push(Region { chunks: [0; CHUNKS], known: 0 });
-            *number = u32::try_from(self.regions.len()).expect("a trace touches fewer than 2^32 regions of 16 MiB");
-        }
-        *number as usize - 1
+        let regions = &mut self.regions;
+        self.spaces[space].number(region, || {
+            regions.push(Region { chunks: [0; CHUNKS], known: 0 });
+            u32::try_from(regions.len() - 1).expect("a trace touches fewer than 2^32 regions of 16 MiB")
+        })
     }
 }
 
@@ -180,7 +134,9 @@ fn change_words(chunk: &mut [u64; CHUNK], known: u32, first: u64, last: u64, cha
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::trace::regions::DIRECT;
     use kit::Rng;
+    use std::collections::BTreeMap;
 
     /// Draws a range: near, far and sparse addresses, and ranges across chunks and regions.
     fn range(rng: &mut Rng) -> (u16, u64, u64) {

@@ -1,24 +1,15 @@
 //! Set of the 4 KiB pages touched: a bitmap for each region of 16 MiB, created at the first touch.
 
-use std::collections::BTreeMap;
+use super::regions::{REGION_BITS, Regions};
 
 /// Size of a page \[bytes\], the granularity of the footprint.
 pub const PAGE_BYTES: u64 = 4096;
-/// Binary logarithm of the number of pages in a region: 16 MiB.
-const REGION_BITS: u32 = 12;
 const WORDS: usize = 1 << (REGION_BITS - 6);
-/// Largest number of regions found by index: those of the first 8 TiB of a stream. Regions beyond the index are found
-/// in a map.
-const DIRECT: u64 = 1 << 19;
-/// Length of the index for each region touched.
-const WIDTH: u64 = 16;
-
 /// Pages touched by one stream.
 #[derive(Default)]
 pub struct Footprint {
-    /// Index of the bitmap plus 1, by region; 0: region not touched.
-    direct: Vec<u32>,
-    far: BTreeMap<u64, u32>,
+    /// Numbers of the bitmaps.
+    regions: Regions,
     bitmaps: Vec<[u64; WORDS]>,
     pages: u64,
     /// Ranges touched and not yet marked: (first page, last page). Ranges are marked in batches, so that their cache
@@ -65,36 +56,11 @@ impl Footprint {
 
     #[inline]
     fn bitmap(&mut self, region: u64) -> usize {
-        if region < self.direct.len() as u64 || self.grows_to(region) {
-            let region = region as usize;
-            if self.direct[region] == 0 {
-                self.bitmaps.push([0; WORDS]);
-                self.direct[region] = self.bitmaps.len() as u32;
-            }
-            return self.direct[region] as usize - 1;
-        }
         let bitmaps = &mut self.bitmaps;
-        let number = self.far.entry(region).or_insert_with(|| {
+        self.regions.number(region, || {
             bitmaps.push([0; WORDS]);
-            bitmaps.len() as u32
-        });
-        *number as usize - 1
-    }
-
-    /// Extends the index to `region`, if it is in proportion to the number of regions touched: a stream that is touched
-    /// once, anywhere, has no index. Returns false if it is not.
-    #[cold]
-    fn grows_to(&mut self, region: u64) -> bool {
-        let wide = (self.bitmaps.len() as u64 + 1).saturating_mul(WIDTH).min(DIRECT);
-        if region >= wide {
-            return false;
-        }
-        self.direct.resize(wide as usize, 0);
-        let beyond = self.far.split_off(&wide);
-        for (region, number) in std::mem::replace(&mut self.far, beyond) {
-            self.direct[region as usize] = number;
-        }
-        true
+            bitmaps.len() as u32 - 1
+        })
     }
 
     /// Returns the size of the footprint \[bytes\]: touched pages times 4096.

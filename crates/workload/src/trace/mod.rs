@@ -17,6 +17,7 @@ mod open;
 mod options;
 mod place;
 mod reader;
+pub(crate) mod regions;
 mod reorder;
 mod replay;
 mod scan;

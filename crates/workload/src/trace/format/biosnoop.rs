@@ -5,9 +5,8 @@
 //! issue. The arrival is therefore TIME - LAT - QUE (queued), or TIME - LAT (issued). T is a letter or the flags of
 //! RWBS. A command's name may have blanks: columns are counted from the end of the line. Each disk is its own stream.
 
-use super::block_layer::{Rwbs, operation};
+use super::block_layer::{operation, sectors};
 use super::{Format, Line, Parser, Raw};
-use crate::Flags;
 use crate::trace::fields::{self, Fault};
 use crate::trace::options::ArrivalEvent;
 use kit::Op::{self, Flush, Read, Write};
@@ -78,17 +77,11 @@ impl Parser for Text {
         let at_ns = START_NS.checked_add(completed_ns).and_then(|at| at.checked_sub(before));
         raw.at_ns = at_ns.ok_or_else(|| Fault::new("latency", of(4), "less than a day before the trace"))?;
         raw.stream = places[0].map_or((0, 0), |place| columns[place]);
-        let Rwbs { op, flags, flush } = operation(of(1))?;
-        let offset = number(2, "sector")?.checked_mul(kit::SECTOR_BYTES);
+        let rwbs = operation(of(1))?;
         raw.length = number(3, "bytes")?;
-        if flush && raw.length == 0 {
-            (raw.op, raw.flags, raw.offset) = (Flush, Flags::NONE, 0);
-            return Ok(Line::Request);
-        }
+        let offset = if rwbs.flush && raw.length == 0 { Some(0) } else { sectors(of(2)) };
         raw.offset = offset.ok_or_else(|| Fault::new("sector", of(2), "a sector number"))?;
-        let Some(op) = op else { return Ok(Line::Other) };
-        (raw.op, raw.flags) = (op, flags);
-        Ok(Line::Request)
+        Ok(rwbs.complete(raw))
     }
 
     fn restart(&self) -> Box<dyn Parser> {

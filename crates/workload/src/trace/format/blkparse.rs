@@ -5,9 +5,8 @@
 //! arrival without `sector + sectors` is a flush if its flags say so; otherwise it moves no data (a plug, or a SCSI
 //! command that is passed through). Each device is its own stream.
 
-use super::block_layer::{Arrival, Rwbs, operation, remapped_from};
+use super::block_layer::{Arrival, EventParser, EventText, operation, remapped_from, sectors, words};
 use super::{Format, Line, Parser, Raw};
-use crate::Flags;
 use crate::trace::fields::{self, Fault};
 use crate::trace::options::ArrivalEvent;
 use kit::Op::{self, Flush, Read, Trim, Write};
@@ -18,34 +17,23 @@ pub struct Blkparse;
 /// Beginnings of the lines of the summary (`blkparse.c`, `show_stats`).
 const SUMMARY: &[&[u8]] = &[b"CPU", b"Total", b"Reads", b"Read", b"IO", b"PC", b"Throughput", b"Events", b"Skips", b"Input"];
 
-struct Text {
-    arrival: Arrival,
-}
-
-/// Returns the start and end of the next word of `line` at or after `at`.
-fn word(line: &[u8], at: usize) -> Option<(usize, usize)> {
-    let start = at + line.get(at..)?.iter().position(|byte| !byte.is_ascii_whitespace())?;
-    let length = line[start..].iter().position(u8::is_ascii_whitespace).unwrap_or(line.len() - start);
-    Some((start, start + length))
-}
-
 /// Returns true if a word is a device, `major,minor`.
 fn is_device(word: &[u8]) -> bool {
     let (_, major) = fields::digits(word);
     major > 0 && word.get(major) == Some(&b',') && fields::integer(&word[major + 1..]).is_some()
 }
 
-impl Parser for Text {
-    fn line(&mut self, line: &[u8], raw: &mut Raw) -> Result<Line, Fault> {
-        let mut words = [(0, 0); 7];
-        let mut at = 0;
+impl EventText for Blkparse {
+    const ONLY_ISSUED: &'static str = "the trace has no Q lines: arrivals are the D lines (issue to the device)";
+
+    fn line(state: &mut Arrival, line: &[u8], raw: &mut Raw) -> Result<Line, Fault> {
+        let mut places = [(0, 0); 7];
         let mut count = 0;
-        while count < words.len() {
-            let Some(found) = word(line, at) else { break };
-            (words[count], at) = (found, found.1);
+        for (place, found) in places.iter_mut().zip(words(line, 0)) {
+            *place = found;
             count += 1;
         }
-        let of = |index: usize| &line[words[index].0..words[index].1];
+        let of = |index: usize| &line[places[index].0..places[index].1];
         if !is_device(of(0)) {
             let text = line.trim_ascii();
             let summary = text.is_empty() || text[0] == b'#' || SUMMARY.iter().any(|start| text.starts_with(start));
@@ -55,70 +43,47 @@ impl Parser for Text {
                 Err(Fault::new("device", of(0), "MAJOR,MINOR or a line of the summary"))
             };
         }
-        if count < words.len() {
+        if count < places.len() {
             return Err(Fault::new("line", line, "device, cpu, sequence, time, pid, action and RWBS"));
         }
         raw.at_ns = fields::decimal(of(3), 9).ok_or_else(|| Fault::new("time", of(3), "seconds"))?;
-        raw.stream = words[0];
+        raw.stream = places[0];
+        let at = places[6].1;
         if of(5) == b"m" {
             return Ok(Line::Text);
         }
-        if !self.arrival.is(of(5))? {
+        if !state.is(of(5))? {
             if of(5) == b"A"
                 && let Some(from) = remapped_from(&line[at..])
             {
-                self.arrival.remapped(from, of(0));
+                state.remapped(from, of(0));
             }
             return Ok(Line::Other);
         }
         arrival(line, of(6), at, raw)
     }
-
-    fn restart(&self) -> Box<dyn Parser> {
-        Box::new(Text { arrival: self.arrival.right() })
-    }
-
-    fn misread(&self) -> bool {
-        self.arrival.misread()
-    }
-
-    fn copies(&self) -> Vec<(Vec<u8>, Vec<u8>, u64)> {
-        self.arrival.copies()
-    }
-
-    fn note(&self) -> Option<String> {
-        self.arrival.note()
-    }
 }
 
 /// Reads an arrival: its operation from `flags`, and its range from the remainder of the line after `at`.
 fn arrival(line: &[u8], flags: &[u8], at: usize, raw: &mut Raw) -> Result<Line, Fault> {
-    let Rwbs { op, flags, flush } = operation(flags)?;
-    raw.flags = Flags::NONE;
+    let rwbs = operation(flags)?;
     let rest = line[at..].trim_ascii_start();
     if rest.is_empty() || rest[0] == b'[' {
-        (raw.op, raw.offset, raw.length) = (Flush, 0, 0);
-        return Ok(if flush { Line::Request } else { Line::Other });
+        (raw.offset, raw.length) = (0, 0);
+        return Ok(if rwbs.flush { rwbs.complete(raw) } else { Line::Other });
     }
-    let mut parts = rest.split(u8::is_ascii_whitespace).filter(|part| !part.is_empty());
-    let (first, second, third) =
-        (parts.next().unwrap_or_default(), parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
-    let sector = fields::integer(first).and_then(|sector| sector.checked_mul(kit::SECTOR_BYTES));
-    let offset = sector.ok_or_else(|| Fault::new("sector", first, "a sector number"))?;
+    let mut parts = words(line, at).map(|(start, end)| &line[start..end]);
+    let mut next = || parts.next().unwrap_or_default();
+    let (first, second, third) = (next(), next(), next());
+    let offset = sectors(first).ok_or_else(|| Fault::new("sector", first, "a sector number"))?;
     if second != b"+" {
         // `bytes (command descriptor block)`: a SCSI command that the block layer only passes through.
-        let passed = second.starts_with(b"(") || op.is_none();
+        let passed = second.starts_with(b"(") || rwbs.op.is_none();
         return if passed { Ok(Line::Other) } else { Err(Fault::new("length", second, "`+` and a number of sectors")) };
     }
-    let length = fields::integer(third).and_then(|sectors| sectors.checked_mul(kit::SECTOR_BYTES));
-    let length = length.ok_or_else(|| Fault::new("length", third, "a number of sectors"))?;
+    let length = sectors(third).ok_or_else(|| Fault::new("length", third, "a number of sectors"))?;
     (raw.offset, raw.length) = (offset, length);
-    match op {
-        _ if length == 0 && flush => (raw.op, raw.offset) = (Flush, 0),
-        Some(op) => (raw.op, raw.flags) = (op, flags),
-        None => return Ok(Line::Other),
-    }
-    Ok(Line::Request)
+    Ok(rwbs.complete(raw))
 }
 
 impl Format for Blkparse {
@@ -140,7 +105,7 @@ impl Format for Blkparse {
             words.next().filter(|device| is_device(device))?;
             words.nth(4).filter(|action| action.len() == 1).map(|action| action[0])
         });
-        Box::new(Text { arrival: Arrival::guessed(arrival, actions) })
+        EventParser::<Blkparse>::boxed(Arrival::guessed(arrival, actions))
     }
     fn sample(&self) -> &'static str {
         "#Maj,Mn CPU Seq Time PID Action RWBS\n\

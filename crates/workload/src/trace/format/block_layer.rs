@@ -1,11 +1,13 @@
 //! Common parts of the text formats made from Linux `blktrace`: actions, RWBS flags, and the choice of the action that
 //! counts as an arrival.
 
+use super::{Line, Parser, Raw};
 use crate::Flags;
-use crate::trace::fields::Fault;
+use crate::trace::fields::{self, Fault};
 use crate::trace::options::ArrivalEvent;
 use kit::Op;
 use std::collections::BTreeMap;
+use std::marker::PhantomData;
 
 /// Action that counts as an arrival, with counters of the actions seen in the trace.
 ///
@@ -77,10 +79,9 @@ impl Arrival {
         self.right().action != self.action
     }
 
-    /// Returns a note for the user, if there is one.
-    pub fn note(&self) -> Option<String> {
-        let chosen = self.wanted.is_none() && self.action == b'D';
-        chosen.then(|| "the trace has no Q lines: arrivals are the D lines (issue to the device)".to_owned())
+    /// Returns true if arrivals are the events of issue because the trace has no others.
+    pub fn is_issued_for_want(&self) -> bool {
+        self.wanted.is_none() && self.action == b'D'
     }
 
     /// Returns the numbers of requests that one device passed on to another: names of both, and the count.
@@ -88,6 +89,65 @@ impl Arrival {
         let copies = self.copies.0.iter().filter(|(pair, _)| pair.0 != pair.1);
         copies.map(|((from, to), count)| (from.clone(), to.clone(), *count)).collect()
     }
+}
+
+/// Text of which each line is an event of the block layer.
+pub trait EventText: Send + 'static {
+    /// Note for the user about a trace without events of queueing.
+    const ONLY_ISSUED: &'static str;
+
+    /// Parses one line into `raw`, and counts its action in `arrival`.
+    fn line(arrival: &mut Arrival, line: &[u8], raw: &mut Raw) -> Result<Line, Fault>;
+}
+
+/// Parser of such a text: what it knows of the trace so far is the choice of the arrival.
+pub struct EventParser<E> {
+    arrival: Arrival,
+    text: PhantomData<fn() -> E>,
+}
+
+impl<E: EventText> EventParser<E> {
+    /// Returns a parser with this choice of the arrival.
+    pub fn boxed(arrival: Arrival) -> Box<dyn Parser> {
+        Box::new(EventParser::<E> { arrival, text: PhantomData })
+    }
+}
+
+impl<E: EventText> Parser for EventParser<E> {
+    fn line(&mut self, line: &[u8], raw: &mut Raw) -> Result<Line, Fault> {
+        E::line(&mut self.arrival, line, raw)
+    }
+
+    fn restart(&self) -> Box<dyn Parser> {
+        EventParser::<E>::boxed(self.arrival.right())
+    }
+
+    fn misread(&self) -> bool {
+        self.arrival.misread()
+    }
+
+    fn copies(&self) -> Vec<(Vec<u8>, Vec<u8>, u64)> {
+        self.arrival.copies()
+    }
+
+    fn note(&self) -> Option<String> {
+        self.arrival.is_issued_for_want().then(|| E::ONLY_ISSUED.to_owned())
+    }
+}
+
+/// Iterates over the words of `line` from `at` on, as (start, end).
+pub fn words(line: &[u8], mut at: usize) -> impl Iterator<Item = (usize, usize)> {
+    std::iter::from_fn(move || {
+        let start = at + line.get(at..)?.iter().position(|byte| !byte.is_ascii_whitespace())?;
+        at = line[start..].iter().position(u8::is_ascii_whitespace).map_or(line.len(), |length| start + length);
+        Some((start, at))
+    })
+}
+
+/// Returns the bytes of a number of sectors, or of a sector's address; `None` if the field is no such number.
+#[inline]
+pub fn sectors(field: &[u8]) -> Option<u64> {
+    fields::integer(field).and_then(|sectors| sectors.checked_mul(kit::SECTOR_BYTES))
 }
 
 /// Number of pairs of devices of which remapped requests are counted. Each has at most 64 bytes.
@@ -127,6 +187,20 @@ pub struct Rwbs {
     pub flags: Flags,
     /// True if the word requests a flush or a barrier: without data, the request is a flush.
     pub flush: bool,
+}
+
+impl Rwbs {
+    /// Completes `raw`, whose range is set, with the operation and the modifiers. A request to flush without data is a
+    /// flush; one without an operation is no request.
+    #[inline]
+    pub fn complete(self, raw: &mut Raw) -> Line {
+        match self.op {
+            _ if self.flush && raw.length == 0 => (raw.op, raw.flags, raw.offset) = (Op::Flush, Flags::NONE, 0),
+            Some(op) => (raw.op, raw.flags) = (op, self.flags),
+            None => return Line::Other,
+        }
+        Line::Request
+    }
 }
 
 /// Returns the meaning of an RWBS word (`blk_fill_rwbs` of Linux; `fill_rwbs` of blkparse).

@@ -5,9 +5,8 @@
 //! Linux 6.10 on with a priority behind them. `block_bio_queue` is the event that blktrace calls Q, `block_rq_issue` is
 //! D. All other events are later ones of the same request, or no requests. Each device is its own stream.
 
-use super::block_layer::{Arrival, Rwbs, operation, remapped_from};
+use super::block_layer::{Arrival, EventParser, EventText, operation, remapped_from, sectors, words};
 use super::{Format, Line, Parser, Raw};
-use crate::Flags;
 use crate::trace::fields::{self, Fault};
 use crate::trace::options::ArrivalEvent;
 use kit::Op::{self, Flush, Read, Write};
@@ -25,25 +24,11 @@ const EVENTS: [(&[u8], u8); 4] =
 /// Classes of priority, as Linux numbers them.
 const PRIORITIES: [(&[u8], u8); 3] = [(b"rt", 1), (b"be", 2), (b"idle", 3)];
 
-struct Text {
-    arrival: Arrival,
-}
-
-/// Iterates over the words of a line, as (start, end).
-fn words(line: &[u8]) -> impl Iterator<Item = (usize, usize)> {
-    let mut at = 0;
-    std::iter::from_fn(move || {
-        let start = at + line.get(at..)?.iter().position(|byte| !byte.is_ascii_whitespace())?;
-        at = line[start..].iter().position(u8::is_ascii_whitespace).map_or(line.len(), |length| start + length);
-        Some((start, at))
-    })
-}
-
 /// Returns the time \[ns\], the name of the event and the start of its fields. The name follows the first word that is
 /// a time with a colon.
 fn event(line: &[u8]) -> Option<(u64, &[u8], usize)> {
     let mut time = None;
-    for (start, end) in words(line) {
+    for (start, end) in words(line, 0) {
         let word = line[start..end].strip_suffix(b":");
         if let (Some(at_ns), Some(name)) = (time, word) {
             return Some((at_ns, name.strip_prefix(b"block:").unwrap_or(name), end));
@@ -57,8 +42,11 @@ fn action(name: &[u8]) -> Option<u8> {
     EVENTS.iter().find(|(known, _)| *known == name).map(|(_, action)| *action)
 }
 
-impl Parser for Text {
-    fn line(&mut self, line: &[u8], raw: &mut Raw) -> Result<Line, Fault> {
+impl EventText for Ftrace {
+    const ONLY_ISSUED: &'static str =
+        "the trace has no block_bio_queue events: arrivals are the block_rq_issue events (issue to the device)";
+
+    fn line(state: &mut Arrival, line: &[u8], raw: &mut Raw) -> Result<Line, Fault> {
         let text = line.trim_ascii();
         if text.is_empty() || TEXTS.iter().any(|start| text.starts_with(start)) {
             return Ok(Line::Text);
@@ -68,45 +56,27 @@ impl Parser for Text {
         };
         let Some(action) = action(name) else { return Ok(Line::Other) };
         raw.at_ns = at_ns;
-        let is_arrival = self.arrival.counts(action);
+        let is_arrival = state.counts(action);
         if !is_arrival && action != b'A' {
             return Ok(Line::Other);
         }
-        let mut words = words(&line[from..]).map(|(start, end)| (from + start, from + end));
+        let mut words = words(line, from);
         let device = words.next().unwrap_or((line.len(), line.len()));
         if action == b'A' {
             if let Some(origin) = remapped_from(&line[from..]) {
-                self.arrival.remapped(origin, &line[device.0..device.1]);
+                state.remapped(origin, &line[device.0..device.1]);
             }
             return Ok(Line::Other);
         }
         raw.stream = device;
         fields_of(line, words, raw)
     }
-
-    fn restart(&self) -> Box<dyn Parser> {
-        Box::new(Text { arrival: self.arrival.right() })
-    }
-
-    fn misread(&self) -> bool {
-        self.arrival.misread()
-    }
-
-    fn copies(&self) -> Vec<(Vec<u8>, Vec<u8>, u64)> {
-        self.arrival.copies()
-    }
-
-    fn note(&self) -> Option<String> {
-        self.arrival.note().map(|_| {
-            "the trace has no block_bio_queue events: arrivals are the block_rq_issue events (issue to the device)".to_owned()
-        })
-    }
 }
 
 /// Reads the fields of an arrival after its device.
 fn fields_of(line: &[u8], mut words: impl Iterator<Item = (usize, usize)>, raw: &mut Raw) -> Result<Line, Fault> {
     let mut next = || words.next().map_or(&[][..], |(start, end)| &line[start..end]);
-    let Rwbs { op, flags, flush } = operation(next())?;
+    let mut rwbs = operation(next())?;
     let (mut sector, mut word) = (&[][..], next());
     while word != b"+" {
         if word.is_empty() {
@@ -115,20 +85,14 @@ fn fields_of(line: &[u8], mut words: impl Iterator<Item = (usize, usize)>, raw: 
         (sector, word) = (word, next());
     }
     let count = next();
-    let sectors = fields::integer(count).ok_or_else(|| Fault::new("length", count, "a number of sectors"))?;
-    if flush && sectors == 0 {
-        (raw.op, raw.flags, raw.offset, raw.length) = (Flush, Flags::NONE, 0, 0);
-        return Ok(Line::Request);
-    }
-    let bytes = |sectors: u64| sectors.checked_mul(kit::SECTOR_BYTES);
-    let offset = fields::integer(sector).and_then(bytes);
+    raw.length = sectors(count).ok_or_else(|| Fault::new("length", count, "a number of sectors"))?;
+    // The sector of a flush without data means nothing: it may be 2^64 - 1.
+    let offset = if rwbs.flush && raw.length == 0 { Some(0) } else { sectors(sector) };
     raw.offset = offset.ok_or_else(|| Fault::new("sector", sector, "a sector number"))?;
-    raw.length = bytes(sectors).ok_or_else(|| Fault::new("length", count, "a number of sectors"))?;
     let class = next().split(|byte| *byte == b',').next().unwrap_or_default();
     let class = PRIORITIES.iter().find(|(name, _)| *name == class).map_or(0, |(_, class)| *class);
-    let Some(op) = op else { return Ok(Line::Other) };
-    (raw.op, raw.flags) = (op, flags.with_priority(class));
-    Ok(Line::Request)
+    rwbs.flags = rwbs.flags.with_priority(class);
+    Ok(rwbs.complete(raw))
 }
 
 impl Format for Ftrace {
@@ -149,7 +113,7 @@ impl Format for Ftrace {
     }
     fn parser(&self, head: &[Vec<u8>], arrival: Option<ArrivalEvent>) -> Box<dyn Parser> {
         let actions = head.iter().filter_map(|line| action(event(line)?.1));
-        Box::new(Text { arrival: Arrival::guessed(arrival, actions) })
+        EventParser::<Ftrace>::boxed(Arrival::guessed(arrival, actions))
     }
     fn sample(&self) -> &'static str {
         "# tracer: nop\n#           TASK-PID     CPU#  |||||  TIMESTAMP  FUNCTION\n\
@@ -167,6 +131,7 @@ impl Format for Ftrace {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Flags;
 
     #[test]
     fn priorities_and_modifiers_are_read() {

@@ -4,7 +4,7 @@
 //!
 //! A request of size 0 is a flush.
 
-use super::block_layer::{Arrival, operation};
+use super::block_layer::{Arrival, EventParser, EventText, operation, sectors};
 use super::{Format, Line, Parser, Raw};
 use crate::Flags;
 use crate::trace::fields::{self, Fault};
@@ -14,21 +14,18 @@ use kit::Op::{self, Flush, Read, Write};
 /// The MOST format.
 pub struct Most;
 
-struct Text {
-    arrival: Arrival,
-}
+impl EventText for Most {
+    const ONLY_ISSUED: &'static str = <super::blkparse::Blkparse as EventText>::ONLY_ISSUED;
 
-impl Parser for Text {
-    fn line(&mut self, line: &[u8], raw: &mut Raw) -> Result<Line, Fault> {
+    fn line(state: &mut Arrival, line: &[u8], raw: &mut Raw) -> Result<Line, Fault> {
         let mut columns = line.split(|byte| *byte == b'\t').map(<[u8]>::trim_ascii);
         let mut next = || columns.next().unwrap_or_default();
-        let (time, action, flags, sector, sectors, pid) = (next(), next(), next(), next(), next(), next());
+        let (time, action, flags, sector, count, pid) = (next(), next(), next(), next(), next(), next());
         raw.at_ns = fields::decimal(time, 9).ok_or_else(|| Fault::new("time", time, "seconds"))?;
-        let arrival = self.arrival.is(action)?;
+        let arrival = state.is(action)?;
         let rwbs = operation(flags)?;
-        let bytes = |field: &[u8]| fields::integer(field).and_then(|sectors| sectors.checked_mul(kit::SECTOR_BYTES));
-        raw.offset = bytes(sector).ok_or_else(|| Fault::new("sector", sector, "a sector number"))?;
-        raw.length = bytes(sectors).ok_or_else(|| Fault::new("sectors", sectors, "a number of sectors"))?;
+        raw.offset = sectors(sector).ok_or_else(|| Fault::new("sector", sector, "a sector number"))?;
+        raw.length = sectors(count).ok_or_else(|| Fault::new("sectors", count, "a number of sectors"))?;
         fields::integer(pid).ok_or_else(|| Fault::new("pid", pid, "a process number"))?;
         if columns.next().is_none() {
             return Err(Fault::new("line", line, "at least 7 columns between TABs"));
@@ -40,22 +37,6 @@ impl Parser for Text {
             (raw.op, raw.flags) = (op, rwbs.flags);
         }
         Ok(if arrival && (rwbs.op.is_some() || raw.length == 0) { Line::Request } else { Line::Other })
-    }
-
-    fn restart(&self) -> Box<dyn Parser> {
-        Box::new(Text { arrival: self.arrival.right() })
-    }
-
-    fn misread(&self) -> bool {
-        self.arrival.misread()
-    }
-
-    fn copies(&self) -> Vec<(Vec<u8>, Vec<u8>, u64)> {
-        self.arrival.copies()
-    }
-
-    fn note(&self) -> Option<String> {
-        self.arrival.note()
     }
 }
 
@@ -75,7 +56,7 @@ impl Format for Most {
     fn parser(&self, head: &[Vec<u8>], arrival: Option<ArrivalEvent>) -> Box<dyn Parser> {
         let actions = head.iter().filter_map(|line| line.split(|byte| *byte == b'\t').nth(1)).map(<[u8]>::trim_ascii);
         let actions = actions.filter(|action| action.len() == 1).map(|action| action[0]);
-        Box::new(Text { arrival: Arrival::guessed(arrival, actions) })
+        EventParser::<Most>::boxed(Arrival::guessed(arrival, actions))
     }
     fn sample(&self) -> &'static str {
         "    0.000000000\tA\tWS\t23004888\t   8\t4767\t     IntentService[]\tM\n\
