@@ -52,6 +52,10 @@ class WorkloadKeywords(TypedDict, total=False):
     #: `issued` (the device has it). Absent: `queued` where the trace has such events, otherwise `issued`. Formats:
     #: `blkparse`, `most`, `ftrace` and `biosnoop`.
     arrival: str | None
+    #: Meaning of the number of an object in a trace of a cache: an address in units of a `sector` (512 B), a `page` (4
+    #: KiB) or a `byte`, or a `name`, whose object lies behind those that were requested before it. Absent: `sector`.
+    #: Format: `oraclegeneral`.
+    object_id: str | None
     #: Treatment of addresses past the drive's end: `error`, `wrap`, `scale` or `compact`.
     address: str | None
     #: Placement of the devices of one trace: `stack`, one after the other, or `overlay`, all from byte 0. Stacked
@@ -94,6 +98,10 @@ class WorkloadFields:
     #: `issued` (the device has it). Absent: `queued` where the trace has such events, otherwise `issued`. Formats:
     #: `blkparse`, `most`, `ftrace` and `biosnoop`.
     arrival: str | None = None
+    #: Meaning of the number of an object in a trace of a cache: an address in units of a `sector` (512 B), a `page` (4
+    #: KiB) or a `byte`, or a `name`, whose object lies behind those that were requested before it. Absent: `sector`.
+    #: Format: `oraclegeneral`.
+    object_id: str | None = None
     #: Treatment of addresses past the drive's end: `error`, `wrap`, `scale` or `compact`.
     address: str | None = None
     #: Placement of the devices of one trace: `stack`, one after the other, or `overlay`, all from byte 0. Stacked

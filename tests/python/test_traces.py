@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+import struct
 import tomllib
 
 import pytest
@@ -137,3 +139,57 @@ def test_the_start_may_be_left_out_of_the_statistics(trace):
 def test_a_ramp_is_given_where_the_workload_is_described(trace):
     with pytest.raises(ssdlab.InputError, match="ramp_time: applies to traces: expected `ramp_time` in"):
         ssdlab.run("tiny", ssdlab.Workload.from_text("[a]\nrw=write\nsize=1m", ramp_time="1s"))
+
+
+def _block_trace(times):
+    """Returns a binary blktrace: writes of 4 KiB that are queued at these times [us]."""
+    magic, write, queued = 0x65617407, 1 << 17, 1 | 1 << 20
+    records = (
+        struct.pack("<IIQQIIIIIHH", magic, 1, 1000 * at, 8 * at, 4096, queued | write | 1 << 24, 9, 8 << 20, 0, 0, 0)
+        for at in times
+    )
+    return b"".join(records)
+
+
+def _packed(path, content, kind):
+    """Writes a file, compressed or not, and returns its path."""
+    import pyarrow
+
+    if not kind:
+        path.write_bytes(content)
+    elif kind == "gz":
+        path.write_bytes(gzip.compress(content))
+    else:
+        with pyarrow.CompressedOutputStream(str(path), "zstd") as stream:
+            stream.write(content)
+    return path
+
+
+@pytest.mark.parametrize("kind", ["", "gz", "zst"])
+def test_one_file_of_a_block_trace_stands_for_those_of_all_cpus(cli, tmp_path, kind):
+    ending = f".{kind}" if kind else ""
+    first = _packed(tmp_path / f"disk.blktrace.0{ending}", _block_trace(range(0, 100, 2)), kind)
+    _packed(tmp_path / f"disk.blktrace.1{ending}", _block_trace(range(1, 100, 2)), kind)
+    info = ssdlab.trace_info(first)
+    assert (info["format"], info["writes"], info["reordered"], info["span_ns"]) == ("blkparse", 100, 0, 99_000)
+    assert "100" in cli("trace", "info", first).stdout
+    assert ssdlab.run("tiny", first).summary["commands"]["write"] == 100
+
+
+@pytest.mark.parametrize("kind", ["", "gz", "zst"])
+def test_traces_of_a_cache_are_read_fitted_and_converted(cli, tmp_path, kind):
+    records = (struct.pack("<IQIq", index // 10, 8 * (index * 7 % 100), 4096, -1) for index in range(500))
+    path = _packed(tmp_path / "cache.bin", b"".join(records), kind)
+    info = cli("trace", "info", path, "--json")
+    assert info.returncode == 0, info.stderr
+    found = json.loads(info.stdout)
+    assert (found["format"], found["reads"], found["footprint_bytes"]) == ("oraclegeneral", 500, 100 * 4096)
+    assert any("all requests are reads" in note for note in found["notes"])
+    copy, like = tmp_path / "copy.csv", tmp_path / "like.toml"
+    assert cli("trace", "convert", path, "--to", "msr", "--out", copy, "--object-id", "page").returncode == 0
+    assert ssdlab.trace_info(copy)["max_address_bytes"] == (8 * 99 + 1) * 4096
+    assert cli("trace", "fit", path, "--out", like, "--object-id", "name").returncode == 0
+    done = cli("trace", "info", path, "--object-id", "block")
+    assert done.returncode == 2
+    assert "object_id" in done.stderr.replace("-", "_")
+    assert "expected one of sector, page, byte, name" in done.stderr

@@ -30,7 +30,7 @@ pub fn file(path: &str) -> Input {
             open: Arc::new(move || Ok(Box::new(Cursor::new(Arc::clone(&content))))),
         };
     }
-    let cpus = cpu_files(path);
+    let cpus = trace::blktrace::cpu_files(path, |file| std::path::Path::new(file).is_file());
     if cpus.len() > 1 {
         let open = move || {
             let single = |path: &String| workload::decompressed(&single_file(path)).map(|(reader, _)| reader);
@@ -39,17 +39,6 @@ pub fn file(path: &str) -> Input {
         return Input { name: path.to_owned(), open: Arc::new(open) };
     }
     single_file(path)
-}
-
-/// Returns the files of a binary blktrace of which `path` is one: `NAME.blktrace.0`, `NAME.blktrace.1` and so on, one
-/// for each CPU; none if it is no such file.
-fn cpu_files(path: &str) -> Vec<String> {
-    let Some((stem, cpu)) = path.rsplit_once(".blktrace.") else { return Vec::new() };
-    if cpu.is_empty() || !cpu.bytes().all(|byte| byte.is_ascii_digit()) {
-        return Vec::new();
-    }
-    let files = (0..).map(|cpu| format!("{stem}.blktrace.{cpu}"));
-    files.take_while(|file| std::path::Path::new(file).is_file()).collect()
 }
 
 fn single_file(path: &str) -> Input {

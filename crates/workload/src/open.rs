@@ -10,7 +10,7 @@ use kit::{Problem, Problems};
 /// fio jobs use only the seed of `options` and the keys to ignore, models only the seed; for them, options that apply
 /// to traces only are errors.
 pub fn open(input: &Input, user_bytes: u64, options: &Options) -> Result<Workload, Problems> {
-    let head = trace::Head::of(input)?;
+    let head = trace::Head::of(input, options.format.as_deref())?;
     let kind = if options.format.is_some() || options.columns.is_some() { Kind::Trace } else { kind(&head.lines) };
     if kind != Kind::Fio && !options.ignore.is_empty() {
         return Err(Problems::one(
@@ -59,6 +59,7 @@ fn refuse_trace_options(input: &Input, options: &Options) -> Result<(), Problems
         }
     };
     check("arrival", options.arrival.is_some());
+    check("object_id", options.object_id.is_some());
     check("address", options.address != plain.address);
     check("layout", options.layout != plain.layout);
     check("streams", !options.streams.is_empty());

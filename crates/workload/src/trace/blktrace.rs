@@ -4,6 +4,7 @@
 //! byte order of the machine that wrote the trace, which the magic number shows. `blktrace` writes a file for each CPU;
 //! [`merged`] reads several of them as one trace, in the order of time.
 
+use super::binary::fill;
 use std::io::{Error, ErrorKind, Read, Result};
 
 /// Length of the header of a record \[bytes\].
@@ -110,20 +111,6 @@ fn number(bytes: &[u8], big: bool) -> u64 {
     if big { bytes.iter().fold(0, fold) } else { bytes.iter().rev().fold(0, fold) }
 }
 
-/// Reads until `into` is full or the input ends; returns the number of bytes.
-fn fill(reader: &mut impl Read, into: &mut [u8]) -> Result<usize> {
-    let mut count = 0;
-    while count < into.len() {
-        match reader.read(&mut into[count..]) {
-            Ok(0) => break,
-            Ok(read) => count += read,
-            Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(count)
-}
-
 impl Record {
     /// Returns the letters of the operation and its modifiers.
     fn rwbs(&self) -> String {
@@ -199,9 +186,34 @@ pub fn merged<R: Read + Send + 'static>(files: Vec<R>) -> Box<dyn Read + Send> {
     Box::new(Text { files, started: false, line: Vec::new(), at: 0 })
 }
 
+/// Returns the names of the files of a trace of which `path` is one: `NAME.blktrace.0`, `NAME.blktrace.1` and so on,
+/// one for each CPU, all with the same ending (`.gz`, `.zst`) or none; nothing if it is no such file. `is_file` says
+/// which there are.
+pub fn cpu_files(path: &str, is_file: impl Fn(&str) -> bool) -> Vec<String> {
+    let Some((stem, rest)) = path.rsplit_once(".blktrace.") else { return Vec::new() };
+    let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+    let ending = &rest[digits..];
+    if digits == 0 || !["", ".gz", ".zst"].contains(&ending) {
+        return Vec::new();
+    }
+    let files = (0..).map(|cpu| format!("{stem}.blktrace.{cpu}{ending}"));
+    files.take_while(|file| is_file(file)).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn one_file_names_those_of_all_cpus() {
+        let there = ["a.blktrace.0", "a.blktrace.1", "a.blktrace.3", "a.blktrace.0.gz", "a.blktrace.1.gz", "b.blktrace.x"];
+        let files = |path: &str| cpu_files(path, |file| there.contains(&file));
+        assert_eq!(files("a.blktrace.0"), ["a.blktrace.0", "a.blktrace.1"]);
+        assert_eq!(files("a.blktrace.1.gz"), ["a.blktrace.0.gz", "a.blktrace.1.gz"]);
+        for other in ["b.blktrace.x", "b.blktrace.", "a.blktrace", "a.blktrace.0.txt", "c.blktrace.0"] {
+            assert!(files(other).is_empty(), "{other}");
+        }
+    }
 
     /// Appends a record in the byte order of a machine.
     fn record(out: &mut Vec<u8>, big: bool, at_ns: u64, action: u32, (sector, bytes): (u64, u32), payload: &[u8]) {

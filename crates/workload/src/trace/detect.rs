@@ -7,9 +7,9 @@
 //! that the first line names is chosen, or else the one that accepts most of the lines, provided that it accepts at
 //! least half of them: its reader then reports the faulty line.
 
-use super::format::{self, Format, Line, Parser, Raw};
+use super::format::{self, Format, Line, Parser, Raw, Reading};
 use super::lines::Head;
-use super::options::{ArrivalEvent, Plan};
+use super::options::Plan;
 use super::reader::first_line;
 use crate::Input;
 use kit::{Problem, Problems};
@@ -32,17 +32,15 @@ pub struct Chosen {
 }
 
 impl Chosen {
-    fn of(
-        format: &'static dyn Format,
-        head: &Head,
-        candidates: Vec<&'static str>,
-        arrival: Option<ArrivalEvent>,
-    ) -> Result<Chosen, Problems> {
-        if arrival.is_some() && !format.has_arrivals() {
+    fn of(format: &'static dyn Format, head: &Head, candidates: Vec<&'static str>, reading: Reading) -> Result<Chosen, Problems> {
+        if reading.arrival.is_some() && !format.has_arrivals() {
             return Err(no_arrivals(format.name()));
         }
+        if reading.object_id.is_some() && !format.has_objects() {
+            return Err(no_objects(format.name()));
+        }
         let (name, timed, clock_set_ns) = (format.name(), format.timed(), format.clock_set_ns());
-        let parser = format.parser(&head.lines, arrival);
+        let parser = format.parser(&head.lines, reading);
         Ok(Chosen { name, candidates, timed, clock_set_ns, unit_ns: format.unit_ns(), parser })
     }
 }
@@ -52,6 +50,13 @@ fn no_arrivals(name: &str) -> Problems {
     let names: Vec<&str> = format::all().filter(|format| format.has_arrivals()).map(Format::name).collect();
     let complaint = format!("{name} records one time for each request: leave it out; expected a trace in {}", names.join(", "));
     Problems::one("arrival", complaint)
+}
+
+/// Returns the error for a meaning of objects in a format that has none.
+fn no_objects(name: &str) -> Problems {
+    let names: Vec<&str> = format::all().filter(|format| format.has_objects()).map(Format::name).collect();
+    let complaint = format!("{name} records addresses: leave it out; expected a trace in {}", names.join(", "));
+    Problems::one("object_id", complaint)
 }
 
 /// Result of reading the head in one format.
@@ -64,7 +69,7 @@ struct Fit {
 
 impl Fit {
     fn of(format: &'static dyn Format, head: &Head) -> Fit {
-        let mut parser = format.parser(&head.lines, None);
+        let mut parser = format.parser(&head.lines, Reading::default());
         let mut fit = Fit { format, taken: 0, refused: 0, parsed: Vec::new() };
         let mut raw = Raw::default();
         for line in head.lines.iter().filter(|line| !line.trim_ascii().is_empty()) {
@@ -87,13 +92,16 @@ impl Fit {
 /// Chooses the format of `input`: the table that the plan describes, else the format `named` by the user, else the
 /// format recognised from the content.
 pub fn choose(input: &Input, named: Option<&str>, plan: &Plan) -> Result<Chosen, Problems> {
-    let head = Head::of(input)?;
+    let head = Head::of(input, named)?;
     if head.lines.iter().all(|line| line.trim_ascii().is_empty()) && head.whole {
         return Err(Problems::one(&input.name, "empty: expected a trace, a fio job file or a workload description"));
     }
     if let Some(table) = &plan.table {
-        if plan.arrival.is_some() {
+        if plan.reading.arrival.is_some() {
             return Err(no_arrivals("a table of `columns`"));
+        }
+        if plan.reading.object_id.is_some() {
+            return Err(no_objects("a table of `columns`"));
         }
         let (parser, unit_ns) = (Box::new(table.parser()), table.unit_ns());
         return Ok(Chosen { name: "columns", candidates: Vec::new(), timed: true, clock_set_ns: None, unit_ns, parser });
@@ -101,24 +109,24 @@ pub fn choose(input: &Input, named: Option<&str>, plan: &Plan) -> Result<Chosen,
     if let Some(name) = named {
         let names = || format::all().map(Format::name);
         let format = format::named(name).ok_or_else(|| Problem::unknown("format", "trace format", name, names()))?;
-        return Chosen::of(format, &head, Vec::new(), plan.arrival);
+        return Chosen::of(format, &head, Vec::new(), plan.reading);
     }
-    recognise(input, &head, plan.arrival)
+    recognise(input, &head, plan.reading)
 }
 
-fn recognise(input: &Input, head: &Head, arrival: Option<ArrivalEvent>) -> Result<Chosen, Problems> {
+fn recognise(input: &Input, head: &Head, reading: Reading) -> Result<Chosen, Problems> {
     let fits: Vec<Fit> = format::all().map(|format| Fit::of(format, head)).collect();
     let whole: Vec<&Fit> =
         fits.iter().filter(|fit| fit.refused == 0 && !fit.parsed.is_empty() && fit.format.fits(&head.lines)).collect();
     let best = whole.iter().find(|fit| fit.format.plausible(&fit.parsed)).or(whole.first());
     if let Some(best) = best {
         let others = whole.iter().map(|fit| fit.format.name()).filter(|name| *name != best.format.name()).collect();
-        return Chosen::of(best.format, head, others, arrival);
+        return Chosen::of(best.format, head, others, reading);
     }
     // A first line that names its format settles it, however many of the other lines are faulty.
     let first = head.lines.iter().find(|line| !line.trim_ascii().is_empty()).map_or(&[][..], Vec::as_slice);
     if let Some(format) = format::all().find(|format| format.is_named_by(first)) {
-        return Chosen::of(format, head, Vec::new(), arrival);
+        return Chosen::of(format, head, Vec::new(), reading);
     }
     // No format fits: the head is a header without requests, or one of its lines is faulty.
     let lines = head.lines.iter().filter(|line| !line.trim_ascii().is_empty()).count();
@@ -128,7 +136,7 @@ fn recognise(input: &Input, head: &Head, arrival: Option<ArrivalEvent>) -> Resul
         _ => Some(fit),
     });
     match best {
-        Some(best) => Chosen::of(best.format, head, Vec::new(), arrival),
+        Some(best) => Chosen::of(best.format, head, Vec::new(), reading),
         None => Err(unknown(input, head)),
     }
 }
@@ -136,7 +144,10 @@ fn recognise(input: &Input, head: &Head, arrival: Option<ArrivalEvent>) -> Resul
 fn unknown(input: &Input, head: &Head) -> Problems {
     let place = format!("{}:1", input.name);
     if head.lines.iter().any(|line| line.contains(&0)) {
-        return Problems::one(place, "binary data: expected text, plain or compressed with gzip or Zstandard");
+        return Problems::one(
+            place,
+            "binary data: expected text, or a binary trace of blktrace, vSCSI or oracleGeneral, plain or compressed with gzip or Zstandard",
+        );
     }
     if let Some(other) = crate::input::other_than_trace(&head.lines) {
         return Problems::one(place, format!("{other}: expected a trace"));

@@ -1,6 +1,6 @@
 //! Numbered lines of an input, which is decompressed while it is read, in large chunks.
 
-use super::{blktrace, fields};
+use super::{binary, fields};
 use crate::Input;
 use kit::Problems;
 use std::io::{Cursor, ErrorKind, Read};
@@ -54,19 +54,15 @@ pub struct Lines {
 }
 
 impl Lines {
-    /// Opens `input` at its first line.
-    pub fn open(input: &Input) -> Result<Lines, Problems> {
+    /// Opens `input` at its first line. `named` is the format that the user names, if any.
+    pub fn open(input: &Input, named: Option<&str>) -> Result<Lines, Problems> {
         let unreadable = |error: std::io::Error| Problems::one(&input.name, format!("cannot be read: {error}"));
-        let (mut reader, compression) = decompressed(input).map_err(unreadable)?;
-        let mut magic = Vec::new();
-        let peeked = reader.by_ref().take(4).read_to_end(&mut magic);
-        let is_binary = blktrace::is_binary(&magic);
-        let whole = Cursor::new(magic).chain(reader);
-        let reader: Box<dyn Read + Send> = if is_binary { blktrace::merged(vec![whole]) } else { Box::new(whole) };
+        let (reader, compression) = decompressed(input).map_err(unreadable)?;
+        let (reader, peeked) = binary::text(reader, named);
         let name = input.name.clone();
         let lines = Lines { name, reader, compression, buffer: vec![0; CHUNK_BYTES], start: 0, end: 0, number: 0, ended: false };
         match peeked {
-            Ok(_) => Ok(lines),
+            Ok(()) => Ok(lines),
             Err(error) => Err(lines.broken(&error)),
         }
     }
@@ -154,9 +150,9 @@ impl Head {
     /// Size of the head \[bytes\]. The longest header block (ETW) has 12 KiB.
     const BYTES: usize = 64 * 1024;
 
-    /// Reads the head of `input`.
-    pub fn of(input: &Input) -> Result<Head, Problems> {
-        let mut lines = Lines::open(input)?;
+    /// Reads the head of `input`. `named` is the format that the user names, if any.
+    pub fn of(input: &Input, named: Option<&str>) -> Result<Head, Problems> {
+        let mut lines = Lines::open(input, named)?;
         let mut head = Head { lines: Vec::new(), whole: false };
         let mut bytes = 0;
         while bytes < Head::BYTES {
@@ -177,7 +173,7 @@ mod tests {
     use std::io::Write;
 
     fn all(input: &Input) -> Result<Vec<String>, Problems> {
-        let mut lines = Lines::open(input)?;
+        let mut lines = Lines::open(input, None)?;
         let mut out = Vec::new();
         while let Some(line) = lines.next()? {
             out.push(String::from_utf8_lossy(line).into_owned());

@@ -5,6 +5,7 @@
 //! (put on the drive by `place`) or `walk` (passed to an analysis). A trace is read twice: it is scanned, so that all
 //! problems are known before time 0, then replayed.
 
+mod binary;
 pub mod blktrace;
 mod convert;
 mod detect;

@@ -20,6 +20,8 @@ struct Resolved<'a> {
     columns: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     arrival: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    object_id: Option<&'a str>,
     address: &'a str,
     layout: &'a str,
     streams: Vec<&'a str>,
@@ -122,6 +124,7 @@ fn resolved(input: &Input, options: &Options, info: &TraceInfo, pacing: Pacing, 
         format_candidates: &info.format_candidates,
         columns: options.columns.as_deref(),
         arrival: options.arrival.as_deref(),
+        object_id: options.object_id.as_deref(),
         address: &options.address,
         layout: &options.layout,
         streams: info.by_stream.iter().map(|stream| stream.stream.as_str()).collect(),

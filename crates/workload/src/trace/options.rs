@@ -1,5 +1,6 @@
 //! Options of reading and replaying a trace, as the user gives them and as checked values.
 
+use super::format::Reading;
 use super::format::columns::Table;
 use kit::{Nanos, Problem, Problems};
 use schemars::JsonSchema;
@@ -29,6 +30,12 @@ pub struct Options {
     /// `biosnoop`.
     #[schemars(extend("x-value" = "EVENT", "x-panel" = "Workload"))]
     pub arrival: Option<String>,
+    /// Meaning of the number of an object in a trace of a cache: an address in units of a `sector` (512 B), a `page` (4
+    /// KiB) or a `byte`, or a `name`, whose object lies behind those that were requested before it.
+    ///
+    /// Absent: `sector`. Format: `oraclegeneral`.
+    #[schemars(extend("x-value" = "WHAT", "x-panel" = "Workload"))]
+    pub object_id: Option<String>,
     /// Treatment of addresses past the drive's end: `error`, `wrap`, `scale` or `compact`.
     #[schemars(extend("x-value" = "HOW", "x-panel" = "Workload"))]
     pub address: String,
@@ -83,6 +90,7 @@ impl Default for Options {
             format: None,
             columns: None,
             arrival: None,
+            object_id: None,
             address: "error".to_owned(),
             layout: "stack".to_owned(),
             streams: Vec::new(),
@@ -121,6 +129,15 @@ pub enum ArrivalEvent {
     Issued,
 }
 
+/// Meaning of the number of an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ObjectId {
+    /// Address in units of so many bytes.
+    Of(u64),
+    /// Name, which says nothing of an address.
+    Name,
+}
+
 /// Placement of several streams.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Layout {
@@ -157,8 +174,8 @@ pub enum Slice {
 pub struct Plan {
     /// Table described by the user, if any.
     pub table: Option<Table>,
-    /// Event that is the arrival of a request, if given.
-    pub arrival: Option<ArrivalEvent>,
+    /// Choices about what the trace says.
+    pub reading: Reading,
     /// Treatment of addresses past the drive's end.
     pub address: Address,
     /// Placement of several streams.
@@ -182,6 +199,12 @@ pub struct Plan {
 const ADDRESSES: &[(&str, Address)] =
     &[("error", Address::Error), ("wrap", Address::Wrap), ("scale", Address::Scale), ("compact", Address::Compact)];
 const ARRIVALS: &[(&str, ArrivalEvent)] = &[("queued", ArrivalEvent::Queued), ("issued", ArrivalEvent::Issued)];
+const OBJECT_IDS: &[(&str, ObjectId)] = &[
+    ("sector", ObjectId::Of(kit::SECTOR_BYTES)),
+    ("page", ObjectId::Of(4096)),
+    ("byte", ObjectId::Of(1)),
+    ("name", ObjectId::Name),
+];
 const LAYOUTS: &[(&str, Layout)] = &[("stack", Layout::Stack), ("overlay", Layout::Overlay)];
 
 impl Options {
@@ -190,6 +213,7 @@ impl Options {
         let mut problems = Problems::default();
         let address = word("address", &self.address, ADDRESSES, &mut problems).unwrap_or(Address::Error);
         let arrival = self.arrival.as_deref().and_then(|name| word("arrival", name, ARRIVALS, &mut problems));
+        let object_id = self.object_id.as_deref().and_then(|name| word("object_id", name, OBJECT_IDS, &mut problems));
         let layout = word("layout", &self.layout, LAYOUTS, &mut problems).unwrap_or(Layout::Stack);
         if !(self.time_scale.is_finite() && self.time_scale > 0.0) {
             problems.add(
@@ -216,7 +240,7 @@ impl Options {
         problems.or(())?;
         Ok(Plan {
             table: table.unwrap_or_default(),
-            arrival,
+            reading: Reading { arrival, object_id },
             address,
             layout,
             slice: slice.unwrap_or(Slice::All),

@@ -21,7 +21,7 @@ pub struct Selection {
 impl Selection {
     /// Opens `input` at its start.
     pub fn open(input: &Input, chosen: &Chosen, plan: &Plan) -> Result<Selection, Problems> {
-        let (lines, streams) = (Lines::open(input)?, Streams::new(&plan.streams));
+        let (lines, streams) = (Lines::open(input, Some(chosen.name))?, Streams::new(&plan.streams));
         let reader = Reader::new(&input.name, lines, chosen.parser.restart(), streams, chosen.clock_set_ns, plan.strict_time);
         let reorder = Reorder::new(&input.name, reader, plan.strict_time);
         Ok(Selection { reorder, slice: plan.slice, first_ns: None, index: 0, left: plan.max_requests })

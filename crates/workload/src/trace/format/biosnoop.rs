@@ -6,7 +6,7 @@
 //! RWBS. A command's name may have blanks: columns are counted from the end of the line. Each disk is its own stream.
 
 use super::block_layer::{operation, sectors};
-use super::{Format, Line, Parser, Raw};
+use super::{Format, Line, Parser, Raw, Reading};
 use crate::trace::fields::{self, Fault};
 use crate::trace::options::ArrivalEvent;
 use kit::Op::{self, Flush, Read, Write};
@@ -105,8 +105,8 @@ impl Format for Biosnoop {
     fn is_named_by(&self, line: &[u8]) -> bool {
         line.trim_ascii_start().starts_with(b"TIME(s)")
     }
-    fn parser(&self, _head: &[Vec<u8>], arrival: Option<ArrivalEvent>) -> Box<dyn Parser> {
-        Box::new(Text { arrival, columns: None })
+    fn parser(&self, _head: &[Vec<u8>], reading: Reading) -> Box<dyn Parser> {
+        Box::new(Text { arrival: reading.arrival, columns: None })
     }
     fn sample(&self) -> &'static str {
         "TIME(s)     COMM           PID     DISK      T SECTOR     BYTES  QUE(ms) LAT(ms)\n\
@@ -130,7 +130,7 @@ mod tests {
     #[test]
     fn arrivals_are_before_the_completion() {
         let times = |arrival, header: &str, line: &str| {
-            let (mut parser, mut raw) = (Biosnoop.parser(&[], arrival), Raw::default());
+            let (mut parser, mut raw) = (Biosnoop.parser(&[], Reading { arrival, ..Reading::default() }), Raw::default());
             parser.line(header.as_bytes(), &mut raw).and_then(|_| parser.line(line.as_bytes(), &mut raw)).map(|_| raw.at_ns)
         };
         let (plain, queue) =

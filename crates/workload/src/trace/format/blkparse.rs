@@ -6,9 +6,8 @@
 //! command that is passed through). Each device is its own stream.
 
 use super::block_layer::{Arrival, EventParser, EventText, operation, remapped_from, sectors, words};
-use super::{Format, Line, Parser, Raw};
+use super::{Format, Line, Parser, Raw, Reading};
 use crate::trace::fields::{self, Fault};
-use crate::trace::options::ArrivalEvent;
 use kit::Op::{self, Flush, Read, Trim, Write};
 
 /// The blkparse format.
@@ -99,13 +98,13 @@ impl Format for Blkparse {
     fn has_arrivals(&self) -> bool {
         true
     }
-    fn parser(&self, head: &[Vec<u8>], arrival: Option<ArrivalEvent>) -> Box<dyn Parser> {
+    fn parser(&self, head: &[Vec<u8>], reading: Reading) -> Box<dyn Parser> {
         let actions = head.iter().filter_map(|line| {
             let mut words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
             words.next().filter(|device| is_device(device))?;
             words.nth(4).filter(|action| action.len() == 1).map(|action| action[0])
         });
-        EventParser::<Blkparse>::boxed(Arrival::guessed(arrival, actions))
+        EventParser::<Blkparse>::boxed(Arrival::guessed(reading.arrival, actions))
     }
     fn sample(&self) -> &'static str {
         "#Maj,Mn CPU Seq Time PID Action RWBS\n\

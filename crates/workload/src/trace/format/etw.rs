@@ -4,9 +4,8 @@
 //! line, with columns separated by commas and padded with blanks. `DiskRead`, `DiskWrite` and `DiskFlush` are requests:
 //! TimeStamp is in microseconds, ByteOffset and IOSize are in bytes, hexadecimal; each DiskNum is its own stream.
 
-use super::{Format, Line, Parser, Raw};
+use super::{Format, Line, Parser, Raw, Reading};
 use crate::trace::fields::{self, Fault};
-use crate::trace::options::ArrivalEvent;
 use kit::Op::{self, Flush, Read, Write};
 use std::collections::BTreeSet;
 
@@ -129,7 +128,7 @@ impl Format for Etw {
     fn about(&self) -> &'static str {
         "Windows ETW disk events as xperf dumps them (Kavalanekar et al., IISWC 2008): DiskRead, DiskWrite and DiskFlush are the requests."
     }
-    fn parser(&self, _head: &[Vec<u8>], _arrival: Option<ArrivalEvent>) -> Box<dyn Parser> {
+    fn parser(&self, _head: &[Vec<u8>], _reading: Reading) -> Box<dyn Parser> {
         Box::<Dump>::default()
     }
     fn sample(&self) -> &'static str {

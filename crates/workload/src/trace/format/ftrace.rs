@@ -6,9 +6,8 @@
 //! D. All other events are later ones of the same request, or no requests. Each device is its own stream.
 
 use super::block_layer::{Arrival, EventParser, EventText, operation, remapped_from, sectors, words};
-use super::{Format, Line, Parser, Raw};
+use super::{Format, Line, Parser, Raw, Reading};
 use crate::trace::fields::{self, Fault};
-use crate::trace::options::ArrivalEvent;
 use kit::Op::{self, Flush, Read, Write};
 
 /// The format of ftrace and perf.
@@ -111,9 +110,9 @@ impl Format for Ftrace {
     fn is_named_by(&self, line: &[u8]) -> bool {
         line.starts_with(b"# tracer:")
     }
-    fn parser(&self, head: &[Vec<u8>], arrival: Option<ArrivalEvent>) -> Box<dyn Parser> {
+    fn parser(&self, head: &[Vec<u8>], reading: Reading) -> Box<dyn Parser> {
         let actions = head.iter().filter_map(|line| action(event(line)?.1));
-        EventParser::<Ftrace>::boxed(Arrival::guessed(arrival, actions))
+        EventParser::<Ftrace>::boxed(Arrival::guessed(reading.arrival, actions))
     }
     fn sample(&self) -> &'static str {
         "# tracer: nop\n#           TASK-PID     CPU#  |||||  TIMESTAMP  FUNCTION\n\
@@ -132,10 +131,11 @@ impl Format for Ftrace {
 mod tests {
     use super::*;
     use crate::Flags;
+    use crate::trace::options::ArrivalEvent;
 
     #[test]
     fn priorities_and_modifiers_are_read() {
-        let mut parser = Ftrace.parser(&[], Some(ArrivalEvent::Issued));
+        let mut parser = Ftrace.parser(&[], Reading { arrival: Some(ArrivalEvent::Issued), ..Reading::default() });
         let mut raw = Raw::default();
         let line = b"x-1 [0] 1.5: block_rq_issue: 8,0 FWFSM 4096 () 8 + 8 rt,0,0 [x]";
         assert_eq!(parser.line(line, &mut raw), Ok(Line::Request));

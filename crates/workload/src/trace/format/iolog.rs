@@ -6,9 +6,8 @@
 //! own stream.
 
 use super::columns::put;
-use super::{Format, Line, Parser, Raw, Writer};
+use super::{Format, Line, Parser, Raw, Reading, Writer};
 use crate::trace::fields::{self, Fault};
-use crate::trace::options::ArrivalEvent;
 use kit::Op::{self, Flush, Read, Trim, Write};
 
 /// The fio I/O log, version 2.
@@ -154,7 +153,7 @@ impl Format for V2 {
         // A version that is not known is refused by the parser.
         line.starts_with(b"fio version ") && !V3.is_named_by(line)
     }
-    fn parser(&self, _head: &[Vec<u8>], _arrival: Option<ArrivalEvent>) -> Box<dyn Parser> {
+    fn parser(&self, _head: &[Vec<u8>], _reading: Reading) -> Box<dyn Parser> {
         Log::parser(2)
     }
     fn writer(&self) -> &Writer {
@@ -183,7 +182,7 @@ impl Format for V3 {
     fn is_named_by(&self, line: &[u8]) -> bool {
         line.trim_ascii() == b"fio version 3 iolog"
     }
-    fn parser(&self, _head: &[Vec<u8>], _arrival: Option<ArrivalEvent>) -> Box<dyn Parser> {
+    fn parser(&self, _head: &[Vec<u8>], _reading: Reading) -> Box<dyn Parser> {
         Log::parser(3)
     }
     fn writer(&self) -> &Writer {

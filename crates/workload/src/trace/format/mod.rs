@@ -12,11 +12,14 @@ mod etw;
 mod ftrace;
 mod iolog;
 mod most;
+mod oracle;
 
 use super::fields::Fault;
-use super::options::ArrivalEvent;
+use super::options::{ArrivalEvent, ObjectId};
 use crate::Flags;
 use kit::Op;
+
+pub(super) use oracle::ORACLE_GENERAL;
 
 /// One request as its line records it, before any rounding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,6 +42,15 @@ impl Default for Raw {
     fn default() -> Self {
         Raw { at_ns: 0, op: Op::Read, flags: Flags::NONE, offset: 0, length: 0, stream: (0, 0) }
     }
+}
+
+/// Choices of the user about what a trace says, each absent if not given.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Reading {
+    /// Event that is the arrival of a request.
+    pub arrival: Option<ArrivalEvent>,
+    /// Meaning of the number of an object.
+    pub object_id: Option<ObjectId>,
 }
 
 /// Kind of a line.
@@ -113,10 +125,14 @@ pub trait Format: Sync {
     fn clock_set_ns(&self) -> Option<u64> {
         None
     }
-    /// Returns a parser for a trace with these first lines, in which `arrival` is the arrival of a request.
-    fn parser(&self, head: &[Vec<u8>], arrival: Option<ArrivalEvent>) -> Box<dyn Parser>;
+    /// Returns a parser for a trace with these first lines.
+    fn parser(&self, head: &[Vec<u8>], reading: Reading) -> Box<dyn Parser>;
     /// Returns true if it records the events of [`ArrivalEvent`], of which one is the arrival of a request.
     fn has_arrivals(&self) -> bool {
+        false
+    }
+    /// Returns true if it records objects instead of addresses.
+    fn has_objects(&self) -> bool {
         false
     }
     /// Returns true if the first line that is not blank names the format.
@@ -148,7 +164,7 @@ pub trait Format: Sync {
 
 /// Members whose lines are not plain columns.
 const MEMBERS: &[&dyn Format] =
-    &[&blkparse::Blkparse, &most::Most, &iolog::V2, &iolog::V3, &etw::Etw, &ftrace::Ftrace, &biosnoop::Biosnoop];
+    &[&blkparse::Blkparse, &most::Most, &iolog::V2, &iolog::V3, &etw::Etw, &ftrace::Ftrace, &biosnoop::Biosnoop, &oracle::Oracle];
 
 /// Returns all formats, in the order of preference among formats that fit equally well.
 pub fn all() -> impl Iterator<Item = &'static dyn Format> {

@@ -5,10 +5,9 @@
 //! A request of size 0 is a flush.
 
 use super::block_layer::{Arrival, EventParser, EventText, operation, sectors};
-use super::{Format, Line, Parser, Raw};
+use super::{Format, Line, Parser, Raw, Reading};
 use crate::Flags;
 use crate::trace::fields::{self, Fault};
-use crate::trace::options::ArrivalEvent;
 use kit::Op::{self, Flush, Read, Write};
 
 /// The MOST format.
@@ -53,10 +52,10 @@ impl Format for Most {
     fn has_arrivals(&self) -> bool {
         true
     }
-    fn parser(&self, head: &[Vec<u8>], arrival: Option<ArrivalEvent>) -> Box<dyn Parser> {
+    fn parser(&self, head: &[Vec<u8>], reading: Reading) -> Box<dyn Parser> {
         let actions = head.iter().filter_map(|line| line.split(|byte| *byte == b'\t').nth(1)).map(<[u8]>::trim_ascii);
         let actions = actions.filter(|action| action.len() == 1).map(|action| action[0]);
-        EventParser::<Most>::boxed(Arrival::guessed(arrival, actions))
+        EventParser::<Most>::boxed(Arrival::guessed(reading.arrival, actions))
     }
     fn sample(&self) -> &'static str {
         "    0.000000000\tA\tWS\t23004888\t   8\t4767\t     IntentService[]\tM\n\

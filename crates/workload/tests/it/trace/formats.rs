@@ -39,6 +39,16 @@ fn every_member_is_found_by_its_names() {
     assert!(complaint(trace::info(&Input::text("t", "1"), &options)).contains("did you mean `msr`?"));
 }
 
+/// The page for users has a line for each format.
+#[test]
+fn every_member_is_described() {
+    let page = include_str!("../../../../../docs/TRACES.md");
+    for member in format::all() {
+        let rows = page.lines().filter(|line| line.starts_with(&format!("| `{}` | ", member.name())));
+        assert_eq!(rows.count(), 1, "docs/TRACES.md: {}", member.name());
+    }
+}
+
 #[test]
 fn every_member_names_the_line_that_is_wrong() {
     for member in format::all() {

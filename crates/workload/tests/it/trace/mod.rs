@@ -1,5 +1,6 @@
 //! Trace files: the conformance suite of the format family, and every option on small hand-written traces.
 
+mod binary;
 mod faults;
 mod formats;
 mod mutations;
@@ -33,6 +34,14 @@ fn complaint<T>(result: Result<T, Problems>) -> String {
 
 fn overlaid() -> Options {
     Options { layout: "overlay".into(), address: "error".into(), ..Options::default() }
+}
+
+/// Returns `bytes` as they are, and compressed with gzip and Zstandard.
+fn compressed(bytes: &[u8]) -> [Vec<u8>; 3] {
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    std::io::Write::write_all(&mut gzip, bytes).expect("memory");
+    let gzip = gzip.finish().expect("memory");
+    [bytes.to_vec(), gzip, zstd::encode_all(bytes, 1).expect("memory")]
 }
 
 /// Returns options for traces of the `ssdsim` format.

@@ -12,8 +12,7 @@ pub use engine::{Engine, Role, Steps};
 pub use known::COLUMN_FORMATS;
 pub use table::Table;
 
-use super::{Format, Parser, Raw, Writer};
-use crate::trace::options::ArrivalEvent;
+use super::{Format, Parser, Raw, Reading, Writer};
 use kit::Op;
 use std::fmt;
 
@@ -215,7 +214,7 @@ impl Format for Columns {
     fn clock_set_ns(&self) -> Option<u64> {
         self.clock_set_ns
     }
-    fn parser(&self, _head: &[Vec<u8>], _arrival: Option<ArrivalEvent>) -> Box<dyn Parser> {
+    fn parser(&self, _head: &[Vec<u8>], _reading: Reading) -> Box<dyn Parser> {
         let this = COLUMN_FORMATS.iter().find(|format| format.name == self.name).expect("formats live in the table");
         Box::new(Engine::of(this))
     }
