@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from ssdlab.explore.spec import Spec
     from ssdlab.explore.sweep import Sweep, SweepProgress, load_sweep, sweep
     from ssdlab.folder import load_comparison, load_result
+    from ssdlab.imports import ImportedDrive, import_drive
     from ssdlab.lifetimes import Lifetime, lifetime
     from ssdlab.logs import HistoryDifference, compare_histories, read_commands, read_history, read_timeline
     from ssdlab.policy import BlockMove, PageMove, Policy
@@ -52,6 +53,7 @@ __all__ = [
     "DriveLike",
     "Effect",
     "HistoryDifference",
+    "ImportedDrive",
     "InputError",
     "Interrupted",
     "Latency",
@@ -89,6 +91,7 @@ __all__ = [
     "definitions",
     "describe",
     "diagram",
+    "import_drive",
     "lifetime",
     "load_comparison",
     "load_optimisation",
@@ -135,6 +138,7 @@ _NAMES = {
     "ssdlab.explore.spec": ("Spec",),
     "ssdlab.explore.sweep": ("Sweep", "SweepProgress", "load_sweep", "sweep"),
     "ssdlab.folder": ("load_comparison", "load_result"),
+    "ssdlab.imports": ("ImportedDrive", "import_drive"),
     "ssdlab.lifetimes": ("Lifetime", "lifetime"),
     "ssdlab.logs": ("HistoryDifference", "compare_histories", "read_commands", "read_history", "read_timeline"),
     "ssdlab.policy": ("BlockMove", "PageMove", "Policy"),

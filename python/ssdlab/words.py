@@ -43,6 +43,8 @@ def own(message: str) -> str:
 def _argument(found: re.Match[str]) -> str:
     if found[1] is None:
         return found[0]
+    if found[1] == "from":  # a word of Python
+        return "source"
     # The only one that messages recommend to give, and whose name does not say that it is a truth value.
     return "force=True" if found[1] == "force" else found[1].replace("-", "_")
 

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 import ssdlab
 from conftest import PATIENCE
 from ssdlab.cli import app, completion, quick, running
-from ssdlab.cli.commands import COMMANDS
+from ssdlab.cli.commands import COMMANDS, MODULES
 
 #: Packages that take longer to import than a short run takes.
 SLOW = {"numpy", "pyarrow", "plotly", "pandas", "matplotlib", "rich", "typer", "pydantic"}
@@ -178,4 +178,4 @@ def test_a_closed_pipe_is_no_fault(job):
 
 def test_the_sources_name_every_command():
     folder = Path(quick.__file__).parent
-    assert all((folder / f"{name}.py").is_file() for name in COMMANDS)
+    assert all((folder / f"{MODULES.get(name, name)}.py").is_file() for name in COMMANDS)

@@ -29,6 +29,7 @@ COMMANDS = (
     "show",
     "check",
     "shrink",
+    "import",
     "schema",
     "history",
     "paper",
@@ -37,6 +38,9 @@ COMMANDS = (
     "plot",
     "rerun",
 )
+
+#: Modules of the commands whose name no module can have.
+MODULES = {"import": "importing"}
 
 
 class _Commands(MutableMapping[str, Any]):
@@ -67,11 +71,12 @@ class _Commands(MutableMapping[str, Any]):
 
 def _command(name: str) -> Any:
     """Returns a command, or a group of them, in the form that Typer runs."""
-    module = import_module(f"ssdlab.cli.{name}")
+    home = MODULES.get(name, name)
+    module = import_module(f"ssdlab.cli.{home}")
     group = getattr(module, "app", None)
     if group is None:
         group = typer.Typer(add_completion=False)
-        group.command(name=name)(getattr(module, name))
+        group.command(name=name)(getattr(module, home))
     command = get_command(group)
     command.name = name
     return command
