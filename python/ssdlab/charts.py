@@ -289,7 +289,7 @@ def has_matplotlib() -> bool:
 
 def _needs_matplotlib(path: Path) -> None:
     if not has_matplotlib():
-        raise InputError(f"{path}: pictures need matplotlib: pip install 'ssdlab[matplotlib]'; a page in .html does not")
+        raise InputError(f"{path}: pictures need matplotlib: pip install matplotlib; a page in .html does not")
 
 
 # Back end for pages: plotly.

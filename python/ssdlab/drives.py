@@ -193,7 +193,7 @@ def presets() -> list[Preset]:
 
     Examples:
         >>> [preset.name for preset in ssdlab.presets()]
-        ['ofwar-64g', ..., 'tiny']
+        ['tlc-1tb', ..., 'tiny']
     """
     return [Preset(*row) for row in _engine.presets()]
 
@@ -208,14 +208,24 @@ def policies() -> dict[str, str]:
     return dict(_engine.policies())
 
 
-def schema() -> dict[str, Any]:
-    """Returns the JSON Schema of a drive's description.
+def schema(of: Literal["drive", "workload"] = "drive") -> dict[str, Any]:
+    """Returns the JSON Schema (draft 7) of a drive's description, or of a workload in TOML, as editors use it.
+
+    Whatever it rejects, the engine rejects. Relations between fields are checked by the engine alone.
+
+    Raises:
+        InputError: there is no schema of this name.
 
     Examples:
         >>> sorted(ssdlab.schema()["properties"])
         ['base', 'buffer', 'controller', 'ecc', 'flash', 'ftl', 'host', 'policy', 'power', 'state', 'title']
+        >>> ssdlab.schema("workload")["title"]
+        'ssdlab workload'
     """
-    fields: dict[str, Any] = json.loads(_engine.schema())
+    known = ["drive", "workload"]
+    if of not in known:
+        raise unknown_name("schema", of, known)
+    fields: dict[str, Any] = json.loads(_engine.schema(of))
     return fields
 
 
@@ -362,4 +372,4 @@ def _base(source: Drive, target: Path) -> str | None:
 def _standing(text: str) -> list[str]:
     """Returns the comments with which a description begins: where its numbers come from."""
     lines = takewhile(lambda line: line.startswith("#") or not line.strip(), text.splitlines())
-    return [line.rstrip() or "#" for line in lines]
+    return [line.rstrip() or "#" for line in lines if not line.startswith("#:schema")]

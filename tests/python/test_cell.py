@@ -319,7 +319,7 @@ def test_a_chart_replaces_nothing_without_force(tmp_path):
 def test_without_matplotlib_a_picture_is_refused(tmp_path, monkeypatch):
     chart = cell.vth("ofwar-mlc").chart()
     monkeypatch.setattr("ssdlab.charts.has_matplotlib", lambda: False)
-    with pytest.raises(ssdlab.InputError, match=r"pip install 'ssdlab\[matplotlib\]'"):
+    with pytest.raises(ssdlab.InputError, match="pip install matplotlib"):
         chart.save(tmp_path / "chart.png")
     assert chart.save(tmp_path / "chart.html").is_file()
 

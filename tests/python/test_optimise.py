@@ -542,7 +542,7 @@ def test_what_does_not_belong_together_is_refused(here, cli, monkeypatch):
     with pytest.raises(ssdlab.InputError, match=r"optimise\.sampler: gp: needs torch"):
         ssdlab.optimise(spec_of(optimise={"sampler": "gp"}), "gp", trials=2)
     monkeypatch.setattr(study.importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(ssdlab.InputError, match=r"needs Optuna: pip install 'ssdlab\[optimise\]'"):
+    with pytest.raises(ssdlab.InputError, match=r"needs Optuna: pip install 'ssdlab\[search\]'"):
         ssdlab.optimise(spec_of(), "none", trials=2)
 
 

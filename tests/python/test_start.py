@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -127,17 +130,80 @@ COMPLETIONS = [
     ("ssdlab lifetime tiny job --policy ofw", "ofwar"),
     ("ssdlab compare tiny job --policy baseline,ofw", "baseline,ofwar"),
     ("ssdlab run tiny job --stop-af", "--stop-after"),
+    ("ssdlab run tiny job --set ftl.vic", "ftl.victim=greedy"),
+    ("ssdlab run tiny job --set fl", "flash.channels="),
+    ("ssdlab run tiny job --set flash.write_mode[0].re", "flash.write_mode[0].retention="),
+    ("ssdlab run tiny job --set ftl.victim=gr", "ftl.victim=greedy"),
+    ("ssdlab run tiny job --set=ftl.victim=gr", "ftl.victim=greedy"),
+    ("ssdlab show tiny --set state.graceful_shutdown=t", "state.graceful_shutdown=true"),
+    ("ssdlab run tiny job --precondition st", "steady"),
+    ("ssdlab lifetime tiny job --set policy.kind=agc", "policy.kind=agcr"),
+    ("ssdlab compare tiny job --vary ftl.overp", "ftl.overprovisioning="),
+    ("ssdlab compare tiny job --vary ftl.victim=fifo,gr", "ftl.victim=fifo,greedy"),
+    ("ssdlab compare tiny job --vary options.stop_a", "options.stop_after="),
 ]
 
 
+#: Environment in which each shell asks for words.
+SHELLS = {
+    "bash": lambda typed: {"COMP_WORDS": typed, "COMP_CWORD": str(len(typed.split()) - 1)},
+    "zsh": lambda typed: {"_TYPER_COMPLETE_ARGS": typed},
+    "fish": lambda typed: {"_TYPER_COMPLETE_ARGS": typed, "_TYPER_COMPLETE_FISH_ACTION": "get-args"},
+}
+
+
+def completed(cli, monkeypatch, shell: str, asked: dict[str, str], *, process: bool = False) -> list[str]:
+    """Returns the words with which the command answers a shell."""
+    for name, text in {**asked, "_SSDLAB_COMPLETE": f"complete_{shell}"}.items():
+        monkeypatch.setenv(name, text)
+    done = cli(process=process)
+    assert done.returncode == 0, done.stderr
+    words = [line.partition("\t")[0] for line in done.stdout.splitlines()]
+    return re.findall(r'"([^"]+)"(?::"|\n|\))', done.stdout) if shell == "zsh" else words
+
+
+@pytest.mark.parametrize("shell", SHELLS)
 @pytest.mark.parametrize(("typed", "word"), COMPLETIONS)
-def test_a_shell_completes(cli, monkeypatch, typed, word):
-    monkeypatch.setenv("_SSDLAB_COMPLETE", "complete_bash")
-    monkeypatch.setenv("COMP_WORDS", typed)
-    monkeypatch.setenv("COMP_CWORD", str(len(typed.split()) - 1))
-    done = cli(process=True)
-    assert word in done.stdout.split(), done.stderr
-    assert done.returncode == 0
+def test_a_shell_completes(cli, monkeypatch, typed, word, shell):
+    assert word in completed(cli, monkeypatch, shell, SHELLS[shell](typed))
+
+
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        (["run", "tiny", "job", "--set", "ftl.victim", "=", "gr"], ["greedy"]),
+        (["run", "tiny", "job", "--set", "flash.cell", "="], ["slc", "mlc", "tlc", "qlc"]),
+        (["run", "tiny", "job", "--set", "=", "ftl.victim", "=", "gr"], ["greedy"]),
+        (["run", "tiny", "job", "--set", "a", "=", "1", "--precondition", "st"], ["steady"]),
+        (["compare", "tiny", "job", "--vary", "ftl.victim", "=", "greedy,fi"], ["greedy,fifo"]),
+    ],
+)
+def test_bash_which_splits_words_at_equals_signs_gets_what_it_replaces(cli, monkeypatch, words, found):
+    asked = {"COMP_WORDS": "\n".join(["ssdlab", *words]), "COMP_CWORD": str(len(words))}
+    assert completed(cli, monkeypatch, "bash", asked, process=True) == found
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="bash is not installed")
+def test_bash_itself_completes_a_value(cli, monkeypatch):
+    monkeypatch.setattr("shellingham.detect_shell", lambda *_: ("bash", "/bin/bash"))
+    script = cli("--show-completion").stdout
+    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+    ask = "COMP_WORDS=(ssdlab run tiny job --set ftl.victim = gr); COMP_CWORD=7; _ssdlab_completion ssdlab; echo ${COMPREPLY[@]}"
+    command = ["bash", "--norc", "-c", f"{script}\n{ask}"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=PATIENCE, env=environment)
+    assert done.stdout == "greedy\n", done.stderr
+
+
+def test_every_description_of_a_word_is_one_short_line():
+    found = [*completion.presets(""), *completion.policies(""), *completion.fields("flash."), *completion.fields("ftl.victim=")]
+    assert len(found) > 90
+    assert all(len(about) <= 72 and about.isprintable() for _, about in found)
+
+
+def test_completion_imports_nothing_slow():
+    words = ("ssdlab.cli.completion", "completion.fields('ftl.vic')", "completion.variants('options.')")
+    found = imported(f"from ssdlab.cli import completion; {words[1]}; {words[2]}")
+    assert found == set()
 
 
 def test_a_list_of_policies_completes_with_another():

@@ -197,7 +197,7 @@ def test_random_samples_need_no_scipy(monkeypatch):
     monkeypatch.setitem(sys.modules, "scipy.stats", None)
     vary = {"flash.channels": [1, 2]}
     assert len(points_of(vary=vary, design={"kind": "random", "samples": 3})) == 3
-    with pytest.raises(ssdlab.InputError, match=r"needs scipy: pip install 'ssdlab\[explore\]'"):
+    with pytest.raises(ssdlab.InputError, match=r"needs scipy: pip install 'ssdlab\[search\]'"):
         points_of(vary=vary, design={"kind": "sobol", "samples": 3})
 
 

@@ -111,7 +111,7 @@ def test_the_command_prints_the_definitions_and_the_page(cli):
     assert json.loads(cli("schema").stdout) == ssdlab.schema()
     wrong = cli("schema", "result")
     assert (wrong.returncode, wrong.stdout) == (2, "")
-    assert "'result' is not one of 'drive', 'results'" in wrong.stderr
+    assert "'result' is not one of 'drive', 'workload', 'results'" in wrong.stderr
     with pytest.raises(ssdlab.InputError, match="unknown page `result`: expected one of drive, results"):
         ssdlab.reference("result")
 

@@ -189,9 +189,14 @@ impl Description {
         replay.read(&text, &geometry, &header).map_err(|found| Problems(found.0.into_iter().map(of_field).collect()))
     }
 
-    /// Returns the JSON Schema of a description.
+    /// Returns the JSON Schema of the structs of a description, with what the checker of documents adds.
     pub fn schema() -> serde_json::Value {
         check::schema()
+    }
+
+    /// Returns the JSON Schema of a description for editors: see [`kit::editor`].
+    pub fn editor_schema() -> serde_json::Value {
+        kit::editor::schema(&check::schema(), true)
     }
 
     /// Returns the reference page of a description's fields, in Markdown.

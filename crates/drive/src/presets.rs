@@ -19,12 +19,23 @@ impl Preset {
 
 macro_rules! presets {
     ($($name:literal),+ $(,)?) => {
-        /// All presets. One that has another as its base stands behind it.
+        /// All presets: modern drives, then those of published works, then those for bounds and tests. A preset stands
+        /// behind its base.
         pub const PRESETS: &[Preset] = &[$(Preset { name: $name, text: include_str!(concat!("../../../presets/", $name, ".toml")) }),+];
     };
 }
 
 presets![
+    "tlc-1tb",
+    "qlc-2tb",
+    "pcie4-tlc-2tb",
+    "pcie4-tlc-ldpc-2tb",
+    "pcie4-dramless-1tb",
+    "pcie5-enterprise-8tb",
+    "pcie4-power-2tb",
+    "zns-1tb",
+    "open-host-2tb",
+    "open-mppa-2tb",
     "ofwar-64g",
     "rr-106g",
     "rr-ecc-106g",
@@ -55,15 +66,6 @@ presets![
     "ldpc-d",
     "rram-512g-800",
     "rram-512g",
-    "tlc-1tb",
-    "zns-1tb",
-    "qlc-2tb",
-    "pcie4-tlc-2tb",
-    "pcie4-power-2tb",
-    "open-host-2tb",
-    "open-mppa-2tb",
-    "pcie4-dramless-1tb",
-    "pcie5-enterprise-8tb",
     "ideal-512g",
     "tiny"
 ];

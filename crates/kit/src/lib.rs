@@ -14,6 +14,7 @@ pub mod cause;
 pub mod clock;
 pub mod command;
 pub mod divisor;
+pub mod editor;
 pub mod event;
 pub mod family;
 pub mod geometry;

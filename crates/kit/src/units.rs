@@ -342,6 +342,25 @@ pub fn check_unit_string(kind: &str, text: &str) -> Result<(), String> {
     }
 }
 
+/// Returns a regular expression for the unit strings of a kind (`x-unit`), for schemas. It accepts a few texts that
+/// [`check_unit_string`] refuses: numbers that do not fit, or that have a fraction below one base unit.
+pub fn pattern(kind: &str) -> Option<String> {
+    let suffixes = match kind {
+        "a duration" => DURATION,
+        "a size" => SIZE,
+        "a data rate" => RATE,
+        "a frequency" => FREQUENCY,
+        "a current" => CURRENT,
+        "a voltage" => VOLTAGE,
+        "a power" => POWER,
+        "an energy" => ENERGY,
+        "a transfer rate" => TRANSFERS,
+        _ => return None,
+    };
+    let names: Vec<&str> = suffixes.iter().map(|(name, _)| *name).collect();
+    Some(format!(r"^\s*_*[0-9][0-9_]*(\.[0-9_]*)?\s*({})\s*$", names.join("|")))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -27,10 +27,11 @@ pub fn policies() -> Vec<(&'static str, &'static str)> {
     policy::PolicyConfig::summaries()
 }
 
-/// Returns the JSON Schema of a drive's description.
+/// Returns the JSON Schema of a drive's description, or of a workload in TOML (`of`: `drive` or `workload`).
 #[pyfunction]
-pub fn schema() -> String {
-    Description::schema().to_string()
+pub fn schema(of: &str) -> String {
+    let schema = if of == "workload" { workload::schema() } else { Description::editor_schema() };
+    schema.to_string()
 }
 
 /// Returns the reference page of a description's fields (Markdown).

@@ -7,10 +7,12 @@ mod input;
 pub mod lookalike;
 pub mod open;
 pub mod request;
+mod schema;
 pub mod synthetic;
 pub mod trace;
 
 pub use input::{Input, Opener};
 pub use open::{Options, open};
 pub use request::{Flags, Job, Limits, Origin, Pacing, Request, Source, Workload};
+pub use schema::schema;
 pub use trace::lines::decompressed;

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -32,9 +33,11 @@ def main() -> None:
 
             provenance.command_line = ("ssdlab", *sys.argv[1:])
             if not quick.started(sys.argv[1:]):
+                from ssdlab.cli import completion
                 from ssdlab.cli.commands import app
 
-                status = app(prog_name="ssdlab")
+                with completion.joined(os.environ):
+                    status = app(prog_name="ssdlab")
         except SystemExit as end:
             status = end.code
         except KeyboardInterrupt:

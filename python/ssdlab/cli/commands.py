@@ -37,6 +37,7 @@ COMMANDS = (
     "why",
     "plot",
     "rerun",
+    "doctor",
 )
 
 #: Modules of the commands whose name no module can have.

@@ -39,6 +39,7 @@ def compare(
             metavar="FIELD=A,B",
             help="Values of a field of the drive, of workload.FIELD, options.NAME or precondition. Repeatable: every "
             "combination is run.",
+            autocompletion=completion.variants,
         ),
     ] = None,
     label: Annotated[str | None, typer.Option("--label", metavar="A,B,...", help=LABELS)] = None,

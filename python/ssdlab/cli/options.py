@@ -25,6 +25,10 @@ TraceArgument: TypeAlias = Annotated[
 ]
 
 
+#: Words that a shell completes after an option.
+_COMPLETED = {"set": completion.fields, "precondition": completion.states}
+
+
 def offered(option: Option, help: str | None = None) -> Any:
     """Returns an option of the command, with `help` in place of the declared help."""
     names = [option.flag] + ([] if option.short is None else [option.short])
@@ -34,6 +38,7 @@ def offered(option: Option, help: str | None = None) -> Any:
         min=option.least,
         help=_for_the_command(help or option.about[0]),
         rich_help_panel=option.panel,
+        autocompletion=_COMPLETED.get(option.name),
     )
 
 

@@ -160,7 +160,7 @@ def _say_what_was_written(out: Path, outcomes: Sequence[Outcome]) -> None:
 
     remark(f"wrote {out}")
     if not has_matplotlib() and any(outcome.pictures for outcome in outcomes):
-        remark("no pictures: they need matplotlib: pip install 'ssdlab[matplotlib]'")
+        remark("no pictures: they need matplotlib: pip install matplotlib")
 
 
 def _show(console: Console, outcome: Outcome) -> None:

@@ -1,4 +1,4 @@
-"""``ssdlab schema``: the fields of a drive's description, and the names in results."""
+"""``ssdlab schema``: the fields of a drive's description or of a workload, and the names in results."""
 
 from __future__ import annotations
 
@@ -7,14 +7,16 @@ from typing import Annotated, Literal
 import typer
 
 from ssdlab.cli.console import print_json
+from ssdlab.errors import InputError
 
 
 def schema(
     of: Annotated[
-        Literal["drive", "results"],
+        Literal["drive", "workload", "results"],
         typer.Argument(
-            metavar="[drive|results]",
-            help="drive: the fields of a description; results: keys, causes, reasons and columns, with definitions.",
+            metavar="[drive|workload|results]",
+            help="drive: the fields of a description; workload: those of a workload in TOML; results: keys, causes, reasons "
+            "and columns, with definitions.",
         ),
     ] = "drive",
     form: Annotated[
@@ -22,10 +24,12 @@ def schema(
         typer.Option("--format", help="json: the JSON Schema, or the definitions; markdown: the reference page."),
     ] = "json",
 ) -> None:
-    """Print the fields of a drive's description, or the definitions of the names in results."""
+    """Print a JSON Schema, with which editors check and complete TOML, or the definitions of the names in results."""
     from ssdlab import drives, terms
 
     if form == "markdown":
+        if of == "workload":
+            raise InputError("workload: has no reference page in this form: docs/WORKLOADS.md describes its fields")
         typer.echo(drives.reference(of), nl=False)
     else:
-        print_json(drives.schema() if of == "drive" else terms.definitions())
+        print_json(terms.definitions() if of == "results" else drives.schema(of))

@@ -150,7 +150,7 @@ def _shares(spec: Spec, width: int) -> list[list[float]]:
     try:
         from scipy.stats import qmc
     except ImportError:
-        raise spec.error("design/kind", f"{kind}: needs scipy: pip install 'ssdlab[explore]'") from None
+        raise spec.error("design/kind", f"{kind}: needs scipy: pip install 'ssdlab[search]'") from None
     if kind == "latin_hypercube":
         placed: list[list[float]] = qmc.LatinHypercube(d=width, rng=seed).random(count).tolist()
         return placed

@@ -49,7 +49,7 @@ def check_optuna(spec: Spec) -> None:
         InputError: it is not; the message has the command that installs it.
     """
     if importlib.util.find_spec("optuna") is None:
-        raise InputError("a search needs Optuna: pip install 'ssdlab[optimise]'")
+        raise InputError("a search needs Optuna: pip install 'ssdlab[search]'")
     if spec.method.sampler == "gp":
         missing = [name for name in ("torch", "scipy") if importlib.util.find_spec(name) is None]
         if missing:

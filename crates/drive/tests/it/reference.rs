@@ -19,6 +19,13 @@ fn the_reference_page_is_up_to_date() {
 }
 
 #[test]
+fn the_schemas_for_editors_are_up_to_date() {
+    let text = |schema| serde_json::to_string_pretty(&schema).expect("a schema is JSON") + "\n";
+    assert_up_to_date("presets/drive.schema.json", &text(Description::editor_schema()));
+    assert_up_to_date("examples/workload.schema.json", &text(workload::schema()));
+}
+
+#[test]
 fn the_page_of_the_options_is_up_to_date() {
     assert_up_to_date("docs/OPTIONS.md", &options::reference());
 }
