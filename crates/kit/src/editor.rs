@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 const DRAFT: &str = "http://json-schema.org/draft-07/schema#";
 /// Table of the definitions, in draft 7.
 const DEFINITIONS: &str = "definitions";
-/// What the name of a definition ends with if a base may give its required fields.
+/// Ending of the name of a definition whose required fields a base may give.
 const PARTIAL: &str = "-partial";
 
 /// Returns the schema for editors. With `may_be_based`, a document that has the field `base` needs no other field.

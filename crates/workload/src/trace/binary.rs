@@ -21,7 +21,7 @@ struct Kind {
     size: usize,
     /// Function that appends the text of a record; it returns false if the record cannot be one.
     write: fn(&[u8], &mut Vec<u8>) -> bool,
-    /// What is expected of a record.
+    /// Expected record, for messages.
     expected: &'static str,
 }
 
