@@ -159,4 +159,4 @@ def test_what_a_drive_without_a_map_does_not_know_is_null(cli, here):
     html = (here / "out" / "report.html").read_text(encoding="utf-8")
     assert "their wear is not modelled" in html
     assert "no block has been erased" not in html
-    assert "free blocks" not in html.split("<h2>Over time</h2>")[1].split("<h2>")[0]
+    assert "free blocks" not in html.split("<h3>Over time</h3>")[1].split("<h3>")[0]

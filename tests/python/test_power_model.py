@@ -57,10 +57,10 @@ def test_power_is_in_tables_files_and_the_report(result, tmp_path):
     assert again.power_table().equals(table)
     page = result.report()
     assert again.report() == page
-    assert "<h2>Power</h2>" in page
+    assert "<h3>Power</h3>" in page
     assert 'Plotly.newPlot("figure-power"' in page
     both = ssdlab.compare(drive(), ssdlab.Workload.from_text(JOB), ["baseline", "all_fast"], precondition="fill")
-    assert "<h2>Power</h2>" in both.report()
+    assert "<h3>Power</h3>" in both.report()
     # Half the program time: half the pulses.
     slow, fast = (run.summary["energy"]["by_operation"]["program"] for run in both.runs)
     assert fast == pytest.approx(slow / 2)
@@ -69,7 +69,7 @@ def test_power_is_in_tables_files_and_the_report(result, tmp_path):
 def test_a_drive_without_currents_has_no_power():
     plain = ssdlab.run("tiny", ssdlab.Workload.from_text(JOB))
     assert plain.power_table() is None
-    assert "<h2>Power</h2>" not in plain.report()
+    assert "<h3>Power</h3>" not in plain.report()
     with pytest.raises(ssdlab.InputError, match="power: not computed: expected a drive with a section"):
         plain.to_arrow("power")
 

@@ -69,6 +69,29 @@ def test_a_report_holds_every_figure_under_a_fixed_name(result, comparison):
         assert len(names) == len(set(names))
 
 
+PARTS = ["Verdict", "Latency", "Causes", "Bottleneck", "Wear", "Tables"]
+
+
+def test_a_report_goes_from_the_verdict_to_the_tables(result, comparison):
+    for html in (body(result.report()), body(comparison.report())):
+        assert re.findall(r'<h2 id="(\w+)-title">(\w+)</h2>', html) == [(name.lower(), name) for name in PARTS]
+        links = re.findall(r'<a href="#(\w+)">(\w+)</a>', html.split("<nav")[1].split("</nav>")[0])
+        assert links == [(name.lower(), name) for name in PARTS]
+        parts = dict(zip(PARTS, re.split(r'<div class="part" id="\w+"', html)[1:], strict=True))
+        assert '<div class="verdicts">' in parts["Verdict"]
+        assert '<div class="cards">' in parts["Verdict"]
+        for part, titles in (
+            ("Latency", ("Distribution", "Why the tail is long", "Over time")),
+            ("Causes", ("Where the time goes",)),
+            ("Bottleneck", ("Utilisation",)),
+            ("Wear", ("Write amplification", "Operating modes and wear")),
+            ("Tables", ("Descriptions",)),
+        ):
+            places = [parts[part].index(f"<h3>{title}</h3>") for title in titles]
+            assert places == sorted(places), part
+    assert "<h3>Side by side</h3>" in parts["Tables"]
+
+
 def test_a_report_states_the_headline_numbers(result):
     html = body(result.report())
     for text in (

@@ -89,7 +89,7 @@ def test_many_streams_are_cut_to_the_busiest():
 
 def test_the_report_shows_each_stream(result):
     page = result.report()
-    assert "<h2>By stream</h2>" in page
+    assert "<h3>By stream</h3>" in page
     assert 'Plotly.newPlot("figure-streams"' in page
     assert r"writer \u00b7 writes" in page
     both = ssdlab.compare("tiny", ssdlab.Workload.from_text(JOBS), ["baseline", "all_fast"], precondition="fill").report()

@@ -230,7 +230,7 @@ def state_tables(run: Result) -> str:
         ("Steady state", "", {"steady": summary["steady"], "saturated": summary["saturated"]}),
     ]
     blocks = [(title, _pairs_table(run, at, value)) for title, at, value in numbers if flatten(value)]
-    cells = "".join(f"<div><h3>{title}</h3>{text}</div>" for title, text in blocks)
+    cells = "".join(f"<div><h4>{title}</h4>{text}</div>" for title, text in blocks)
     return f'<div class="columns">{cells}</div>'
 
 
@@ -272,7 +272,7 @@ def policy_tables(runs: Sequence[Result], names: Sequence[str]) -> str:
             rows = [[field, *(column.get(field, "–") for column in columns)] for field in fields]
             known = [_meanings(run, section, each).items() for run, each in zip(runs, numbers, strict=True)]
             meanings = {field: meaning for items in reversed(known) for field, meaning in items if meaning}
-            parts.append(f"<h3>{title}</h3>" + table(["", *names], rows, meanings=meanings))
+            parts.append(f"<h4>{title}</h4>" + table(["", *names], rows, meanings=meanings))
     return "".join(parts)
 
 

@@ -5,7 +5,7 @@ Equal runs give equal pages: figures have fixed names, and the page contains no 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
 from importlib.resources import files
 from typing import TYPE_CHECKING
@@ -51,6 +51,8 @@ _TAIL = (
     "The latency of all commands and of the slowest 1, 0.1 and 0.01 % of them, each divided by cause. What the tail "
     "consists of is often a small part of the mean."
 )
+_TAILS = "Of each run, what the slowest commands of its slower operation consist of."
+_STATE = "Where the run started from, what the policy counted, and what flash and ECC report."
 _STREAMS = (
     "Each fio job, stream or volume of the workload by itself. Rates are over the time from its first submission to its "
     "last completion; latencies are those of all its commands together."
@@ -90,58 +92,32 @@ _RATES = "Error rates of the write modes that were used, as the drive's model of
 def single(run: Result) -> str:
     """Returns the report of one run."""
     title = f"{content.short(run.drive)} under {content.short(run.workload)}"
-    body = [
-        _header("SSD simulation", title, setting.lines([run]), content.warnings(run)),
-        *(_cards(row) for row in content.headline(run) if row),
-        *_tail(run),
-        _section(
-            "Latency",
-            f"{_LATENCY} {_DOTTED}",
-            _figure(latency.distribution([run]), "latency"),
-            content.latency_table(run),
-        ),
-        _section(
-            "Where the time goes",
-            _CAUSES,
-            _finding(bottleneck.sentences(run)),
-            _figure(causes.stacked([run]), "causes", content.cause_meanings()),
-            content.cause_table(run),
-        ),
-        *_streams(run),
-        *_resources(run),
-        *_read_errors([run], read_errors.tables(run)),
-        _section(
-            "Over time",
-            _TIME,
-            _figure(timeline.traffic([run]), "timeline"),
-        ),
-        _section(
-            "Utilisation",
-            f"How much of the simulated time each channel{_decoders([run])} was busy.",
-            _figure(utilisation.busy([run]), "utilisation", utilisation.meanings()),
-        ),
-        _section(
-            "Write amplification",
-            _AMPLIFICATION,
-            _figure(amplification.by_reason([run]), "amplification", terms.reasons()),
-            content.flash_table(run),
-        ),
-        _section(
-            "Operating modes and wear",
-            _MODES,
-            _figure(modes.shares([run]), "modes"),
-            _figure(wear.spread([run]), "wear"),
-        ),
-        *_power([run]),
-        *_cells([run]),
-        _section(
-            "State and policy",
-            "Where the run started from, what the policy counted, and what flash and ECC report.",
-            content.state_tables(run),
-        ),
-        _descriptions([run]),
-    ]
-    return _page(title, body)
+    cards = [_cards(row) for row in content.headline(run) if row]
+    curves = [_figure(latency.distribution([run]), "latency"), content.latency_table(run)]
+    shares = _figure(causes.stacked([run]), "causes", content.cause_meanings())
+    busy = _figure(utilisation.busy([run]), "utilisation", utilisation.meanings())
+    amplified = [_figure(amplification.by_reason([run]), "amplification", terms.reasons()), content.flash_table(run)]
+    parts = {
+        "Verdict": [_said(_finding(bottleneck.sentences(run))), *cards],
+        "Latency": [
+            _section("Distribution", f"{_LATENCY} {_DOTTED}", *curves),
+            *_tail(run),
+            _section("Over time", _TIME, _figure(timeline.traffic([run]), "timeline")),
+        ],
+        "Causes": [
+            _section("Where the time goes", _CAUSES, shares, content.cause_table(run)),
+            *_streams(run),
+            *_read_errors([run], read_errors.tables(run)),
+        ],
+        "Bottleneck": [
+            *_resources(run),
+            _section("Utilisation", f"How much of the simulated time each channel{_decoders([run])} was busy.", busy),
+            *_power([run]),
+        ],
+        "Wear": [_section("Write amplification", _AMPLIFICATION, *amplified), _wear([run]), *_cells([run])],
+        "Tables": [_section("State and policy", _STATE, content.state_tables(run)), _descriptions([run])],
+    }
+    return _page(title, _header("SSD simulation", title, setting.lines([run]), content.warnings(run)), parts)
 
 
 def several(runs: Sequence[Result]) -> str:
@@ -149,63 +125,72 @@ def several(runs: Sequence[Result]) -> str:
     names = style.run_names(runs)
     title = " against ".join(names) if len(runs) == 2 else ", ".join(names)
     warnings = [f"{name}: {text}" for name, run in zip(names, runs, strict=True) for text in content.warnings(run)]
-    body = [
-        _header("SSD simulation: comparison", title, setting.lines(runs), warnings),
-        f'<div class="verdicts">{verdict.html(runs)}</div>',
-        _cards(_gains(runs, names)),
-        *_settings(runs, names),
-        _section(
-            "Side by side",
-            f"Small: the ratio to {names[0]}. Blue and bold: better; orange and bold: worse. Nothing of a run whose "
-            "reads failed counts as better.",
-            side_by_side.table(runs, names),
-        ),
-        _section(
-            "Latency",
-            f"{_LATENCY}{_operations(runs)} {_DOTTED}",
-            _figure(latency.distribution(runs), "latency"),
-            f"<h3>Relative to {escape(names[0])}</h3>",
-            _figure(latency.percentiles(runs), "percentiles"),
-        ),
-        _section(
-            "Where the time goes",
-            _CAUSES,
-            *(_finding(bottleneck.sentences(run), name) for name, run in zip(names, runs, strict=True)),
-            _figure(causes.stacked(runs), "causes", content.cause_meanings()),
-        ),
-        *_read_errors(runs),
-        *_by_wear(runs),
-        _section(
-            "Over time",
-            f"{_TIME} Each run has a strip of its own, on one scale.",
-            _figure(timeline.traffic(runs), "timeline"),
-        ),
-        _section(
-            "Utilisation",
-            f"How much of the simulated time each channel{_decoders(runs)} was busy, the busiest first.",
-            _figure(utilisation.busy(runs), "utilisation"),
-        ),
-        _section(
-            "Write amplification",
-            _AMPLIFICATION,
-            _figure(amplification.by_reason(runs), "amplification", terms.reasons()),
-        ),
-        _section(
-            "Operating modes and wear",
-            _MODES,
-            _figure(modes.shares(runs), "modes"),
-            _figure(wear.spread(runs), "wear"),
-        ),
-        *_power(runs),
-        *_cells(runs),
-        _section(
-            "Policies",
-            "What each policy counted, and where its run started from.",
-            content.policy_tables(runs, names),
-        ),
-        _descriptions(runs[:1]),
-    ]
-    return _page(title, body)
+    limits = [_finding(bottleneck.sentences(run), name) for name, run in zip(names, runs, strict=True)]
+    relative = [f"<h4>Relative to {escape(names[0])}</h4>", _figure(latency.percentiles(runs), "percentiles")]
+    shares = _figure(causes.stacked(runs), "causes", content.cause_meanings())
+    busy = f"How much of the simulated time each channel{_decoders(runs)} was busy, the busiest first."
+    amplified = _figure(amplification.by_reason(runs), "amplification", terms.reasons())
+    parts = {
+        "Verdict": [_said(verdict.html(runs)), _cards(_gains(runs, names))],
+        "Latency": [
+            _section(
+                "Distribution",
+                f"{_LATENCY}{_operations(runs)} {_DOTTED}",
+                _figure(latency.distribution(runs), "latency"),
+                *relative,
+            ),
+            *_tails(runs, names),
+            _section(
+                "Over time",
+                f"{_TIME} Each run has a strip of its own, on one scale.",
+                _figure(timeline.traffic(runs), "timeline"),
+            ),
+        ],
+        "Causes": [_section("Where the time goes", _CAUSES, shares), *_read_errors(runs)],
+        "Bottleneck": [
+            _section("Utilisation", busy, *limits, _figure(utilisation.busy(runs), "utilisation")),
+            *_power(runs),
+        ],
+        "Wear": [
+            _section("Write amplification", _AMPLIFICATION, amplified),
+            _wear(runs),
+            *_by_wear(runs),
+            *_cells(runs),
+        ],
+        "Tables": [
+            *_settings(runs, names),
+            _section(
+                "Side by side",
+                f"Small: the ratio to {names[0]}. Blue and bold: better; orange and bold: worse. Nothing of a run whose "
+                "reads failed counts as better.",
+                side_by_side.table(runs, names),
+            ),
+            _section(
+                "Policies",
+                "What each policy counted, and where its run started from.",
+                content.policy_tables(runs, names),
+            ),
+            _descriptions(runs[:1]),
+        ],
+    }
+    return _page(title, _header("SSD simulation: comparison", title, setting.lines(runs), warnings), parts)
+
+
+def _said(text: str) -> str:
+    """Returns the box with the sentences of the verdict; empty without any."""
+    return f'<div class="verdicts">{text}</div>' if text else ""
+
+
+def _tails(runs: Sequence[Result], names: Sequence[str]) -> list[str]:
+    """Returns the section on the tails of several runs: what the slowest commands of each consist of."""
+    found = [(name, tail.known(run)) for name, run in zip(names, runs, strict=True)]
+    said = [_finding(sentence, name) for name, known in found if known is not None for sentence in known.sentences[:1]]
+    return [_section("Why the tail is long", _TAILS, *said)] if said else []
+
+
+def _wear(runs: Sequence[Result]) -> str:
+    """Returns the section on the modes and the wear of the blocks."""
+    return _section("Operating modes and wear", _MODES, _figure(modes.shares(runs), "modes"), _figure(wear.spread(runs), "wear"))
 
 
 def _settings(runs: Sequence[Result], names: Sequence[str]) -> list[str]:
@@ -313,18 +298,28 @@ def _gains(runs: Sequence[Result], names: Sequence[str]) -> list[tuple[str, str]
     return cards
 
 
-def _page(title: str, body: Sequence[str]) -> str:
-    """Returns a whole page around `body`."""
+def _page(title: str, header: str, parts: Mapping[str, Sequence[str]]) -> str:
+    """Returns a whole page: its header, links to its parts, and the parts by their titles."""
     css = files("ssdlab.report").joinpath("style.css").read_text(encoding="utf-8")
+    links = "".join(f'<a href="#{name.lower()}">{name}</a>' for name in parts)
+    body = "\n".join(_part(name, sections) for name, sections in parts.items())
     return library.secured(
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"<title>{escape(title)} · ssdlab</title>\n<style>\n{css}</style>\n"
-        f"{library.head()}\n</head>\n<body>\n<main>\n"
-        + "\n".join(body)
-        + "\n<footer>Made by ssdlab. The numbers are in summary.json, latency.parquet and timeline.parquet "
-        f"beside this page.</footer>\n</main>\n{library.tail()}\n</body>\n</html>\n"
+        f'{library.head()}\n</head>\n<body>\n{header}\n<nav class="parts" aria-label="Parts of the report">{links}</nav>\n'
+        f"<main>\n{body}\n</main>\n"
+        "<footer>Made by ssdlab. The numbers are in summary.json, latency.parquet and timeline.parquet "
+        f"beside this page.</footer>\n{library.tail()}\n</body>\n</html>\n"
     )
+
+
+def _part(name: str, sections: Sequence[str]) -> str:
+    """Returns a part of the page, with the place to which its link leads."""
+    place = name.lower()
+    text = "\n".join(filter(None, sections))
+    heading = f'<h2 id="{place}-title">{name}</h2>'
+    return f'<div class="part" id="{place}" role="region" aria-labelledby="{place}-title">{heading}\n{text}</div>'
 
 
 def _header(eyebrow: str, title: str, lines: Sequence[str], warnings: Sequence[str]) -> str:
@@ -348,7 +343,7 @@ def _title(meaning: str) -> str:
 
 
 def _section(title: str, caption: str, *parts: str) -> str:
-    return f'<section><h2>{escape(title)}</h2><p class="caption">{escape(caption)}</p>{"".join(parts)}</section>'
+    return f'<section><h3>{escape(title)}</h3><p class="caption">{escape(caption)}</p>{"".join(parts)}</section>'
 
 
 def _figure(chart: go.Figure, name: str, meanings: dict[str, str] | None = None) -> str:

@@ -21,7 +21,7 @@ def tables(run: Result) -> str:
         return ""
     parts = [content.table(None, totals(found), meanings=content.measures()), _attempt_table(found.attempts)]
     if len(found.by_wear) > 1:
-        parts += ["<h3>By wear of the block</h3>", _wear_table(found)]
+        parts += ["<h4>By wear of the block</h4>", _wear_table(found)]
     return "".join(parts)
 
 

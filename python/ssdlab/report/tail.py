@@ -80,7 +80,7 @@ def tables(found: Why) -> str:
         rows += [["all", *wholes], ["commands", *commands]]
         parts.append(content.table(head, rows, meanings=content.cause_meanings()))
     if found.fields:
-        parts.append(f"<h3>Fields of the description that bear on it</h3>{_fields(found)}")
+        parts.append(f"<h4>Fields of the description that bear on it</h4>{_fields(found)}")
     return "".join(parts)
 
 
