@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ssdlab.errors import InputError
 from ssdlab.results import Result
 from ssdlab.words import in_own_words
+
+if TYPE_CHECKING:
+    from ssdlab.report.picture import Figure
 
 __all__ = ["Comparison"]
 
@@ -104,6 +107,26 @@ class Comparison:
         from ssdlab.report import page
 
         return page.several(self.runs)
+
+    def plot(self, figure: str = "latency") -> Figure:
+        """Plots a figure with all runs: one of those of ``ssdlab plot``.
+
+        Raises:
+            InputError: there is no figure of this name.
+
+        Examples:
+            >>> comparison = ssdlab.compare("tiny", "examples/trace.csv.gz", ["baseline", "all_fast"])
+            >>> comparison.plot().save("latency.svg").name
+            'latency.svg'
+            >>> comparison.plot("utilisation").save("utilisation.pdf").name
+            'utilisation.pdf'
+            >>> comparison.plot("latencies")
+            Traceback (most recent call last):
+            ssdlab.InputError: unknown figure `latencies`: expected one of latency, ... (did you mean `latency`?)
+        """
+        from ssdlab.figures import drawn
+
+        return drawn(figure, self.runs)
 
     @in_own_words
     def save(self, folder: str | PathLike[str], *, force: bool = False) -> Path:

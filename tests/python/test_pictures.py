@@ -84,3 +84,62 @@ def test_what_cannot_be_plotted_is_refused(cli, folder, tmp_path):
     assert "wear.pdf" in done.stderr
     assert cli("plot", folder, "wear", "--force").returncode == 0
     assert cli("plot", tmp_path / "nowhere", "wear").returncode == 2
+
+
+def test_a_comparison_is_drawn_with_all_its_runs(cli, examples, tmp_path):
+    both = ("compare", "tiny", examples / "randwrite.fio", "--policy", "baseline,all_fast", "--quiet", "--json")
+    done = cli(*both, "--stop-after", "3000", "--out", tmp_path / "both", "--figure", tmp_path / "both.svg")
+    assert done.returncode == 0, done.stderr
+    assert {"baseline, write", "all_fast, write"} <= {*words((tmp_path / "both.svg").read_text())}
+    assert cli("plot", tmp_path / "both", "latency", "--out", tmp_path / "again.svg").returncode == 0
+    assert (tmp_path / "again.svg").read_bytes() == (tmp_path / "both.svg").read_bytes()
+    assert cli("plot", tmp_path / "both", "utilisation", "--out", tmp_path / "busy.svg").returncode == 0
+    assert {"baseline", "all_fast"} <= {*words((tmp_path / "busy.svg").read_text())}
+
+
+def test_a_figure_that_cannot_be_written_is_refused_before_the_runs(cli, tmp_path):
+    (tmp_path / "there.svg").write_text("mine")
+    for file, complaint in (("x.jpg", "expected a name in"), (tmp_path / "there.svg", "there.svg")):
+        done = cli("compare", "tiny", "no such file.fio", "--figure", file)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert complaint in done.stderr
+        assert "no such file.fio" not in done.stderr
+    assert (tmp_path / "there.svg").read_text() == "mine"
+
+
+@pytest.fixture(scope="module")
+def swept(tmp_path_factory, request):
+    folder = tmp_path_factory.mktemp("swept") / "out"
+    job = folder.parent / "job.fio"
+    job.write_text("[mixed]\nrw=randwrite\nbs=4k\niodepth=8\nnumber_ios=2000\nnorandommap=1\n")
+    spec = {"drive": "tiny", "workload": str(job), "seeds": 2}
+    spec["vary"] = {"flash.channels": [1, 2, 4], "ftl.victim": ["greedy", "fifo"]}
+    return ssdlab.sweep(spec, folder, jobs=1)
+
+
+def test_a_number_of_a_sweep_is_drawn_over_a_field(cli, swept, tmp_path):
+    chart = swept.chart("throughput.iops")
+    assert [curve.name for curve in chart.series] == ["victim greedy", "victim fifo"]
+    assert [list(curve.x) for curve in chart.series] == [[1, 2, 4], [1, 2, 4]]
+    found = {point["flash.channels"]: one.mean for point, one in swept.estimates("throughput.iops") if "fifo" in point.values()}
+    assert list(chart.series[1].y) == [found[1], found[2], found[4]]
+    assert all(
+        low <= mean <= high for curve in chart.series for low, mean, high in zip(curve.low, curve.y, curve.high, strict=True)
+    )
+    done = cli("plot", swept.folder, "latency.all.p99_ns", "--over", "ftl.victim", "--out", tmp_path / "p99.svg")
+    assert done.returncode == 0, done.stderr
+    shown = words((tmp_path / "p99.svg").read_text())
+    assert {"channels 1", "channels 2", "channels 4", "greedy", "fifo", "ftl.victim"} <= {*shown}
+    assert any(re.fullmatch(r"latency\.all\.p99 \((us|ms)\)", text) for text in shown)
+
+
+def test_what_a_sweep_does_not_have_is_refused(cli, swept, folder):
+    for given, complaint in (
+        ((swept.folder, "latency.all.p98_ns"), "latency.all.p98_ns"),
+        ((swept.folder, "latency.all.p99_99_ns"), "latency.all.p99_99_ns: no run has a value"),
+        ((swept.folder, "throughput.iops", "--over", "flash.chanels"), "did you mean `flash.channels`"),
+        ((folder, "latency", "--over", "flash.channels"), "--over flash.channels: the axis of a sweep"),
+    ):
+        done = cli("plot", *given)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert complaint in done.stderr

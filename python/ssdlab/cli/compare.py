@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from math import prod
-from typing import Annotated
+from pathlib import Path
+from typing import Annotated, TypeAlias
 
 import typer
 
@@ -17,6 +18,16 @@ from ssdlab.cli.running import EMPTY, begins_empty
 from ssdlab.cli.spread import spread
 from ssdlab.comparison import Comparison
 from ssdlab.errors import InputError
+
+Figure: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(
+        "--figure",
+        metavar="FILE",
+        help="Draw the latencies of all runs: .pdf, .svg, .png, .html. `ssdlab plot` draws other figures of --out.",
+        rich_help_panel="Output",
+    ),
+]
 
 
 @spread(without=("timeline_from", "timeline_for"))
@@ -43,6 +54,7 @@ def compare(
         ),
     ] = None,
     label: Annotated[str | None, typer.Option("--label", metavar="A,B,...", help=LABELS)] = None,
+    figure: Figure = None,
     *,
     chosen: options.CompareOptions,
     reading: options.Reading,
@@ -60,7 +72,10 @@ def compare(
     if labels and (len(labels) != count or len({*labels}) < count or "" in labels):
         raise InputError(f"--label {label}: expected {count} different names, one for each run")
     reads = (drive, workload, *(policy_file.split(name)[0] for name in policies or ()))
-    with given.Targets(out, force, save=chosen["save"], load=chosen["load"], reads=reads).reserved():
+    if figure is not None:
+        given.check_chart(figure, force, out)
+    is_for_figure = figure is not None and out is None and chosen["save"] is None
+    with given.Targets(out, force and not is_for_figure, save=chosen["save"], load=chosen["load"], reads=reads).reserved():
         if not quiet and not {"precondition", "state.precondition"} & varied.keys() and begins_empty(drive, chosen):
             remark(EMPTY)
         source = given.workload(workload, reading)
@@ -79,6 +94,9 @@ def compare(
         runs = f"{len(comparison.runs)} of {count} runs are there"
         meaning = f"{runs}, the last of them partial" if comparison.status == "partial" else runs
         conclude(lambda: _show(comparison, json), folder, ending, meaning, quiet=quiet)
+        if figure is not None:
+            comparison.plot().save(figure, force=force)
+            remark(f"wrote {figure}")
 
 
 def _show(comparison: Comparison, json: bool) -> None:

@@ -104,5 +104,5 @@ Json: TypeAlias = Annotated[bool, offered(_output["json"])]
 Quiet: TypeAlias = Annotated[bool, offered(_output["quiet"])]
 Plot: TypeAlias = Annotated[
     Path | None,
-    typer.Option("--plot", metavar="FILE", help="Draw a chart: .html, .png, .svg, .pdf.", rich_help_panel="Output"),
+    typer.Option("--plot", "--figure", metavar="FILE", help="Draw a chart: .html, .png, .svg, .pdf.", rich_help_panel="Output"),
 ]

@@ -8,37 +8,53 @@ from typing import Annotated
 import typer
 
 from ssdlab.cli.console import remark
-from ssdlab.errors import unknown_name
-
-#: Figures by name: the method of a result that makes them.
-FIGURES = {
-    "latency": "plot_latency",
-    "causes": "plot_causes",
-    "timeline": "plot_timeline",
-    "utilisation": "plot_utilisation",
-    "write_amplification": "plot_write_amplification",
-    "modes": "plot_modes",
-    "wear": "plot_wear",
-    "read_attempts": "plot_read_attempts",
-}
+from ssdlab.errors import InputError
+from ssdlab.figures import FIGURES
 
 
 def plot(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Result folder, as `run --out` writes it.")],
-    figure: Annotated[str, typer.Argument(metavar="FIGURE", help=f"What to plot: {', '.join(FIGURES)}.")],
+    folder: Annotated[
+        Path, typer.Argument(metavar="DIR", help="Folder of a result, of a comparison, whose runs are overlaid, or of a sweep.")
+    ],
+    figure: Annotated[
+        str,
+        typer.Argument(
+            metavar="FIGURE", help=f"What to plot: {', '.join(FIGURES)}; of a sweep a number, such as latency.all.p99_ns."
+        ),
+    ],
     out: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="File in .pdf, .svg, .png or .html; absent: FIGURE.pdf in DIR.", dir_okay=False),
+    ] = None,
+    over: Annotated[
+        str | None, typer.Option(metavar="FIELD", help="Varied field on the axis, of a sweep; absent: the first.")
     ] = None,
     title: Annotated[str, typer.Option(metavar="TEXT", help="Title above the figure; none if absent.")] = "",
     force: Annotated[bool, typer.Option(help="Replace the file, if it is there.")] = False,
 ) -> None:
     """Write one figure of a result folder as a picture (PDF, SVG, PNG) or as an interactive page (HTML)."""
-    from ssdlab.folder import load_result
+    from ssdlab import figures
+    from ssdlab.folder import load_comparison, load_result
     from ssdlab.report import picture
 
-    if figure not in FIGURES:
-        raise unknown_name("figure", figure, [*FIGURES])
-    drawn = getattr(load_result(folder), FIGURES[figure])()
-    path = picture.save(drawn, out or folder / f"{figure}.pdf", title=title, force=force)
+    path = out or folder / f"{figure}.pdf"
+    if (folder / "runs.parquet").is_dir():
+        _plot_sweep(folder, figure, over, title, path, force)
+    elif over is not None:
+        raise InputError(f"--over {over}: the axis of a sweep; {folder} is no folder of one")
+    else:
+        is_comparison = (folder / "compare.json").is_file()
+        runs = load_comparison(folder).runs if is_comparison else [load_result(folder)]
+        picture.save(figures.drawn(figure, runs), path, title=title, force=force)
     remark(f"wrote {path}")
+
+
+def _plot_sweep(folder: Path, number: str, over: str | None, title: str, path: Path, force: bool) -> None:
+    from dataclasses import replace
+
+    from ssdlab.explore.sweep import load_sweep
+    from ssdlab.folder import damaged
+
+    with damaged(folder):
+        done = load_sweep(folder)
+    replace(done.chart(number, over), title=title).save(path, force=force)

@@ -23,6 +23,7 @@ from ssdlab.words import in_own_words
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from ssdlab.charts import Chart
     from ssdlab.explore.cluster import Cluster
     from ssdlab.explore.folder import Folder
     from ssdlab.explore.pool import Pool
@@ -155,6 +156,25 @@ class Sweep:
         from ssdlab.explore import statistics
 
         return statistics.differences(self.table, self.varied, number, field, first)
+
+    def chart(self, number: str, over: str | None = None) -> Chart:
+        """Returns a chart of a number over a varied field (absent: the first), a curve for each of the other points.
+
+        Raises:
+            InputError: the sweep has no such number, or does not vary the field.
+
+        Examples:
+            >>> spec = {"drive": "tiny", "workload": "examples/randwrite.fio", "options": {"stop_after": 500}}
+            >>> spec |= {"vary": {"flash.channels": [1, 2], "ftl.victim": ["greedy", "fifo"]}}
+            >>> done = ssdlab.sweep(spec, "two")
+            >>> [curve.name for curve in done.chart("latency.all.mean_ns").series]
+            ['victim greedy', 'victim fifo']
+            >>> done.chart("throughput.iops", over="ftl.victim").save("iops.pdf").name
+            'iops.pdf'
+        """
+        from ssdlab.explore.figure import chart
+
+        return chart(self, number, over)
 
     @property
     def failed(self) -> int:

@@ -1,0 +1,46 @@
+"""Figures of runs by name: what ``ssdlab plot`` and ``Result.plot_*`` draw."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from ssdlab.errors import unknown_name
+
+if TYPE_CHECKING:
+    from ssdlab.report.picture import Figure
+    from ssdlab.results import Result
+
+__all__ = ["FIGURES", "drawn"]
+
+#: Module of the report and function that make each figure.
+FIGURES = {
+    "latency": ("latency", "distribution"),
+    "causes": ("causes", "stacked"),
+    "timeline": ("timeline", "traffic"),
+    "utilisation": ("utilisation", "busy"),
+    "write_amplification": ("amplification", "by_reason"),
+    "modes": ("modes", "shares"),
+    "wear": ("wear", "spread"),
+    "read_attempts": ("attempts", "of_runs"),
+}
+
+
+def drawn(name: str, runs: Sequence[Result]) -> Figure:
+    """Returns a figure of one run, or of several that are overlaid or side by side.
+
+    Raises:
+        InputError: there is no figure of this name.
+
+    Examples:
+        >>> from ssdlab import figures
+        >>> result = ssdlab.run("tiny", "examples/trace.csv.gz", precondition="fill")
+        >>> figures.drawn("causes", [result]).save("causes.svg").name
+        'causes.svg'
+    """
+    if name not in FIGURES:
+        raise unknown_name("figure", name, [*FIGURES])
+    module, function = FIGURES[name]
+    make: Callable[[Sequence[Result]], Figure] = getattr(import_module(f"ssdlab.report.{module}"), function)
+    return make(runs)
