@@ -15,7 +15,7 @@ ENGINE := $(shell find crates presets -name '*.rs' -o -name '*.toml') Cargo.toml
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo build c check test lint format bench wheel lock clean tools
+.PHONY: help demo build c check test lint format bench wheel lock licenses clean tools
 
 help: ## List the targets.
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -99,6 +99,7 @@ wheel: build ## Build a wheel in target/wheels, and try it in a fresh environmen
 	target/wheel/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
 	target/wheel/bin/python -m pip install --quiet --disable-pip-version-check --no-index --no-deps target/wheels/*.whl
 	cd target/wheel && PATH=/usr/bin:/bin bin/ssdlab run tiny ../../examples/randwrite.fio --stop-after 2000 --quiet --json > run.json
+	cd target/wheel && PATH=/usr/bin:/bin bin/ssdlab doctor && test -f share/man/man1/ssdlab.1
 	@echo; ls -l target/wheels/*.whl
 
 lock: $(VENV)/.stamp-dev ## Take the newest Python packages into the lock files.
@@ -120,6 +121,9 @@ HASHED := --quiet --generate-hashes --no-annotate --no-header --no-emit-index-ur
 export REST = NR == FNR { if (/^[^ \#]/) seen[$$1] = 1; next } /^[^ \#]/ { keep = !($$1 in seen) } keep
 export LIST_RUNTIME = import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["dependencies"])
 export LIST_DEV = import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["dev"])
+
+licenses: $(VENV)/.stamp-dev | tools ## List the dependencies with their licences in LICENSES.md.
+	$(BIN)/python tools/licenses.py
 
 clean: ## Remove all that was made: builds, the demo, .venv.
 	rm -rf target $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -160,7 +160,7 @@ typedef struct ssdlab_bytes {
 /* Returns the version of the interface of the library: SSDLAB_ABI_VERSION of its header. */
 uint32_t ssdlab_abi_version(void);
 
-/* Returns the version of the engine and a hash of its sources, such as 0.1.0+3f2a9c5d1e07. */
+/* Returns the version of the engine and a hash of its sources, such as 0.2.0+3f2a9c5d1e07. */
 const char *ssdlab_version(void);
 
 /* Returns a short text for a status. */
