@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from os import PathLike
 from pathlib import Path
 
-from ssdlab import InputError
+from ssdlab import InputError, __version__
 from ssdlab.cell.pool import ProgressHook
 from ssdlab.errors import unknown_name
 from ssdlab_papers import agcr, autoftl, budget, cell, ofwar, retention, ssdexplorer
@@ -77,6 +77,7 @@ def run(
         quick=quick,
         full=full,
         traces=traces is not None,
+        version=__version__,
         entries=tuple(each for each in found if isinstance(each, Entry)),
         pictures=tuple(each for each in found if isinstance(each, Picture)),
         tables=tuple(each for each in found if isinstance(each, Table)),

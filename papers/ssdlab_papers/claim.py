@@ -15,7 +15,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from ssdlab.explore.statistics import Estimate
+from ssdlab_papers.address import address, derived
 from ssdlab_papers.entry import Entry, finite
+from ssdlab_papers.sentence import sentence
 
 __all__ = ["CLAIM_VERDICTS", "SCORED_VERDICTS", "Claim", "number", "on_loads", "statement", "taken", "untestable"]
 
@@ -59,6 +61,18 @@ class Claim(Entry):
     unscored: str = ""
 
     @property
+    def id(self) -> str:
+        """Address of the claim, which stays as long as its subject does."""
+        found = address(self.work, self.where, self.what)
+        return derived(self.work, self.where, self.what) if found is None else found.id
+
+    @property
+    def sentence(self) -> str:
+        """One sentence on what was found, of at most 25 words."""
+        found = address(self.work, self.where, self.what)
+        return sentence(self, found.because if found is not None and found.verdict == self.verdict else "")
+
+    @property
     def can_fail(self) -> bool:
         """False if the range is wider than the value around which it lies: it says nothing."""
         low, high = self.low, self.high
@@ -100,7 +114,9 @@ class Claim(Entry):
         """Returns the claim as a JSON object."""
         interval = None if self.interval is None else [finite(bound) for bound in self.interval]
         return {
+            "id": self.id,
             **Entry.as_json(self),
+            "sentence": self.sentence,
             "load": self.load,
             "seeds": self.seeds,
             "interval": interval,
@@ -117,6 +133,7 @@ class Claim(Entry):
     def as_score(self) -> dict[str, Any]:
         """Returns the claim as a row of the scoreboard: `low` and `high` are the range in which it is reproduced."""
         return {
+            "id": self.id,
             "work": self.work,
             "claim": self.what,
             "where": self.where,
@@ -128,6 +145,7 @@ class Claim(Entry):
             "load": self.load,
             "real_trace": self.real_trace,
             "verdict": self.verdict,
+            "sentence": self.sentence,
             "reason": self.note or self.condition or self.region,
         }
 

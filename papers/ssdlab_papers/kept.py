@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ssdlab import InputError
+from ssdlab.manifest import MANIFEST
 from ssdlab_papers.claim import Claim
 from ssdlab_papers.entry import Drawing, Entry, Picture, Table
 from ssdlab_papers.outcome import Outcome
@@ -34,12 +35,20 @@ def load(folder: str | PathLike[str]) -> list[Outcome]:
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise InputError(f"{page / DOCUMENT}: cannot be read as a results page: {error}") from None
     try:
-        return [_outcome(page, document) for document in documents]
+        return [_outcome(page, {"version": _version(page), **document}) for document in documents]
     except (OSError, ValueError, KeyError, TypeError, StopIteration) as error:
         what = f"{type(error).__name__}: {error}"
         raise InputError(
             f"{page}: not all of this page can be read back ({what}); run all of its experiments into a new one"
         ) from None
+
+
+def _version(page: Path) -> str:
+    """Returns the version that wrote a page, which is the one that ran it where the page does not say it."""
+    try:
+        return str(json.loads((page / MANIFEST).read_text(encoding="utf-8"))["version"])
+    except FileNotFoundError:
+        return ""
 
 
 def _outcome(page: Path, document: Mapping[str, Any]) -> Outcome:
@@ -49,6 +58,7 @@ def _outcome(page: Path, document: Mapping[str, Any]) -> Outcome:
         quick=document["quick"],
         full=document["full"],
         traces=document["traces"],
+        version=document["version"],
         entries=tuple(map(_entry, document["entries"])),
         pictures=tuple(_picture(page, **each) for each in document["pictures"]),
         tables=tuple(_table(page, **each) for each in document["tables"]),

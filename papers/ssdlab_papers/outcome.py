@@ -27,6 +27,8 @@ class Outcome:
     full: bool = False
     #: True if a user's folder of traces was searched.
     traces: bool = False
+    #: Version of ssdlab that ran it; empty if it is not known.
+    version: str = ""
     #: Published values beside the measured ones, in a fixed order.
     entries: tuple[Entry, ...]
     #: Charts that belong to the entries.
@@ -66,6 +68,7 @@ class Outcome:
             "quick": self.quick,
             "full": self.full,
             "traces": self.traces,
+            "version": self.version,
             **self.counts,
             "entries": [entry.as_json() for entry in self.entries],
             "pictures": [{"name": each.name, "title": each.chart.title} for each in self.pictures],

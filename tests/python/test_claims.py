@@ -13,11 +13,13 @@ from conftest import wrong
 from ssdlab.explore.statistics import Estimate, estimate
 from ssdlab_papers import Outcome
 from ssdlab_papers.claim import SCORED_VERDICTS, Claim, number, on_loads, statement, taken, untestable
-from ssdlab_papers.page import markdown, save
+from ssdlab_papers.layout import first_page, page_of
+from ssdlab_papers.page import save
 
 RESULTS = Path(__file__).parents[2] / "docs"
 KEYS = [
-    "work", "claim", "where", "published", "ours", "low", "high", "seeds", "load", "real_trace", "verdict", "reason",
+    "id", "work", "claim", "where", "published", "ours", "low", "high", "seeds", "load", "real_trace", "verdict", "sentence",
+    "reason",
 ]  # fmt: skip
 COMMON = {"work": "OFWAR", "where": "figure 9", "what": "deviation"}
 
@@ -96,14 +98,16 @@ def test_the_scoreboard_has_every_claim_and_the_page_the_headlines(tmp_path):
         "because",
     )
     assert scores[-2]["ours"] is None
-    text = markdown([outcome(*all_of_them)])
-    assert "### OFWAR: headlines" in text
+    text = first_page([outcome(*all_of_them)])
     assert "Provisional" not in text
-    head = text[text.index("### OFWAR: headlines") : text.index("| experiment |")]
+    head = text[text.index("## OFWAR") : text.index("## All claims")]
     assert head.count("because") == 1
-    assert head.count("figure 9") == 1
+    assert head.count("| [deviation](ofwar.md#ofwar-fig9-deviation) |") == 1
     assert "| OFWAR | 5 | 0 | 0 | 0 | 1 | 1 |" in text
-    assert "seeds were run, mostly two" in markdown([outcome(*all_of_them, full=False)])
+    assert "seeds were run, mostly two" in first_page([outcome(*all_of_them, full=False)])
+    page = page_of(outcome(*all_of_them))
+    assert page.count("### ofwar-fig9-deviation\n") == len(claimed())
+    assert "- why: its input is lost" in page
 
 
 def test_values_without_claims_have_no_scoreboard(tmp_path):

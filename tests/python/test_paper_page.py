@@ -18,37 +18,42 @@ from ssdlab.cli import app
 from ssdlab.explore.statistics import Estimate
 from ssdlab_papers import Entry, Outcome, Picture, Setting, Table
 from ssdlab_papers.claim import number, untestable
-from ssdlab_papers.page import markdown, save
+from ssdlab_papers.layout import LEGEND, first_page, page_of
+from ssdlab_papers.page import save
 
 PAGE = """\
-| experiment | what | met | missed | shown |
-| --- | --- | --- | --- | --- |
-| [small](#small) | A small one | 1 | 1 | 1 |
+## Values
 
-## small
-
-A small one.
+LEGEND
 
 ### OFWAR
 
 |  | where | what | published | standing | ours | accepted | note |
 | --- | --- | --- | --- | --- | --- | --- | --- |
-| met | section 1 | first | 1 | stated | 1.0 | 0.5 to 2 | (1) |
+| met | section 1 | first | 1 | stated | 1.0 | 0.5 to 2 | [1](#note-1) |
 | shown | section 3 | all\\_fast \\| third | – | assumed | 3 |  |  |
 
 ### AGCR
 
 |  | where | what | published | standing | ours | accepted | note |
 | --- | --- | --- | --- | --- | --- | --- | --- |
-| **missed** | section 2 | second | 9 | recalled | 2 | 9 | (2) |
+| **missed** | section 2 | second | 9 | recalled | 2 | 9 | [2](#note-2) |
 
-(1) a note [A]
-
-(2) another note
+## Pictures and tables
 
 ![curves](pictures/curves.svg)
 
 [cases](tables/cases.csv)
+
+## Notes
+
+### note 1
+
+a note [A]
+
+### note 2
+
+another note
 """
 
 
@@ -91,15 +96,25 @@ def test_an_outcome_is_its_entries(outcome):
 
 
 def test_the_page_shows_every_entry_picture_and_table(outcome):
-    text = markdown([outcome])
-    assert text[text.index("| experiment") :] == PAGE
-    assert "What `ssdlab paper small` found" in text
-    assert "pictures/" not in markdown([replace(outcome, pictures=())])
+    text = page_of(outcome)
+    assert text[text.index("## Values") :].replace(LEGEND, "LEGEND") == PAGE
+    assert "pictures/" not in page_of(replace(outcome, pictures=()))
+    first = first_page([outcome])
+    assert "What `ssdlab paper small` found" in first
+    assert "| [small](small.md) | A small one | 1 | 1 | 1 |" in first
+
+
+def test_the_pages_say_which_version_made_the_figures(outcome):
+    old, new = replace(outcome, version="0.1.0+old"), replace(outcome, name="new", version="0.1.0+new")
+    assert "The figures were made with ssdlab 0.1.0+old. " in page_of(old)
+    assert "The figures were made with ssdlab 0.1.0+old (small); ssdlab 0.1.0+new (new). " in first_page([old, new])
+    assert "made with" not in first_page([outcome])
+    assert papers.run("small").version == ssdlab.__version__
 
 
 def test_the_folder_is_whole_and_the_same_each_time(outcome, tmp_path):
     folders = [save([outcome], tmp_path / name) for name in ("one", "two")]
-    files = ["RESULTS.md", "manifest.json", "pictures/curves.svg", "results.json", "tables/cases.csv"]
+    files = ["RESULTS.md", "manifest.json", "pictures/curves.svg", "results.json", "small.md", "tables/cases.csv"]
     for folder in folders:
         assert sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()) == files
     assert all((folders[0] / file).read_bytes() == (folders[1] / file).read_bytes() for file in files)
@@ -120,7 +135,7 @@ def test_without_matplotlib_there_is_a_page_without_pictures(outcome, tmp_path, 
     monkeypatch.setattr("ssdlab_papers.page.has_matplotlib", lambda: False)
     folder = save([outcome], tmp_path / "plain")
     assert not (folder / "pictures").exists()
-    assert "![" not in (folder / "RESULTS.md").read_text()
+    assert "![" not in (folder / "small.md").read_text()
 
 
 @pytest.mark.parametrize(
@@ -153,7 +168,7 @@ def test_the_setting_reaches_the_experiment(monkeypatch, tmp_path):
     assert (seen[0].quick, seen[0].traces.folder, outcome.entries[0].ours) == (True, tmp_path, 14)
     assert [what for _, what in told] == ["squares: 1 of 3", "squares: 2 of 3", "squares: 3 of 3"]
     assert told[-1][0] == 1.0
-    assert "What `ssdlab paper watching --quick --traces DIR` found" in markdown([outcome])
+    assert "What `ssdlab paper watching --quick --traces DIR` found" in first_page([outcome])
 
 
 @pytest.fixture
@@ -168,7 +183,20 @@ def command(monkeypatch):
 
 
 def test_several_experiments_and_all_of_them(command):
-    keys = ["experiment", "summary", "quick", "full", "traces", "met", "missed", "shown", "entries", "pictures", "tables"]
+    keys = [
+        "experiment",
+        "summary",
+        "quick",
+        "full",
+        "traces",
+        "version",
+        "met",
+        "missed",
+        "shown",
+        "entries",
+        "pictures",
+        "tables",
+    ]
     assert list(json.loads(command("small", "--json").stdout)) == keys
     for names in (("other", "small", "other"), ("all",)):
         found = json.loads(command(*names, "--json", "--quick").stdout)["experiments"]
@@ -226,7 +254,7 @@ def test_an_update_replaces_its_experiment_and_keeps_the_others(command, page):
     assert json.loads(done.stdout)["experiment"] == "small"
     text = (page / "RESULTS.md").read_text(encoding="utf-8")
     assert "What `ssdlab paper small --full` and `ssdlab paper other` found" in text
-    assert "**Provisional**: other: the column" in text
+    assert "**Provisional**: other: the page of each claim" in text
     new = page.with_name("new")
     assert command("other", "--out", new, "--update", "--quiet").exit_code == 0
     assert command("small", "--full", "--out", new, "--update", "--quiet").exit_code == 0
@@ -239,7 +267,17 @@ def test_an_update_without_matplotlib_keeps_the_pictures_of_the_others(command, 
     assert command("small", "--out", page, "--update").exit_code == 0
     assert [path.name for path in (page / "pictures").iterdir()] == ["bars.svg"]
     assert (page / "pictures/bars.svg").read_bytes() == drawn
-    assert (page / "RESULTS.md").read_text(encoding="utf-8").count("![") == 1
+    assert [(page / f"{name}.md").read_text(encoding="utf-8").count("![") for name in ("small", "other")] == [0, 1]
+
+
+def test_a_page_that_does_not_say_its_version_has_that_of_its_manifest(page):
+    document = json.loads((page / "results.json").read_text(encoding="utf-8"))
+    for each in document["experiments"]:
+        del each["version"]
+    (page / "results.json").write_text(json.dumps(document), encoding="utf-8")
+    manifest = json.loads((page / "manifest.json").read_text(encoding="utf-8"))
+    (page / "manifest.json").write_text(json.dumps({**manifest, "version": "0.1.0+before"}), encoding="utf-8")
+    assert {each.version for each in papers.load(page)} == {"0.1.0+before"}
 
 
 def _without_pictures(page: Path) -> None:

@@ -30,6 +30,7 @@ SHARED = {
     "ssdlab.explore.statistics": {"Estimate", "estimate"},
     "ssdlab.explore.tasks": {"engine_hash"},
     "ssdlab.files": {"write_folder"},
+    "ssdlab.manifest": {"MANIFEST"},
     "ssdlab.toml": {"document"},
     "ssdlab.units": {"YEAR_S", "count", "duration", "percent"},
 }
