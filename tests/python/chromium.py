@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import pytest
 
@@ -47,8 +47,8 @@ class Tab:
     Unlike a window, it can be narrower than 500 pixels, be dark, and take keys.
     """
 
-    def __init__(self, commands: int, answers: int) -> None:
-        self._commands, self._answers = commands, os.fdopen(answers, "rb")
+    def __init__(self, commands: int, answers: BinaryIO) -> None:
+        self._commands, self._answers = commands, answers
         self._number, self._session = 0, ""
         target = self.call("Target.createTarget", url="about:blank")["targetId"]
         self._session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
@@ -123,7 +123,14 @@ def tab(profile: Path) -> Iterator[Tab]:
         os.dup2(first, 3)
         os.dup2(second, 4)
 
-    flags = ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--remote-debugging-pipe"]
+    flags = [
+        "--headless=new",
+        "--no-sandbox",
+        "--disable-gpu",
+        "--disable-background-networking",
+        "--remote-debugging-pipe",
+        "--hide-scrollbars",
+    ]
     process = subprocess.Popen(
         [program, *flags, f"--user-data-dir={profile}", "about:blank"],
         stdout=subprocess.DEVNULL,
@@ -134,7 +141,8 @@ def tab(profile: Path) -> Iterator[Tab]:
     os.close(read_commands)
     os.close(write_answers)
     try:
-        yield Tab(commands, answers)
+        with os.fdopen(answers, "rb") as reader:
+            yield Tab(commands, reader)
     finally:
         process.terminate()
         process.wait(timeout=_PATIENCE)

@@ -7,7 +7,8 @@ const LAYOUT = {
 };
 /** Legend below a figure, for a narrow window. */
 const BELOW = { orientation: "h", x: 0, xanchor: "left", y: -0.28, yanchor: "top" };
-const legend = () => (innerWidth < 640 ? BELOW : {});
+const isNarrow = () => innerWidth < 640;
+const legend = () => (isNarrow() ? BELOW : {});
 const CONFIG = { displayModeBar: false, responsive: true };
 const AXIS = { gridcolor: "#e6e9ed", zeroline: false, automargin: true };
 /** Most rows that the table shows. */
@@ -345,9 +346,13 @@ function drawHeat(selected, column) {
   const trace = {
     type: "heatmap", x: fields[x].groups.map((one) => one.label), y: fields[y].groups.map((one) => one.label), z, colorscale: [[0, "#f3f6f9"], [0.5, "#e9b872"], [1, "#b22820"]],
     xgap: 2, ygap: 2, text: few ? z.map((row) => row.map((value) => (value === null ? "" : shown(value)))) : undefined, texttemplate: few ? "%{text}" : undefined,
-    colorbar: { title: { text: title(entry(column)) }, thickness: 12 },
+    // Beside the map there is no room for the scale on a narrow window.
+    colorbar: {
+      title: { text: title(entry(column)), side: isNarrow() ? "top" : "right" }, thickness: 12,
+      ...(isNarrow() ? { orientation: "h", y: 1, yanchor: "bottom", nticks: 5 } : {}),
+    },
   };
-  const layout = { ...LAYOUT, height: 160 + 34 * Math.min(z.length, 20), xaxis: { ...AXIS, type: "category", title: { text: fields[x].name } }, yaxis: { ...AXIS, type: "category", title: { text: fields[y].name } } };
+  const layout = { ...LAYOUT, height: (isNarrow() ? 240 : 160) + 34 * Math.min(z.length, 20), xaxis: { ...AXIS, type: "category", title: { text: fields[x].name } }, yaxis: { ...AXIS, type: "category", title: { text: fields[y].name } } };
   Plotly.react("heat", [trace], layout, CONFIG);
 }
 
