@@ -106,6 +106,9 @@ def test_a_mock_up_says_what_it_changes_and_keeps_base_and_comments(cli, here):
     preset = next(preset for preset in ssdlab.presets() if preset.name == "pcie4-tlc-2tb")
     standing = [line for line in preset.text.split("\nbase =")[0].splitlines() if line.strip("# ")]
     assert len(standing) > 10
+    schema, *standing = standing
+    assert schema.startswith("#:schema ")
+    assert schema not in text
     assert all(line in text for line in standing)
     assert "# was 688: fewer blocks\n" in text
     assert "ssdlab: flash.pages_per_block: 1536 -> 96: smaller blocks" in done.stderr
