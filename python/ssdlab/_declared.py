@@ -82,6 +82,8 @@ class WorkloadKeywords(TypedDict, total=False):
     ramp_time: str | None
     #: Keys of a fio job file to leave out, such as `verify,sync`, even if they would take effect.
     ignore: Sequence[str] | None
+    #: Values of the `${VARIABLES}` of a fio job file, as NAME=VALUE; others are taken from the environment.
+    var: Sequence[str] | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,6 +130,8 @@ class WorkloadFields:
     ramp_time: str | None = None
     #: Keys of a fio job file to leave out, such as `verify,sync`, even if they would take effect.
     ignore: Sequence[str] | None = None
+    #: Values of the `${VARIABLES}` of a fio job file, as NAME=VALUE; others are taken from the environment.
+    var: Sequence[str] | None = None
 
 
 class RunKeywords(TypedDict, total=False):

@@ -13,13 +13,28 @@ pub struct Input {
     pub name: String,
     /// Function that opens the input at its first byte.
     pub open: Opener,
+    /// Surroundings that the input may refer to; `None`: none.
+    pub surroundings: Option<Arc<dyn Surroundings>>,
+}
+
+/// Things outside a job file that it may refer to.
+pub trait Surroundings: Send + Sync {
+    /// Returns the value of an environment variable.
+    fn variable(&self, name: &str) -> Option<String>;
+
+    /// Returns the text of a file that lies beside the input.
+    fn file(&self, name: &str) -> std::io::Result<String>;
 }
 
 impl Input {
     /// Returns an input held in memory.
     pub fn text(name: impl Into<String>, text: impl Into<Vec<u8>>) -> Input {
         let bytes: Arc<[u8]> = text.into().into();
-        Input { name: name.into(), open: Arc::new(move || Ok(Box::new(std::io::Cursor::new(Arc::clone(&bytes))))) }
+        Input {
+            name: name.into(),
+            open: Arc::new(move || Ok(Box::new(std::io::Cursor::new(Arc::clone(&bytes))))),
+            surroundings: None,
+        }
     }
 }
 
