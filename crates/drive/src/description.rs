@@ -431,6 +431,12 @@ impl Description {
         self.flash.unit().offset(self.ftl.user_units(&self.geometry()))
     }
 
+    /// Returns the drive as a workload sees it.
+    pub fn target(&self) -> workload::Target {
+        let zone = self.ftl.translation.build(()).zone_units(&self.geometry());
+        workload::Target { user_bytes: self.user_bytes(), zone_bytes: zone.map(|units| self.flash.unit().offset(units)) }
+    }
+
     /// Builds the translation layer of this description, empty.
     pub fn build_ftl(&self, seed: u64) -> std::io::Result<Translator> {
         let policy = self.policy.build(&self.facts(&self.geometry())).expect("validated: a policy of the list");

@@ -2,6 +2,7 @@
 
 pub(crate) mod backlog;
 mod lines;
+mod pacer;
 mod running;
 mod zones;
 
@@ -10,6 +11,7 @@ use crate::statistics::LogOrigin;
 use backlog::Backlog;
 use kit::{CommandFlags, CommandId, Completion, HostCommand, Lpn, Nanos, Op, Problems, SimTime};
 use lines::LineHost;
+use pacer::{Flows, Hold};
 use running::{Held, Running};
 use workload::{Flags, Pacing, Request, Workload};
 use zones::ZonedHost;
@@ -85,6 +87,7 @@ pub struct RunLoop {
     completed: u64,
     backlog: Backlog,
     hints: Vec<Lpn>,
+    flows: Flows,
     /// The host that turns requests into other commands; `None` if they are commands as they are.
     host: Option<Box<RunHost>>,
 }
@@ -145,6 +148,7 @@ impl RunLoop {
     /// Creates a loop over the jobs of `workload`.
     pub fn new(workload: Workload) -> RunLoop {
         RunLoop {
+            flows: Flows::new(&workload.jobs),
             jobs: workload.jobs.into_iter().map(Running::new).collect(),
             wave: 0,
             queues: 1,
@@ -167,7 +171,7 @@ impl RunLoop {
             run_loop.jobs.iter_mut().try_for_each(|running| running.skip(part.skip))?;
             // The end of a source is known only once a fetch returns nothing.
             for running in run_loop.jobs.iter_mut().filter(|running| running.next == running.batch.len() && !running.exhausted) {
-                running.fetch()?;
+                running.fetch(Nanos::ZERO)?;
             }
             if run_loop.jobs.iter().all(|running| running.exhausted) {
                 let complaint = format!(
@@ -219,8 +223,7 @@ impl RunLoop {
         for running in &mut self.jobs {
             running.started = running.started.map(|at| at + away);
             running.last_submission = running.last_submission + away;
-            running.last_paced = running.last_paced + away;
-            running.thinking.iter_mut().for_each(|at| *at = *at + away);
+            running.pacer.shift(away);
         }
         for index in 0..self.jobs.len() {
             self.send_held(index, None, drive);
@@ -275,7 +278,7 @@ impl RunLoop {
                 if !self.jobs[index].held.is_empty() && self.send_held(index, Some(completion.id), drive) {
                     continue;
                 }
-                survey |= self.completed(index, completion.completed, drive)?;
+                survey |= self.completed(index, completion.op, drive)?;
             }
             if survey {
                 wake = self.submit_due(drive)?;
@@ -323,9 +326,7 @@ impl RunLoop {
                 *flush = None;
                 continue;
             }
-            if running.job.think_time > Nanos::ZERO {
-                running.thinking.push_back(completion.completed + running.job.think_time);
-            }
+            running.pacer.completed(completion.op);
         }
     }
 
@@ -383,15 +384,13 @@ impl RunLoop {
     /// Counts the completion of a command of a job. A plain closed loop submits its next request at once; otherwise
     /// returns true, so that the caller examines all jobs.
     #[inline]
-    fn completed(&mut self, index: usize, at: SimTime, drive: &mut Drive) -> Result<bool, Problems> {
+    fn completed(&mut self, index: usize, op: Op, drive: &mut Drive) -> Result<bool, Problems> {
         let running = &mut self.jobs[index];
         running.in_flight -= 1;
         if running.is_plain && !running.exhausted {
             return self.submit_plain(index, drive);
         }
-        if running.job.think_time > Nanos::ZERO {
-            running.thinking.push_back(at + running.job.think_time);
-        }
+        running.pacer.completed(op);
         Ok(true)
     }
 
@@ -418,17 +417,27 @@ impl RunLoop {
     /// next instant at which a request will be due, if that depends on the clock.
     fn submit_due(&mut self, drive: &mut Drive) -> Result<Option<SimTime>, Problems> {
         loop {
-            let mut wake: Option<SimTime> = None;
-            for index in 0..self.jobs.len() {
-                if self.jobs[index].job.wave == self.wave && !self.jobs[index].exhausted {
-                    wake = earlier(wake, self.submit_from(index, drive)?);
-                }
-            }
+            let wake = self.submit_pass(drive)?;
             // Whether the wave has ended is known only now: a job may have ended while it was examined.
-            if !self.next_wave() {
+            if !self.next_wave() && !self.flows.looks_again() {
                 return Ok(wake);
             }
         }
+    }
+
+    /// Submits the requests that are due, once for each job of the wave.
+    fn submit_pass(&mut self, drive: &mut Drive) -> Result<Option<SimTime>, Problems> {
+        let mut wake: Option<SimTime> = None;
+        for index in 0..self.jobs.len() {
+            let running = &self.jobs[index];
+            if running.job.wave == self.wave && !running.exhausted && !self.waits_for_a_job(index) {
+                wake = earlier(wake, self.submit_from(index, drive)?);
+            }
+            if self.jobs[index].has_ended() {
+                self.flows.set_member(index, false);
+            }
+        }
+        Ok(wake)
     }
 
     /// Goes on to the next wave if all jobs of the current one and those before have ended. Returns true if there is
@@ -473,20 +482,33 @@ impl RunLoop {
             running.measured = true;
             drive.record(true);
         }
+        self.flows.set_member(index, true);
         let end = running.job.limits.runtime.map_or(SimTime::FOREVER, |runtime| start + runtime);
-        if !self.may_submit(index, now, drive) {
-            let running = &self.jobs[index];
-            return Ok(match running.thinking.front() {
-                Some(at) if *at > end && running.in_flight == 0 => Step::End,
-                Some(at) => Step::Wait(*at),
-                None => Step::AwaitCompletion,
-            });
-        }
-        let Some(request) = self.peek(index, drive)? else { return Ok(Step::End) };
+        let request = loop {
+            match self.hold(index, now, start, drive) {
+                // A wait that would last longer than `runtime` ends with it, and with it the job.
+                Some(hold) if now >= end && (hold != Hold::Completion || self.jobs[index].in_flight == 0) => {
+                    return Ok(Step::End);
+                }
+                Some(Hold::Completion) => return Ok(Step::AwaitCompletion),
+                Some(Hold::Turn) if end == SimTime::FOREVER => return Ok(Step::AwaitCompletion),
+                Some(hold) => {
+                    let at = if let Hold::Time(at) = hold { at.min(end) } else { end };
+                    return Ok(Step::Wait(if now < ramp_end { at.min(ramp_end) } else { at }));
+                }
+                None => {}
+            }
+            let Some(request) = self.peek(index, drive)? else { return Ok(Step::End) };
+            if !self.jobs[index].pacer.waits_for_rate(&request, now, start) {
+                break request;
+            }
+        };
         let running = &self.jobs[index];
         // A request that had to wait for its place is submitted now, which may be after the end.
         let at = running.due(&request, start, now).max(now);
-        if at > end {
+        // A closed loop submits nothing at the end either: it might have much to catch up with at that instant.
+        let is_closed = matches!(running.job.pacing, Pacing::Closed { .. });
+        if at > end || is_closed && at == end {
             return Ok(Step::End);
         }
         // The measurement begins with the first arrival after the ramp.
@@ -508,18 +530,31 @@ impl RunLoop {
         Ok(Step::Submit(request, at))
     }
 
-    /// Returns true if the job may submit: a closed loop if fewer than `depth` requests are in flight or in think time,
-    /// a gap-preserving replay if the device is not full, an open loop always.
+    /// Returns true if the job waits for others to end before it starts.
+    fn waits_for_a_job(&self, index: usize) -> bool {
+        let running = &self.jobs[index];
+        running.started.is_none() && running.job.waits_for.iter().any(|&other| !self.jobs[other as usize].has_ended())
+    }
+
+    /// Returns what holds back a job, whatever it submits next: its depth, pauses, rates and flow if it is a closed
+    /// loop, a full device if it is a replay with gaps; nothing holds back an open loop.
     #[inline]
-    fn may_submit(&mut self, index: usize, now: SimTime, drive: &Drive) -> bool {
+    fn hold(&mut self, index: usize, now: SimTime, start: SimTime, drive: &Drive) -> Option<Hold> {
         let running = &mut self.jobs[index];
-        while running.thinking.front().is_some_and(|at| *at <= now) {
-            running.thinking.pop_front();
-        }
         match running.job.pacing {
-            Pacing::Closed { depth } | Pacing::Timed { depth } => running.in_flight + (running.thinking.len() as u32) < depth,
-            Pacing::Gaps => !drive.is_full(),
-            Pacing::Open => true,
+            Pacing::Open => None,
+            Pacing::Gaps => drive.is_full().then_some(Hold::Completion),
+            Pacing::Closed { depth } => {
+                if let Some(hold) = running.pacer.hold(now, start, running.in_flight, depth) {
+                    return Some(hold);
+                }
+                let sleep = running.job.flow.and_then(|_| self.flows.is_ahead(index))?;
+                if sleep == Nanos::ZERO {
+                    return Some(Hold::Turn);
+                }
+                running.pacer.sleep(sleep);
+                running.pacer.hold(now, start, running.in_flight, depth)
+            }
         }
     }
 
@@ -532,9 +567,8 @@ impl RunLoop {
         running.submitted += 1;
         running.submitted_bytes += request.length.0;
         running.last_submission = at;
-        if request.op != Op::Flush {
-            running.last_paced = at;
-        }
+        running.pacer.submitted(request);
+        self.flows.submitted(index);
         running.last_recorded = request.at;
         let limits = running.job.limits;
         running.exhausted |= limits.requests.is_some_and(|most| running.submitted >= most)
@@ -601,7 +635,8 @@ impl RunLoop {
             return Ok(None);
         }
         if running.next == running.batch.len() {
-            running.fetch()?;
+            let elapsed = drive.now().since(running.started.unwrap_or_default());
+            running.fetch(elapsed)?;
             if running.exhausted {
                 return Ok(None);
             }

@@ -8,8 +8,9 @@ use serde_json::json;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{BufWriter, Cursor, Write};
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
-use workload::{Input, Options, analysis, lookalike, trace};
+use workload::{Input, Options, Surroundings, analysis, lookalike, trace};
 
 /// Contents of standard input (`-`) and of pipes, by their names. A pipe can be read only once, and a trace is read
 /// twice.
@@ -21,6 +22,21 @@ pub fn keep_pipe(name: String, content: Vec<u8>) {
     PIPES.lock().expect("nobody panics while it is held").insert(name, content.into());
 }
 
+/// Surroundings of a job file: the environment, and the folder that it is in.
+struct Beside {
+    folder: PathBuf,
+}
+
+impl Surroundings for Beside {
+    fn variable(&self, name: &str) -> Option<String> {
+        std::env::var(name).ok()
+    }
+
+    fn file(&self, name: &str) -> std::io::Result<String> {
+        kit::capped::read_text(interruptible(File::open(self.folder.join(name))?))
+    }
+}
+
 /// Returns the workload in the file at `path`; `-` is the content of standard input.
 pub fn file(path: &str) -> Input {
     let kept = PIPES.lock().expect("nobody panics while it is held").get(path).map(Arc::clone);
@@ -28,6 +44,7 @@ pub fn file(path: &str) -> Input {
         return Input {
             name: if path == "-" { "standard input".to_owned() } else { path.to_owned() },
             open: Arc::new(move || Ok(Box::new(Cursor::new(Arc::clone(&content))))),
+            surroundings: Some(Arc::new(Beside { folder: PathBuf::new() })),
         };
     }
     let cpus = trace::blktrace::cpu_files(path, |file| std::path::Path::new(file).is_file());
@@ -36,14 +53,19 @@ pub fn file(path: &str) -> Input {
             let single = |path: &String| workload::decompressed(&single_file(path)).map(|(reader, _)| reader);
             Ok(trace::blktrace::merged(cpus.iter().map(single).collect::<std::io::Result<Vec<_>>>()?))
         };
-        return Input { name: path.to_owned(), open: Arc::new(open) };
+        return Input { name: path.to_owned(), open: Arc::new(open), surroundings: None };
     }
     single_file(path)
 }
 
 fn single_file(path: &str) -> Input {
     let owned = path.to_owned();
-    Input { name: path.to_owned(), open: Arc::new(move || Ok(interruptible(File::open(&owned)?))) }
+    let folder = Path::new(path).parent().map(PathBuf::from).unwrap_or_default();
+    Input {
+        name: path.to_owned(),
+        open: Arc::new(move || Ok(interruptible(File::open(&owned)?))),
+        surroundings: Some(Arc::new(Beside { folder })),
+    }
 }
 
 fn options(text: &str) -> PyResult<Options> {

@@ -13,13 +13,28 @@ pub struct Input {
     pub name: String,
     /// Function that opens the input at its first byte.
     pub open: Opener,
+    /// Surroundings that the input may refer to; `None`: none.
+    pub surroundings: Option<Arc<dyn Surroundings>>,
+}
+
+/// Things outside a job file that it may refer to.
+pub trait Surroundings: Send + Sync {
+    /// Returns the value of an environment variable.
+    fn variable(&self, name: &str) -> Option<String>;
+
+    /// Returns the text of a file that lies beside the input.
+    fn file(&self, name: &str) -> std::io::Result<String>;
 }
 
 impl Input {
     /// Returns an input held in memory.
     pub fn text(name: impl Into<String>, text: impl Into<Vec<u8>>) -> Input {
         let bytes: Arc<[u8]> = text.into().into();
-        Input { name: name.into(), open: Arc::new(move || Ok(Box::new(std::io::Cursor::new(Arc::clone(&bytes))))) }
+        Input {
+            name: name.into(),
+            open: Arc::new(move || Ok(Box::new(std::io::Cursor::new(Arc::clone(&bytes))))),
+            surroundings: None,
+        }
     }
 }
 
@@ -30,8 +45,6 @@ pub(crate) enum Kind {
     Fio,
     /// A workload TOML of this `kind`; empty if no kind was found.
     Model(String),
-    /// An XML document: a profile of diskspd, or scenarios of MQSim.
-    Xml,
     /// Anything else.
     Trace,
 }
@@ -41,7 +54,6 @@ pub(crate) fn other_than_trace(lines: &[Vec<u8>]) -> Option<&'static str> {
     match kind(lines) {
         Kind::Fio => Some("a fio job file"),
         Kind::Model(_) => Some("a workload description"),
-        Kind::Xml => Some("an XML document"),
         Kind::Trace => None,
     }
 }
@@ -50,10 +62,7 @@ pub(crate) fn other_than_trace(lines: &[Vec<u8>]) -> Option<&'static str> {
 pub(crate) fn kind(lines: &[Vec<u8>]) -> Kind {
     let mut section = false;
     for line in lines {
-        let line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line).trim_ascii();
-        if is_xml(line) {
-            return Kind::Xml;
-        }
+        let line = line.trim_ascii();
         if line.is_empty() || line[0] == b'#' || line[0] == b';' {
             continue;
         }
@@ -78,11 +87,6 @@ pub(crate) fn kind(lines: &[Vec<u8>]) -> Kind {
     Kind::Trace
 }
 
-/// Returns true if a line begins an XML document: with its declaration, a comment, a document type or an element.
-fn is_xml(line: &[u8]) -> bool {
-    line.first() == Some(&b'<') && line.get(1).is_some_and(|byte| byte.is_ascii_alphabetic() || matches!(byte, b'?' | b'!'))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -98,9 +102,6 @@ mod tests {
         assert_eq!(kind_of("# a model\nkind = \"synthetic\"\n[[job]]\n"), Kind::Model("synthetic".into()));
         assert_eq!(kind_of("[[job]]\n"), Kind::Model(String::new()));
         assert_eq!(kind_of("name = \"x\"\nkind=\"lookalike\"\n"), Kind::Model("lookalike".into()));
-        assert_eq!(kind_of("\n<?xml version=\"1.0\"?>\n<Profile>\n"), Kind::Xml);
-        assert_eq!(kind_of("\u{feff}<Profile>\n"), Kind::Xml);
-        assert_eq!(kind_of("<1> 0 100 8 1\n"), Kind::Trace);
         assert_eq!(kind_of("0 0 100 8 1\n"), Kind::Trace);
         assert_eq!(kind_of("#A.I,B.D\n1,2\n"), Kind::Trace);
         assert_eq!(kind_of(""), Kind::Trace);

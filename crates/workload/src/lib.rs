@@ -6,14 +6,14 @@ pub mod generator;
 mod input;
 pub mod lookalike;
 pub mod open;
+pub mod pacing;
 pub mod request;
 mod schema;
 pub mod synthetic;
 pub mod trace;
-pub mod xml;
 
-pub use input::{Input, Opener};
-pub use open::{Options, open};
+pub use input::{Input, Opener, Surroundings};
+pub use open::{Options, Target, open, open_on};
 pub use request::{Flags, Job, Limits, Origin, Pacing, Request, Source, Workload};
 pub use schema::schema;
 pub use trace::lines::decompressed;

@@ -2,22 +2,45 @@
 
 use crate::input::{Input, Kind, kind};
 pub use crate::trace::Options;
-use crate::{Workload, fio, lookalike, synthetic, trace, xml};
+use crate::{Workload, fio, lookalike, synthetic, trace};
 use kit::{Problem, Problems};
 
-/// Opens a workload for a drive of `user_bytes`: a fio job file, a workload TOML (`kind = "..."`), an
-/// XML profile or a trace.
-///
-/// fio jobs and XML profiles use only the seed of `options` and the keys to ignore, models only the seed; for them,
-/// options that apply to traces only are errors.
+/// Drive for which a workload is opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Target {
+    /// User capacity \[bytes\].
+    pub user_bytes: u64,
+    /// Size of a zone of a drive with zones \[bytes\].
+    pub zone_bytes: Option<u64>,
+}
+
+impl Target {
+    /// Returns a drive of `user_bytes` without zones.
+    pub fn of(user_bytes: u64) -> Target {
+        Target { user_bytes, zone_bytes: None }
+    }
+}
+
+/// Opens a workload for a drive of `user_bytes` without zones ([`open_on`]).
 pub fn open(input: &Input, user_bytes: u64, options: &Options) -> Result<Workload, Problems> {
+    open_on(input, &Target::of(user_bytes), options)
+}
+
+/// Opens a workload for a drive: a fio job file, a workload TOML (`kind = "..."`) or a trace.
+///
+/// fio jobs use only the seed of `options` and the keys to ignore, models only the seed; for them, options that apply
+/// to traces only are errors.
+pub fn open_on(input: &Input, drive: &Target, options: &Options) -> Result<Workload, Problems> {
+    let user_bytes = drive.user_bytes;
     let head = trace::Head::of(input, options.format.as_deref())?;
     let kind = if options.format.is_some() || options.columns.is_some() { Kind::Trace } else { kind(&head.lines) };
-    if !matches!(kind, Kind::Fio | Kind::Xml) && !options.ignore.is_empty() {
-        return Err(Problems::one(
-            "ignore",
-            format!("applies to fio job files and XML profiles only, and {} is neither: leave it out", input.name),
-        ));
+    if kind != Kind::Fio {
+        for (option, given) in [("ignore", !options.ignore.is_empty()), ("var", !options.var.is_empty())] {
+            if given {
+                let what = format!("applies to fio job files only, and {} is not one: leave it out", input.name);
+                return Err(Problems::one(option, what));
+            }
+        }
     }
     if kind == Kind::Trace {
         return trace::open(input, user_bytes, options);
@@ -25,9 +48,19 @@ pub fn open(input: &Input, user_bytes: u64, options: &Options) -> Result<Workloa
     let text = text(input)?;
     refuse_trace_options(input, options)?;
     match kind {
-        Kind::Xml => xml::open(&input.name, &text, user_bytes, options.seed, &options.ignore),
         Kind::Model(kind) => model(&kind, input, &text, user_bytes, options.seed),
-        _ => fio::open_without(&input.name, &text, user_bytes, options.seed, &options.ignore),
+        _ => {
+            let surroundings = fio::text::Surroundings {
+                ignore: &options.ignore,
+                variables: &options.var,
+                environment: &|name| input.surroundings.as_ref().and_then(|around| around.variable(name)),
+                include: &|file| match &input.surroundings {
+                    Some(around) => around.file(file).map_err(|error| error.to_string()),
+                    None => (fio::text::Surroundings::NONE.include)(file),
+                },
+            };
+            fio::open_in(&input.name, &text, drive, options.seed, surroundings)
+        }
     }
 }
 
@@ -47,7 +80,12 @@ fn text(input: &Input) -> Result<String, Problems> {
         std::io::ErrorKind::InvalidData => Problems::one(&input.name, error.to_string()),
         _ => Problems::one(&input.name, format!("cannot be read: {error}")),
     };
-    (input.open)().and_then(kit::capped::read_text).map_err(unreadable)
+    let mut text = (input.open)().and_then(kit::capped::read_text).map_err(unreadable)?;
+    // Some editors begin a file with a byte-order mark.
+    if text.starts_with('\u{feff}') {
+        text.drain(..'\u{feff}'.len_utf8());
+    }
+    Ok(text)
 }
 
 /// Refuses options that apply to traces only: if they were ignored silently, a user would believe that they took

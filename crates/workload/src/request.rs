@@ -1,5 +1,6 @@
 //! A workload as the run loop of `drive` sees it: jobs, each a stream of requests with its own pacing.
 
+use crate::pacing::{Flow, Rates, Think};
 use kit::{Bytes, Nanos, Op, Problems, SimTime};
 
 /// Modifiers of a request, as the host gives them.
@@ -92,6 +93,12 @@ pub trait Source: Send {
     /// prefetch map entries. The requests of a source must not depend on the sizes of the batches.
     fn fill(&mut self, out: &mut Vec<Request>, limit: usize) -> Result<(), Problems>;
 
+    /// Like [`Source::fill`], but passes each operation that the source's mix draws to `choose`, and takes its answer.
+    /// Sources without a mix do not ask.
+    fn fill_chosen(&mut self, out: &mut Vec<Request>, limit: usize, _choose: &mut dyn FnMut(Op) -> Op) -> Result<(), Problems> {
+        self.fill(out, limit)
+    }
+
     /// Returns the number of requests of the whole stream, if it is known.
     fn requests(&self) -> Option<u64> {
         None
@@ -108,12 +115,6 @@ pub enum Pacing {
     Gaps,
     /// As soon as fewer than `depth` requests of the job are in flight (closed loop).
     Closed {
-        /// Maximum number of requests of the job in flight.
-        depth: u32,
-    },
-    /// At its arrival, or later, as soon as fewer than `depth` requests of the job are in flight; the arrivals of the
-    /// requests after it stay where they are (fio `rate_process=poisson`).
-    Timed {
         /// Maximum number of requests of the job in flight.
         depth: u32,
     },
@@ -144,14 +145,14 @@ pub struct Job {
     pub overwrites_in_passes: bool,
     /// Limits that end the job.
     pub limits: Limits,
-    /// Closed loop: pause between a completion and the submission that it permits (fio `thinktime`).
-    pub think_time: Nanos,
-    /// Minimum time between two bursts of the job (fio `rate_iops`, diskspd `ThinkTime`), rounded up; zero: no minimum.
-    pub submission_gap: Nanos,
-    /// Number of requests in a burst (diskspd `BurstSize`), between which there is no minimum; 1: each is a burst.
-    pub burst: u64,
-    /// Maximum number of bytes per second submitted by the job (fio `rate`); zero: unlimited.
-    pub bytes_per_second: u64,
+    /// Closed loop: pauses (fio `thinktime`).
+    pub think: Option<Think>,
+    /// Closed loop: rates by direction (fio `rate`, `rate_iops`).
+    pub rates: Option<Rates>,
+    /// Share in a flow (fio `flow`).
+    pub flow: Option<Flow>,
+    /// Numbers of the jobs, all above this one, that must have ended before it starts (fio `wait_for`).
+    pub waits_for: Vec<u32>,
     /// Delay between the start of the job's wave and the start of the job (fio `startdelay`).
     pub start_delay: Nanos,
     /// Time after the job's start during which commands are left out of the statistics (fio `ramp_time`).

@@ -5,7 +5,7 @@ use crate::drive::Drive;
 use crate::run_loop::{End, RunLoop};
 use crate::session::open_workload;
 use kit::{Bytes, Nanos, Op, Problems, SimTime};
-use workload::{Input, Options, Workload};
+use workload::{Input, Options, Target, Workload};
 
 /// Largest number of write modes, and of erase modes, of a drive.
 const MODES: usize = 16;
@@ -15,7 +15,7 @@ const MODES: usize = 16;
 pub(super) struct Passes<'a> {
     input: &'a Input,
     options: Options,
-    user_bytes: u64,
+    target: Target,
     logical_block: Bytes,
     seed: u64,
     /// Number of passes begun.
@@ -24,15 +24,15 @@ pub(super) struct Passes<'a> {
 
 impl<'a> Passes<'a> {
     pub fn new(input: &'a Input, options: &Options, description: &Description, seed: u64) -> Passes<'a> {
-        let (user_bytes, logical_block) = (description.user_bytes(), description.host.logical_block);
-        Passes { input, options: options.clone(), user_bytes, logical_block, seed, begun: 0 }
+        let (target, logical_block) = (description.target(), description.host.logical_block);
+        Passes { input, options: options.clone(), target, logical_block, seed, begun: 0 }
     }
 
     /// Opens the workload of the next pass. Its random numbers are drawn anew for each pass: the same sequence of
     /// random writes, repeated, would wear the drive in a way that random writes do not.
     pub fn open(&self) -> Result<Workload, Problems> {
         let options = Options { seed: self.seed.wrapping_add(self.begun), ..self.options.clone() };
-        let mut workload = open_workload(self.input, self.user_bytes, self.logical_block, &options)?;
+        let mut workload = open_workload(self.input, &self.target, self.logical_block, &options)?;
         // Every command of a life is counted, also those of a ramp.
         workload.jobs.iter_mut().for_each(|job| job.ramp_time = Nanos::ZERO);
         Ok(workload)

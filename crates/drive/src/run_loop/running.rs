@@ -1,9 +1,9 @@
 //! A job of a workload during its replay.
 
 use super::BATCH;
+use super::pacer::Pacer;
 use crate::statistics::LogOrigin;
 use kit::{CommandId, HostCommand, Nanos, Problems, SimTime};
-use std::collections::VecDeque;
 use workload::{Job, Pacing, Request};
 
 /// Write that waits for a flush.
@@ -30,11 +30,9 @@ pub(super) struct Running {
     pub origin: SimTime,
     pub started: Option<SimTime>,
     pub last_submission: SimTime,
-    /// Last submission of a request that a rate limits.
-    pub last_paced: SimTime,
     pub last_recorded: SimTime,
-    /// For a closed loop with think time: the instants at which the think times of completed commands end.
-    pub thinking: VecDeque<SimTime>,
+    /// Pauses and rates of a closed loop.
+    pub pacer: Pacer,
     /// True once the ramp is over: commands submitted from now on are measured.
     pub measured: bool,
     /// Writes that wait for a flush of their own, each with the flush; `None`: the flush is complete, and the host has
@@ -46,9 +44,10 @@ pub(super) struct Running {
 }
 
 impl Running {
-    pub fn new(job: Job) -> Running {
-        let clockless = job.think_time == Nanos::ZERO && job.submission_gap == Nanos::ZERO && job.bytes_per_second == 0;
-        let is_plain = clockless
+    pub fn new(mut job: Job) -> Running {
+        let pacer = Pacer::new(&mut job);
+        let is_plain = pacer.is_idle()
+            && job.flow.is_none()
             && matches!(job.pacing, Pacing::Closed { .. })
             && job.limits.runtime.is_none()
             && job.ramp_time == Nanos::ZERO
@@ -66,9 +65,8 @@ impl Running {
             origin: SimTime::ZERO,
             started: None,
             last_submission: SimTime::ZERO,
-            last_paced: SimTime::ZERO,
             last_recorded: SimTime::ZERO,
-            thinking: VecDeque::new(),
+            pacer,
             measured: false,
             held: Vec::new(),
         }
@@ -78,7 +76,7 @@ impl Running {
     pub fn skip(&mut self, count: u64) -> Result<(), Problems> {
         for _ in 0..count {
             if self.next == self.batch.len() {
-                self.fetch()?;
+                self.fetch(Nanos::ZERO)?;
             }
             let Some(request) = self.batch.get(self.next) else { break };
             self.next += 1;
@@ -97,11 +95,11 @@ impl Running {
         Ok(())
     }
 
-    /// Fetches the next batch of requests. An empty batch marks the end of the source.
-    pub fn fetch(&mut self) -> Result<(), Problems> {
+    /// Fetches the next batch of requests, at `now` from the job's start. An empty batch marks the end of the source.
+    pub fn fetch(&mut self, now: Nanos) -> Result<(), Problems> {
         self.batch.clear();
         self.next = 0;
-        self.job.source.fill(&mut self.batch, BATCH)?;
+        self.pacer.fetch(&mut self.job, &mut self.batch, BATCH, now)?;
         self.exhausted |= self.batch.is_empty();
         Ok(())
     }
@@ -136,27 +134,13 @@ impl Running {
         shares.reduce(f64::max).map(|share| share.min(1.0))
     }
 
-    /// Returns the instant at which the job's next request is due, by its pacing and its rate; of a closed loop, `now`.
+    /// Returns the instant at which the job's next request is due by its pacing; of a closed loop, `now`.
     pub fn due(&self, request: &Request, start: SimTime, now: SimTime) -> SimTime {
-        let at = match self.job.pacing {
-            Pacing::Open | Pacing::Timed { .. } => start + request.at.since(self.origin),
+        match self.job.pacing {
+            Pacing::Open => start + request.at.since(self.origin),
             Pacing::Gaps if self.submitted > 0 => self.last_submission + request.at.since(self.last_recorded),
             Pacing::Gaps => start + request.at.since(self.origin),
             Pacing::Closed { .. } => now,
-        };
-        // A flush moves nothing: it neither waits for a rate nor delays what follows.
-        let is_paced = self.submitted > 0 && request.op != kit::Op::Flush;
-        if is_paced { at.max(self.last_paced + self.gap()) } else { at }
-    }
-
-    /// Returns the least time between the last submission that moves data and the next.
-    pub fn gap(&self) -> Nanos {
-        let last = self.batch[..self.next].iter().rev().find(|request| request.op != kit::Op::Flush);
-        let by_bytes = match (self.job.bytes_per_second, last) {
-            (0, _) | (_, None) => Nanos::ZERO,
-            (rate, Some(last)) => kit::Rate(rate).time_for(last.length),
-        };
-        let is_within_burst = self.job.burst > 1 && !self.submitted.is_multiple_of(self.job.burst);
-        if is_within_burst { by_bytes } else { self.job.submission_gap.max(by_bytes) }
+        }
     }
 }

@@ -8,7 +8,7 @@ use crate::power_cut::PowerCut;
 use crate::run_loop::Part;
 use kit::{Bytes, Nanos, Problems};
 use std::ops::RangeInclusive;
-use workload::{Input, Options, Workload};
+use workload::{Input, Options, Target, Workload};
 
 /// Complaint about a starting state that is requested together with a saved drive.
 pub(crate) const LOADED: &str =
@@ -73,7 +73,7 @@ impl<'a> RunPlan<'a> {
     }
 
     pub fn workload(&self, input: &Input, description: &Description) -> Result<Workload, Problems> {
-        open_workload(input, description.user_bytes(), description.host.logical_block, &self.options)
+        open_workload(input, &description.target(), description.host.logical_block, &self.options)
     }
 
     /// Returns the part of the workload that is replayed before the drive is brought to rest, if that is requested.
@@ -89,14 +89,14 @@ impl<'a> RunPlan<'a> {
     }
 }
 
-/// Opens a workload for a drive of `user_bytes`, whose commands have ranges in multiples of `logical_block`.
+/// Opens a workload for a drive whose commands have ranges in multiples of `logical_block`.
 pub(crate) fn open_workload(
     input: &Input,
-    user_bytes: u64,
+    drive: &Target,
     logical_block: Bytes,
     options: &Options,
 ) -> Result<Workload, Problems> {
-    let workload = workload::open(input, user_bytes, options)?;
+    let workload = workload::open_on(input, drive, options)?;
     let mut problems = Problems::default();
     for job in workload.jobs.iter().filter(|job| !job.grain.is_multiple_of(logical_block.0)) {
         let what = format!(

@@ -81,6 +81,11 @@ pub trait Kind {
         false
     }
 
+    /// Returns the mapping units from the beginning of a zone to that of the next, if the drive has zones.
+    fn zone_units(&self, _geometry: &Geometry) -> Option<u64> {
+        None
+    }
+
     /// Returns the most mapping units that the layer can hold, where that is fewer than the flash has.
     fn most_units(&self, _geometry: &Geometry) -> Option<u64> {
         None

@@ -1,11 +1,10 @@
 //! Builds sources from resolved jobs, and the text that records them.
 
 use super::options::Distribution;
-use super::resolve::Resolved;
+use super::resolve::{Region, Resolved};
 use super::stages::{FlushRule, Flushes, Loops};
 use crate::generator::{BlockPlan, BlockSource, Stretches};
-use crate::synthetic::arrival::poisson;
-use crate::synthetic::timed::Timed;
+use crate::pacing::{Cap, Rates};
 use crate::{Job, Limits, Pacing, Source, Workload};
 use kit::{Bytes, Nanos, Rng};
 use serde::Serialize;
@@ -44,9 +43,21 @@ struct JobRecord {
     ramp_time: Nanos,
     writefua: bool,
     thinktime: Nanos,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    thinktime_blocks: Option<u64>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    thinktime_blocks_issued: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    thinktime_iotime: Option<Nanos>,
     startdelay: Nanos,
-    bytes_per_second: u64,
-    submission_gap: Nanos,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rates: Option<RateRecord>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    waits_for: Vec<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    flow: Option<FlowRecord>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    blockalign: Option<[u64; 3]>,
     #[serde(skip_serializing_if = "Option::is_none")]
     loops: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -58,8 +69,6 @@ struct JobRecord {
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     end_fsync: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
-    poisson_mean_gap_ns: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     zonesize: Option<Bytes>,
     #[serde(skip_serializing_if = "Option::is_none")]
     zonerange: Option<Bytes>,
@@ -69,6 +78,46 @@ struct JobRecord {
     seed: String,
     seed_streams: String,
     block: Vec<BlockRecord>,
+}
+
+/// Rates of a job; a direction without one is absent.
+#[derive(Serialize)]
+struct RateRecord {
+    process: &'static str,
+    /// True if the job completes its requests in flight before it waits.
+    drains: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    read: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    write: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    trim: Option<f64>,
+}
+
+impl RateRecord {
+    fn of(job: &Resolved) -> Option<RateRecord> {
+        let value = |op: usize| {
+            job.caps[op].map(|cap| match cap {
+                Cap::Bytes(rate) => rate as f64,
+                Cap::Poisson(mean_ns) => mean_ns,
+            })
+        };
+        job.caps.iter().any(Option::is_some).then(|| RateRecord {
+            process: if job.options.poisson { "poisson, mean gaps in ns" } else { "linear, bytes per second" },
+            drains: !job.options.offload,
+            read: value(0),
+            write: value(1),
+            trim: value(2),
+        })
+    }
+}
+
+/// Share of a job in a flow.
+#[derive(Serialize)]
+struct FlowRecord {
+    id: u64,
+    weight: u64,
+    sleep: Nanos,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
@@ -86,10 +135,16 @@ struct BlockRecord {
 
 /// Builds the jobs, one for each clone, and the record of their values.
 pub fn build(resolved: &[Resolved], user_bytes: u64, seed: u64, notes: Vec<String>) -> Workload {
-    let mut jobs = Vec::new();
+    let mut jobs: Vec<Job> = Vec::new();
     let mut record = Record { kind: "fio", user_capacity: Bytes(user_bytes), job: Vec::new() };
+    // Numbers of the jobs of each section.
+    let mut sections: Vec<std::ops::Range<u32>> = Vec::new();
     for job in resolved {
-        for clone in 0..job.options.numjobs {
+        let first = jobs.len() as u32;
+        let waited = job.options.wait_for.as_ref();
+        let waits_for = waited.and_then(|name| resolved[..sections.len()].iter().position(|other| other.name == *name));
+        let waits_for: Vec<u32> = waits_for.map_or_else(Vec::new, |section| sections[section].clone().collect());
+        for (clone, region) in job.regions.iter().enumerate() {
             let index = jobs.len();
             let stream = u16::try_from(index).expect("the number of jobs was checked");
             let (seed, streams) = match job.options.randseed {
@@ -97,34 +152,40 @@ pub fn build(resolved: &[Resolved], user_bytes: u64, seed: u64, notes: Vec<Strin
                 None => (seed, format!("fio.job.{index}")),
             };
             let name = if job.options.numjobs == 1 { job.name.clone() } else { format!("{}.{clone}", job.name) };
-            let made = make(job, name, stream, seed, &streams);
-            record.job.push(describe(job, &made, stream, seed, streams));
+            let mut made = make(job, region, name, stream, (seed, &streams));
+            made.waits_for.clone_from(&waits_for);
+            record.job.push(describe(job, region, &made, stream, (seed, streams)));
             jobs.push(made);
         }
+        sections.push(first..jobs.len() as u32);
     }
     let resolved = toml::to_string(&record).expect("a record of plain values is TOML");
     Workload { jobs, streams: Vec::new(), resolved, notes, period: None, is_endless: false }
 }
 
 /// Returns the largest power of two that divides every offset and length of a job.
-fn grain(job: &Resolved) -> u64 {
-    let sizes = (0..3).filter(|&op| job.shares[op] > 0.0).flat_map(|op| &job.sizes[op]).filter(|(_, percent)| *percent > 0.0);
-    let zones = job.strides.as_ref().map_or(0, |(strides, _)| strides.zone_bytes | strides.distance);
-    let all = sizes.fold(job.offset | zones, |all, (bytes, _)| all | bytes);
+fn grain(job: &Resolved, region: &Region) -> u64 {
+    let active = (0..3).filter(|&op| job.shares[op] > 0.0);
+    let sizes = active.flat_map(|op| &job.sizes[op]).filter(|(_, percent)| *percent > 0.0).map(|(bytes, _)| *bytes);
+    let zones = region.strides.as_ref().map_or(0, |(strides, _)| strides.zone_bytes | strides.distance);
+    let aligned = if job.options.rw.random { job.unit } else { 0 };
+    let all = sizes.fold(region.offset | zones | aligned, |all, bytes| all | bytes);
     1 << all.trailing_zeros().min(63)
 }
 
-fn make(job: &Resolved, name: String, stream: u16, seed: u64, streams: &str) -> Job {
+fn make(job: &Resolved, region: &Region, name: String, stream: u16, (seed, streams): (u64, &str)) -> Job {
     let plan = BlockPlan {
-        offset: job.offset,
-        region_bytes: job.strides.map_or(job.region_bytes, |(_, range)| range),
+        offset: region.offset,
+        region_bytes: region.strides.map_or(region.bytes, |(_, range)| range),
         unit: job.unit,
+        align: if job.options.rw.random { job.align } else { [job.unit; 3] },
+        writes_after_trims: job.options.rw.pairs,
         ops: job.ops(),
         sizes: job.size_mixes(),
-        place: job.spread.clone(),
+        place: region.spread.clone(),
         stream,
         requests_max: job.requests_max,
-        bytes_max: job.bytes_max,
+        bytes_max: region.bytes_max,
     };
     let (low, high) = job.options.delay_ns;
     let delay = if low == high {
@@ -134,24 +195,23 @@ fn make(job: &Resolved, name: String, stream: u16, seed: u64, streams: &str) -> 
     };
     // With flushes and repetitions, only the source can count what the limits mean.
     let counts = job.options.loops == 1 && !flush_rule(job).inserts_any();
+    let arrivals = ["read", "write", "trim"].map(|op| Rng::stream(seed, &format!("{streams}.arrival.{op}")));
+    let rates = Rates::new(job.caps, job.is_mixed(), job.options.rw.pairs, !job.options.offload, arrivals);
     Job {
         name,
-        grain: grain(job),
-        source: source(job, plan, seed, streams),
-        pacing: match job.mean_gap_ns {
-            Some(_) => Pacing::Timed { depth: job.depth },
-            None => Pacing::Closed { depth: job.depth },
-        },
-        overwrites_in_passes: overwrites_in_passes(job),
+        grain: grain(job, region),
+        source: source(job, region, plan, seed, streams),
+        pacing: Pacing::Closed { depth: job.depth },
+        overwrites_in_passes: overwrites_in_passes(job, region),
         limits: Limits {
             requests: job.requests_max.filter(|_| counts),
-            bytes: job.bytes_max.filter(|_| counts),
+            bytes: region.bytes_max.filter(|_| counts),
             runtime: job.runtime_ns.map(Nanos),
         },
-        think_time: Nanos(job.options.think_ns),
-        submission_gap: Nanos(job.gap_ns),
-        burst: 1,
-        bytes_per_second: job.bytes_per_second,
+        think: job.think,
+        rates,
+        flow: job.flow,
+        waits_for: Vec::new(),
         start_delay: Nanos(delay),
         ramp_time: Nanos(job.options.ramp_ns),
         fua: job.options.fua,
@@ -164,10 +224,10 @@ fn flush_rule(job: &Resolved) -> FlushRule {
     FlushRule { every: [job.options.fsync, job.options.fdatasync], at_end: job.options.end_fsync }
 }
 
-/// Returns the requests of a job: its blocks, repeated, at their arrivals, with flushes.
-fn source(job: &Resolved, plan: BlockPlan, seed: u64, streams: &str) -> Box<dyn Source> {
+/// Returns the requests of a job: its blocks, repeated, with flushes.
+fn source(job: &Resolved, region: &Region, plan: BlockPlan, seed: u64, streams: &str) -> Box<dyn Source> {
     let stretches = job.options.rw.random && job.options.random_percent != [100; 3];
-    let (percent, strides, name) = (job.options.random_percent, job.strides, streams.to_owned());
+    let (percent, strides, name) = (job.options.random_percent, region.strides, streams.to_owned());
     let make = move || {
         let mut blocks = BlockSource::new(plan.clone(), seed, &name);
         if stretches {
@@ -178,34 +238,33 @@ fn source(job: &Resolved, plan: BlockPlan, seed: u64, streams: &str) -> Box<dyn 
         }
         blocks
     };
-    let arrivals = |gap_ns: f64| poisson::with_mean_ns(gap_ns, Rng::stream(seed, &format!("{streams}.arrival")));
     let looped = job.options.loops > 1 && !job.options.time_based;
-    let source: Box<dyn Source> = match (looped, job.mean_gap_ns) {
-        (false, None) => Box::new(make()),
-        (false, Some(gap_ns)) => Box::new(Timed::new(make(), arrivals(gap_ns))),
-        (true, None) => Box::new(Loops::new(make, job.options.loops)),
-        (true, Some(gap_ns)) => Box::new(Timed::new(Loops::new(make, job.options.loops), arrivals(gap_ns))),
-    };
+    let source: Box<dyn Source> = if looped { Box::new(Loops::new(make, job.options.loops)) } else { Box::new(make()) };
     let rule = flush_rule(job);
     if rule.inserts_any() { Box::new(Flushes::new(source, rule)) } else { source }
 }
 
 /// Returns true if the job writes every block of its region once before it writes any block again.
-fn overwrites_in_passes(job: &Resolved) -> bool {
-    let whole_loops = job.requests_max.is_none() && job.bytes_max.is_none_or(|bytes| bytes.is_multiple_of(job.region_bytes));
+fn overwrites_in_passes(job: &Resolved, region: &Region) -> bool {
+    let whole_loops = job.requests_max.is_none() && region.bytes_max.is_none_or(|bytes| bytes.is_multiple_of(region.bytes));
+    let is_uniform = (0..3).filter(|&op| job.shares[op] > 0.0).all(|op| job.align[op] == job.unit);
     has_random_map(job)
+        && is_uniform
         && job.shares[1] > 0.0
         && job.options.random_percent == [100; 3]
-        && job.strides.is_none()
+        && region.strides.is_none()
         && (job.options.loops == 1 || whole_loops)
 }
 
 /// Returns true if the job accesses random blocks, each once per pass.
 fn has_random_map(job: &Resolved) -> bool {
-    job.options.rw.random && job.options.distribution == Distribution::Random && !job.options.norandommap
+    job.options.rw.random
+        && job.options.distribution == Distribution::Random
+        && !job.options.norandommap
+        && job.options.align.is_none()
 }
 
-fn describe(job: &Resolved, made: &Job, stream: u16, seed: u64, seed_streams: String) -> JobRecord {
+fn describe(job: &Resolved, region: &Region, made: &Job, stream: u16, (seed, seed_streams): (u64, String)) -> JobRecord {
     let ops = ["read", "write", "trim"];
     let blocks = (0..3).filter(|&op| job.shares[op] > 0.0).flat_map(|op| {
         job.sizes[op].iter().map(move |(bytes, percent)| BlockRecord { op: ops[op], size: Bytes(*bytes), percent: *percent })
@@ -223,27 +282,31 @@ fn describe(job: &Resolved, made: &Job, stream: u16, seed: u64, seed_streams: St
         random_map: has_random_map(job),
         iodepth: job.depth,
         ioengine: job.options.engine.unwrap_or("asynchronous").to_owned(),
-        offset: Bytes(job.offset),
-        size: Bytes(job.region_bytes),
-        io_size: job.bytes_max.map(Bytes),
+        offset: Bytes(region.offset),
+        size: Bytes(region.bytes),
+        io_size: region.bytes_max.map(Bytes),
         number_ios: job.requests_max,
         time_based: job.options.time_based,
         runtime_with_ramp: job.runtime_ns.map(Nanos),
         ramp_time: made.ramp_time,
         writefua: made.fua,
-        thinktime: made.think_time,
+        thinktime: job.think.map_or(Nanos::ZERO, |think| think.time),
+        thinktime_blocks: job.think.and_then(|think| think.blocks),
+        thinktime_blocks_issued: job.think.is_some_and(|think| think.counts_issued),
+        thinktime_iotime: job.think.and_then(|think| think.every),
         startdelay: made.start_delay,
-        bytes_per_second: made.bytes_per_second,
-        submission_gap: made.submission_gap,
+        rates: RateRecord::of(job),
+        waits_for: made.waits_for.clone(),
+        flow: job.flow.map(|flow| FlowRecord { id: flow.id, weight: flow.weight, sleep: flow.sleep }),
+        blockalign: job.options.align.filter(|_| random).map(|_| job.align),
         loops: Some(job.options.loops).filter(|count| *count > 1 && !job.options.time_based),
         percentage_random: Some(job.options.random_percent).filter(|percent| random && *percent != [100; 3]),
         fsync: job.options.fsync,
         fdatasync: job.options.fdatasync,
         end_fsync: job.options.end_fsync,
-        poisson_mean_gap_ns: job.mean_gap_ns,
-        zonesize: job.strides.map(|(strides, _)| Bytes(strides.zone_bytes)),
-        zonerange: job.strides.map(|(_, range)| Bytes(range)),
-        zoneskip: job.strides.map(|(strides, range)| Bytes(strides.distance - range)),
+        zonesize: region.strides.map(|(strides, _)| Bytes(strides.zone_bytes)),
+        zonerange: region.strides.map(|(_, range)| Bytes(range)),
+        zoneskip: region.strides.map(|(strides, range)| Bytes(strides.distance - range)),
         seed: seed.to_string(),
         seed_streams,
         block: blocks.collect(),

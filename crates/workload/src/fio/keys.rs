@@ -50,19 +50,15 @@ const fn key(name: &'static str, standing: Standing) -> Key {
     Key { name, aliases: &[], is_flag: false, standing, instead: "" }
 }
 
-pub(crate) const fn honoured(name: &'static str, about: &'static str) -> Key {
+const fn honoured(name: &'static str, about: &'static str) -> Key {
     key(name, Standing::Honoured(about))
 }
 
-pub(crate) const fn off(name: &'static str, values: &'static [&'static str], reason: &'static str) -> Key {
+const fn off(name: &'static str, values: &'static [&'static str], reason: &'static str) -> Key {
     key(name, Standing::Off(values, reason))
 }
 
-pub(crate) const fn ignored(name: &'static str, reason: &'static str) -> Key {
-    key(name, Standing::Ignored(reason))
-}
-
-pub(crate) const fn refused(name: &'static str, reason: &'static str) -> Key {
+const fn refused(name: &'static str, reason: &'static str) -> Key {
     key(name, Standing::Refused(reason))
 }
 
@@ -78,18 +74,36 @@ pub struct Group {
 pub const HONOURED: &[Key] = &[
     honoured(
         "rw",
-        "`read`, `write`, `randread`, `randwrite`, `rw` (`readwrite`), `randrw`, `trim`, `randtrim`; a suffix `:N` is refused.",
+        "`read`, `write`, `randread`, `randwrite`, `rw` (`readwrite`), `randrw`, `trim`, `randtrim`, `trimwrite`, `randtrimwrite`; a suffix \
+         `:N` is refused. `trimwrite` trims each block and then writes it; as in fio, `io_size` and `number_ios` count both as one, and \
+         `rate` and `rate_iops` of writes hold both.",
     )
     .also(&["readwrite"]),
     honoured("bs", "Block size, for reads, writes and trims: a multiple of the drive's logical block, 512 or 256 bytes, up to 4g; 4k by default.").also(&["blocksize"]),
-    honoured("bssplit", "Block sizes with percentages, for reads, writes and trims; takes precedence over `bs`."),
+    honoured(
+        "bssplit",
+        "Block sizes with percentages, for reads, writes and trims; takes precedence over `bs`. A size that would cross the region's end is drawn \
+         again. With the random map, each aligned address is the start of one request per pass, whatever its size (fio shortens requests that \
+         reach a block it has accessed).",
+    ),
+    honoured(
+        "blockalign",
+        "Alignment of random addresses, for reads, writes and trims; the smallest block of each by default. As in fio, it switches the random map off.",
+    )
+    .also(&["ba"]),
     honoured("iodepth", "Maximum number of requests of the job in flight, flushes included."),
-    honoured("numjobs", "Number of clones of the job; each has its own random streams, and the same region."),
-    honoured("size", "Size of the region, in bytes or percent of the drive; the drive beyond `offset` by default."),
-    honoured("io_size", "Bytes moved, in bytes or percent of `size`, which is the default; the job goes round its region.")
+    honoured("numjobs", "Number of clones of the job; each has its own random streams, and the same region, without `offset_increment`."),
+    honoured(
+        "size",
+        "Size of the region, in bytes, percent of the drive or zones (`8z`); the drive beyond `offset` by default. As in fio, a size in percent ends \
+         at the drive's end (`offset=50%` with `size=75%` is 50 %); a size in bytes must fit.",
+    ),
+    honoured("io_size", "Bytes moved, in bytes, zones or percent of `size`, which is the default; the job goes round its region.")
         .also(&["io_limit"]),
     honoured("number_ios", "Maximum number of reads, writes and trims."),
-    honoured("offset", "First byte of the region, in bytes or percent of the drive."),
+    honoured("offset", "First byte of the region, in bytes, zones or percent of the drive; percent are rounded up to a block, or to `offset_align`."),
+    honoured("offset_align", "Alignment of offsets in percent; 0, the default: the smallest block."),
+    honoured("offset_increment", "Distance of the regions of two clones (`numjobs`), in bytes, zones or percent of the drive; 0 by default."),
     honoured("runtime", "Simulated time after `ramp_time` at which the job submits nothing more; seconds by default.")
         .also(&["timeout"]),
     honoured("time_based", "The job repeats until `runtime`, whatever its size.").flag(),
@@ -123,27 +137,57 @@ pub const HONOURED: &[Key] = &[
     honoured("end_fsync", "A flush after the last request of a job that writes, unless `runtime` ends the job.").flag(),
     honoured("writefua", "Writes are durable when they complete.").flag(),
     honoured("randseed", "Seed of the job's random streams; takes precedence over `--seed`."),
-    honoured("rate", "Maximum number of bytes per second, for reads, writes and trims; of a mixed job, as a whole."),
-    honoured("rate_iops", "Maximum number of requests per second, for reads, writes and trims; of a mixed job, as a whole."),
+    honoured(
+        "rate",
+        "Bytes per second, for reads, writes and trims. A direction follows a schedule from the job's start and catches up when it was late. In a \
+         mixed job, a direction that is ahead of its schedule gives way to the other, so that the rates override the mix; a direction without a \
+         rate is not limited. Before it waits, the job completes its requests in flight.",
+    ),
+    honoured(
+        "rate_iops",
+        "The same in requests per second. As in fio 3.33, a request larger than the direction's smallest block counts as several.",
+    ),
     honoured(
         "rate_process",
-        "`linear`: requests under a rate keep at least their distance. `poisson`: they arrive as a Poisson process with the mean of `rate_iops`, or of \
-         `rate` in blocks of the smallest size, as in fio; a request that finds `iodepth` requests in flight waits, and keeps none of the later \
-         ones from their times. A mixed job has one process with its mix.",
+        "`linear`: requests follow the schedule of `rate` or `rate_iops`. `poisson`: each direction's schedule is a Poisson process with the mean of \
+         its `rate_iops`, or of its `rate` in blocks of its smallest size.",
     ),
-    honoured("thinktime", "Pause between a completion and the submission that it permits; microseconds by default."),
+    honoured("io_submit_mode", "`inline`, or `offload`: the job does not complete its requests in flight before it waits for a rate."),
+    honoured(
+        "thinktime",
+        "Pause of the whole job after its requests, which it completes first, whatever `iodepth`; microseconds by default. Flushes need no pause.",
+    ),
+    honoured("thinktime_blocks", "Number of requests from one pause to the next; 1 by default, and unlimited with `thinktime_iotime`."),
+    honoured(
+        "thinktime_blocks_type",
+        "`complete`: completions are counted, which a job notices, as in fio, when `iodepth` requests are in flight or at a pause. `issue`: \
+         submissions are counted.",
+    ),
+    honoured("thinktime_iotime", "Time from one pause to the next; seconds by default."),
+    honoured(
+        "flow",
+        "Weight of the job in its flow: jobs of one `flow_id` submit requests in proportion to their weights, until they end.",
+    ),
+    honoured("flow_id", "Number of the flow; 0 by default."),
+    honoured(
+        "flow_sleep",
+        "Time for which a job that is ahead in its flow waits, with nothing in flight, before it looks again; microseconds by default. 0: until \
+         another job of the flow has submitted.",
+    ),
     honoured("startdelay", "Delay of the job's start, or a range from which it is drawn; seconds by default.")
         .also(&["start_delay"]),
+    honoured("wait_for", "The job starts after all clones of the job of this name, which stands above it, have ended."),
     honoured("stonewall", "The job starts after all jobs above it have ended.").flag().also(&["wait_for_previous"]),
     honoured(
         "zonemode",
         "`none`, or `strided`: the job stays within `zonerange` bytes until it has moved `zonesize` bytes, then skips `zoneskip` bytes. Random jobs \
-         visit each block of a zone once per pass. After the last zone that fits the region whole comes the first. `zbd` is refused: no drive here \
-         has zones of its own.",
+         visit each block of a zone once per pass. After the last zone that fits the region whole comes the first. `zbd`: \
+         the zones of the drive, which must have some; `zonesize`, if given, must be theirs. On a drive with zones, every job is run as with `zbd`.",
     ),
     honoured("zonesize", "Bytes moved in one zone; needed with `zonemode=strided`, and without effect otherwise."),
     honoured("zonerange", "Size of a zone; `zonesize` by default."),
     honoured("zoneskip", "Bytes between two zones; 0 by default."),
+    honoured("filename", "Any one name, such as that of a device, stands for the drive, whatever it is; a list of files is refused."),
 ];
 
 /// Keys that are ignored, by reason. Of `ioengine`, `sync`, `psync`, `vsync`, `pvsync` and `pvsync2` force one request
@@ -153,7 +197,6 @@ pub const IGNORED: &[Group] = &[
         why: "Concerns the host that fio runs on (its kernel, files, processors and memory), or how fio groups its report",
         names: &[
             "ioengine",
-            "filename",
             "direct",
             "group_reporting",
             "name",
@@ -181,7 +224,6 @@ pub const IGNORED: &[Group] = &[
             "unlink",
             "unlink_each_loop",
             "ioscheduler",
-            "io_submit_mode",
             "clocksource",
             "gtod_cpu",
             "mem",
@@ -310,18 +352,10 @@ pub const IGNORED: &[Group] = &[
             "merge_blktrace_file",
             "merge_blktrace_scalars",
             "merge_blktrace_iters",
-            "zonecapacity",
-            "read_beyond_wp",
-            "max_open_zones",
-            "job_max_open_zones",
-            "ignore_zone_limits",
-            "zone_reset_threshold",
-            "zone_reset_frequency",
             "exit_what",
             "rate_cycle",
             "latency_window",
             "latency_percentile",
-            "thinktime_blocks_type",
             "rw_sequencer",
             "steadystate_duration",
             "ss_dur",
@@ -334,8 +368,6 @@ pub const IGNORED: &[Group] = &[
             "cmdprio_class",
             "cmdprio",
             "rwmixcycle",
-            "flow_watermark",
-            "flow_sleep",
             "fdp_pli_select",
             "plid_select",
         ],
@@ -366,9 +398,6 @@ pub const REFUSED: &[Key] = &[
     refused("bsrange", "a range of block sizes is not supported: name the sizes").also(&["blocksize_range"]).instead("bssplit"),
     off("bs_unaligned", &["0"], "block sizes are multiples of a sector").also(&["blocksize_unaligned"]).flag(),
     off("bs_is_seq_rand", &["0"], "block sizes belong to operations, not to sequential and random requests"),
-    refused("blockalign", "random addresses are aligned to the smallest block").also(&["ba"]),
-    off("offset_align", &["0"], "an offset in percent is aligned to the smallest block"),
-    off("offset_increment", &["0"], "clones share one region: write a section with its own `offset` for each").instead("offset"),
     off("nrfiles", &["1"], "a job has one file, the drive: write a section for each region").also(&["nr_files"]),
     refused("filesize", "the drive is the file: `size` and `offset` give the region").instead("size"),
     off("file_append", &["0"], "the drive is the file, and has no end to append to"),
@@ -386,8 +415,6 @@ pub const REFUSED: &[Key] = &[
     refused("iodepth_batch_complete_max", "completions are handled one at a time"),
     refused("iodepth_low", "requests are submitted as soon as `iodepth` permits").instead("iodepth"),
     off("serialize_overlap", &["0"], "requests in flight may overlap, as in fio by default"),
-    off("thinktime_blocks", &["1"], "`thinktime` follows each request"),
-    off("thinktime_iotime", &["0"], "`thinktime` follows each request"),
     refused("rate_min", "no job is stopped because it is slow"),
     refused("rate_iops_min", "no job is stopped because it is slow"),
     off("rate_ignore_thinktime", &["0"], "`thinktime` counts as time under a rate"),
@@ -403,11 +430,6 @@ pub const REFUSED: &[Key] = &[
     off("trim_backlog", &["0"], "reads, writes and trims are not mixed: a synthetic workload has `trim_share`"),
     refused("read_iolog", "the log is a workload itself: give it in the place of the job file"),
     off("exitall", &["0"], "a job ends by its own limits, not with another").flag(),
-    refused("wait_for", "a job cannot wait for another by name: `stonewall` waits for all above").instead("stonewall"),
-    refused("flow", "jobs are not throttled against each other: `rate_iops` and `rwmixread` are fixed shares")
-        .instead("rate_iops"),
-    refused("flow_id", "jobs are not throttled against each other: `rate_iops` and `rwmixread` are fixed shares")
-        .instead("rate_iops"),
     off("cmdprio_percentage", &["0"], "commands have no priorities"),
     refused("cmdprio_bssplit", "commands have no priorities"),
     off("fdp", &["0"], "commands carry no placement identifiers"),
@@ -417,7 +439,14 @@ pub const REFUSED: &[Key] = &[
     refused("steadystate", "the rule of the run is an option of the command: `--steady-state`").also(&["ss"]),
     off("kb_base", &["1024"], "sizes are read with `kb_base=1024`: k is 1024, Ki is 1000"),
     refused("profile", "profiles are not read: write the job's keys"),
-    refused("include", "other files are not read: write their lines here"),
+    refused("zonecapacity", "the zones of a drive have the capacity that its description gives"),
+    off("read_beyond_wp", &["0"], "reads go to the part of a zone that is written"),
+    off("max_open_zones", &["0"], "the drive's description limits its open zones: ftl.translation.max_active"),
+    off("job_max_open_zones", &["0"], "the drive's description limits its open zones: ftl.translation.max_active"),
+    off("ignore_zone_limits", &["0"], "the limits of the drive's zones hold"),
+    off("zone_reset_threshold", &["0"], "a zone is reset when it is full and written again"),
+    off("zone_reset_frequency", &["0"], "a zone is reset when it is full and written again"),
+    refused("include", "the file's name follows a blank: write `include FILE`"),
 ];
 
 /// Returns the entry of the honoured or refused key `name`, which may be an alias.
@@ -430,7 +459,7 @@ pub fn find(name: &str) -> Option<Key> {
     let ignored = || {
         let group = IGNORED.iter().find(|group| group.names.contains(&name))?;
         let name = group.names.iter().find(|known| **known == name)?;
-        Some(ignored(name, group.why).flag())
+        Some(key(name, Standing::Ignored(group.why)).flag())
     };
     entry(HONOURED, name).copied().or_else(ignored).or_else(|| entry(REFUSED, name).copied())
 }

@@ -8,15 +8,15 @@
 //!   a new key for each pass. This gives fio's coverage without repetition, and needs no bitmap. A mixed job (`randrw`)
 //!   has *one* such order for reads and writes together, because fio keeps one random map per file: in a pass a block
 //!   is either read or written.
-//! - With several block sizes, addresses are aligned to the smallest size, and each aligned address is the *start* of
-//!   one request per pass; a request that would cross the end of the region is shortened. fio would shorten a request
-//!   at any block that was visited before.
+//! - With several block sizes, the addresses of an operation are aligned to the smallest of its sizes, and each aligned
+//!   address is the *start* of one request per pass; a size that would cross the end of the region is drawn again. fio
+//!   would shorten a request at any block that was visited before.
 //! - Sequential mixed jobs keep one position for reads and one for writes, as fio does.
 //! - Distributions other than `random` draw independently (no map), as in fio. `zipf` and `pareto` are exact; a
 //!   bijection scatters their popular blocks, where fio uses a hash with collisions. `normal` is centred on the
 //!   region's middle.
-//! - A cap by `rate` or `rate_iops` on a mixed job applies to the job as a whole and keeps the mix: the direction with
-//!   the tightest cap determines it. fio would shift the mix towards the other direction.
+//! - Rates hold each direction to a schedule that begins with the job; the direction of a mixed job's next request is
+//!   chosen as in fio (`crate::pacing`).
 //! - Only whole blocks are used: a region that is not a multiple of the smallest block is shortened, as in fio.
 //! - `runtime` begins after `ramp_time`, as in fio; bytes moved during the ramp count towards `io_size`.
 
@@ -26,12 +26,14 @@ mod options;
 mod parse;
 mod resolve;
 mod stages;
+pub mod text;
 mod value;
 
-use crate::Workload;
+use crate::{Target, Workload};
 use kit::Problems;
 use options::Options;
 use resolve::Resolved;
+use text::{Reader, Surroundings};
 
 /// Reads a job file and builds its jobs.
 ///
@@ -46,15 +48,16 @@ pub fn open(name: &str, text: &str, user_bytes: u64, seed: u64) -> Result<Worklo
 
 /// Like [`open`], but leaves out the keys in `ignore`, whatever they mean.
 pub fn open_without(name: &str, text: &str, user_bytes: u64, seed: u64, ignore: &[String]) -> Result<Workload, Problems> {
+    open_in(name, text, &Target::of(user_bytes), seed, Surroundings { ignore, ..Surroundings::NONE })
+}
+
+/// Like [`open`], for a drive that may have zones, with the files and variables that the job file refers to.
+pub fn open_in(name: &str, text: &str, drive: &Target, seed: u64, surroundings: Surroundings<'_>) -> Result<Workload, Problems> {
     let mut problems = Problems::default();
-    let file = parse::parse(name, text, ignore, &mut problems);
-    let mut notes = Vec::new();
-    if !file.left_out.is_empty() {
-        notes.push(format!("{name}: left out, as --ignore says: {}", file.left_out.join(", ")));
-    }
-    if !file.ignored.is_empty() {
-        notes.push(format!("{name}: read and ignored: {}", file.ignored.join(", ")));
-    }
+    let mut reader = Reader::new(surroundings, &mut problems);
+    let lines = reader.read(name, text, &mut problems);
+    let file = parse::parse(name, &lines, surroundings.ignore, &mut problems);
+    let mut notes = first_notes(name, &file, &reader);
     let mut global = Options::default();
     let mut resolved: Vec<Resolved> = Vec::new();
     let mut wave = 0;
@@ -62,16 +65,17 @@ pub fn open_without(name: &str, text: &str, user_bytes: u64, seed: u64, ignore: 
         let in_job = section.name != "global";
         let mut own = global.clone();
         for entry in &section.entries {
-            note_opposite_unit(name, entry, &mut notes);
-            own.apply(&format!("{name}:{}", entry.line), entry, &mut problems);
+            note_opposite_unit(entry, &mut notes);
+            own.apply(entry, &mut problems);
         }
         if !in_job {
             global = own;
             continue;
         }
         wave += u32::from(own.stonewall && !resolved.is_empty());
-        let place = resolve::Place { file: name, section: section.name, line: section.line };
-        if let Some(job) = resolve::resolve(&place, &own, user_bytes, wave, &mut problems) {
+        let place = resolve::Place { section: section.name, place: section.place };
+        check_waited(&place, &own, &file, &mut problems);
+        if let Some(job) = resolve::resolve(&place, &own, drive, wave, &mut problems) {
             notes.extend(job.notes.iter().cloned());
             resolved.push(job);
         }
@@ -84,16 +88,42 @@ pub fn open_without(name: &str, text: &str, user_bytes: u64, seed: u64, ignore: 
         problems.add(name, format!("{clones} jobs with all clones: expected at most {}", u16::MAX));
     }
     let resolved = problems.or(resolved)?;
-    Ok(build::build(&resolved, user_bytes, seed, notes))
+    Ok(build::build(&resolved, drive.user_bytes, seed, notes))
+}
+
+/// Returns the notes on what was left out and put in.
+fn first_notes(name: &str, file: &parse::File<'_>, reader: &Reader<'_>) -> Vec<String> {
+    let mut notes = Vec::new();
+    if !file.left_out.is_empty() {
+        notes.push(format!("{name}: left out, as --ignore says: {}", file.left_out.join(", ")));
+    }
+    if !file.ignored.is_empty() {
+        notes.push(format!("{name}: read and ignored: {}", file.ignored.join(", ")));
+    }
+    if !reader.from_environment.is_empty() {
+        let values: Vec<String> = reader.from_environment.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        notes.push(format!("{name}: from the environment: {}", values.join(", ")));
+    }
+    notes
+}
+
+/// Checks that `wait_for` names one section above.
+fn check_waited(place: &resolve::Place<'_>, own: &Options, file: &parse::File<'_>, problems: &mut Problems) {
+    let Some(name) = &own.wait_for else { return };
+    let above = file.sections.iter().take_while(|section| !std::ptr::eq(section.place, place.place));
+    let count = above.filter(|section| section.name == name && section.name != "global").count();
+    if count != 1 {
+        let found =
+            if count == 0 { "no job above it has this name".to_owned() } else { format!("{count} jobs above it have this name") };
+        let at = own.place_of("wait_for", place.place);
+        problems.add(at, format!("wait_for: `{name}`: {found}: expected the name of one job above"));
+    }
 }
 
 /// Adds a note on a size such as `1GiB`, which fio reads as a power of 1000: few users expect that.
-fn note_opposite_unit(name: &str, entry: &parse::Entry<'_>, notes: &mut Vec<String>) {
+fn note_opposite_unit(entry: &parse::Entry<'_>, notes: &mut Vec<String>) {
     let sized = ["size", "io_size", "offset", "bs", "bssplit", "rate", "zonesize", "zonerange", "zoneskip"].contains(&entry.key);
     if let (true, Some(text)) = (sized, entry.value.filter(|text| value::opposite_unit(text))) {
-        notes.push(format!(
-            "{name}:{}: {}={text}: to fio, Ki, Mi, Gi are powers of 1000 (k, m, g of 1024)",
-            entry.line, entry.key
-        ));
+        notes.push(format!("{}: {}={text}: to fio, Ki, Mi, Gi are powers of 1000 (k, m, g of 1024)", entry.place, entry.key));
     }
 }

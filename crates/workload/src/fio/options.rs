@@ -14,19 +14,31 @@ pub struct Pattern {
     pub op: Option<Op>,
     /// True for random addresses, false for sequential ones.
     pub random: bool,
+    /// True if each trim is followed by a write of its range.
+    pub pairs: bool,
+}
+
+const fn pattern_of(name: &'static str, op: Option<Op>, random: bool) -> Pattern {
+    Pattern { name, op, random, pairs: false }
+}
+
+const fn pairs_of(name: &'static str, random: bool) -> Pattern {
+    Pattern { name, op: Some(Op::Trim), random, pairs: true }
 }
 
 /// Values of `rw` (HOWTO, "I/O type"); `readwrite` is a synonym of `rw`.
 pub const PATTERNS: &[(&str, Pattern)] = &[
-    ("read", Pattern { name: "read", op: Some(Op::Read), random: false }),
-    ("write", Pattern { name: "write", op: Some(Op::Write), random: false }),
-    ("randread", Pattern { name: "randread", op: Some(Op::Read), random: true }),
-    ("randwrite", Pattern { name: "randwrite", op: Some(Op::Write), random: true }),
-    ("rw", Pattern { name: "rw", op: None, random: false }),
-    ("readwrite", Pattern { name: "rw", op: None, random: false }),
-    ("randrw", Pattern { name: "randrw", op: None, random: true }),
-    ("trim", Pattern { name: "trim", op: Some(Op::Trim), random: false }),
-    ("randtrim", Pattern { name: "randtrim", op: Some(Op::Trim), random: true }),
+    ("read", pattern_of("read", Some(Op::Read), false)),
+    ("write", pattern_of("write", Some(Op::Write), false)),
+    ("randread", pattern_of("randread", Some(Op::Read), true)),
+    ("randwrite", pattern_of("randwrite", Some(Op::Write), true)),
+    ("rw", pattern_of("rw", None, false)),
+    ("readwrite", pattern_of("rw", None, false)),
+    ("randrw", pattern_of("randrw", None, true)),
+    ("trim", pattern_of("trim", Some(Op::Trim), false)),
+    ("randtrim", pattern_of("randtrim", Some(Op::Trim), true)),
+    ("trimwrite", pairs_of("trimwrite", false)),
+    ("randtrimwrite", pairs_of("randtrimwrite", true)),
 ];
 
 /// Accepted engines: first the asynchronous ones, which can have several requests in flight, then the synchronous ones.
@@ -37,6 +49,7 @@ const ENGINES: &[&str] = &[
     "posixaio",
     "windowsaio",
     "solarisaio",
+    "null",
     "sync",
     "psync",
     "vsync",
@@ -57,6 +70,17 @@ pub enum Distribution {
     Normal(f64),
     /// Zones by operation, each as (percentage of the accesses, percentage of the region).
     Zoned([Vec<(f64, u64)>; 3]),
+}
+
+/// Value of the `zonemode` key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ZoneMode {
+    /// No zones.
+    None,
+    /// Zones that the job visits one after the other.
+    Strided,
+    /// The zones of the drive.
+    Zbd,
 }
 
 /// Values of all honoured keys.
@@ -100,8 +124,30 @@ pub struct Options {
     pub rate: [u64; 3],
     /// `rate_iops` by operation; zero: unlimited.
     pub rate_iops: [u64; 3],
+    /// `blockalign` by operation \[bytes\].
+    pub align: Option<[u64; 3]>,
+    /// `offset_align` \[bytes\]; zero: the smallest block.
+    pub offset_align: u64,
+    /// `offset_increment`.
+    pub offset_step: Amount,
     /// `thinktime` \[ns\].
     pub think_ns: u64,
+    /// `thinktime_blocks`, if given.
+    pub think_blocks: Option<u64>,
+    /// True for `thinktime_blocks_type=issue`.
+    pub think_issued: bool,
+    /// `thinktime_iotime` \[ns\]; zero: none.
+    pub think_every_ns: u64,
+    /// True for `io_submit_mode=offload`.
+    pub offload: bool,
+    /// `flow`: weight of the job.
+    pub flow: Option<u64>,
+    /// `flow_id`.
+    pub flow_id: u64,
+    /// `flow_sleep` \[ns\].
+    pub flow_sleep_ns: u64,
+    /// `wait_for`: name of the job that must have ended.
+    pub wait_for: Option<String>,
     /// Lower and upper bound of `startdelay` \[ns\].
     pub delay_ns: (u64, u64),
     /// `stonewall`.
@@ -118,8 +164,8 @@ pub struct Options {
     pub end_fsync: bool,
     /// True for `rate_process=poisson`.
     pub poisson: bool,
-    /// True for `zonemode=strided`.
-    pub strided: bool,
+    /// `zonemode`.
+    pub zones: ZoneMode,
     /// `zonesize` \[bytes\].
     pub zone_bytes: Option<u64>,
     /// `zonerange` \[bytes\].
@@ -128,8 +174,8 @@ pub struct Options {
     pub zone_skip: u64,
     /// `ioengine`, if given.
     pub engine: Option<&'static str>,
-    /// Keys with their line numbers, for messages about the resolved job: (key, line).
-    lines: Vec<(&'static str, usize)>,
+    /// Keys with their places, for messages about the resolved job: (key, `FILE:LINE`).
+    places: Vec<(&'static str, String)>,
 }
 
 impl Default for Options {
@@ -154,7 +200,18 @@ impl Default for Options {
             randseed: None,
             rate: [0; 3],
             rate_iops: [0; 3],
+            align: None,
+            offset_align: 0,
+            offset_step: Amount::Bytes(0),
             think_ns: 0,
+            think_blocks: None,
+            think_issued: false,
+            think_every_ns: 0,
+            offload: false,
+            flow: None,
+            flow_id: 0,
+            flow_sleep_ns: 0,
+            wait_for: None,
             delay_ns: (0, 0),
             stonewall: false,
             loops: 1,
@@ -163,12 +220,12 @@ impl Default for Options {
             fdatasync: 0,
             end_fsync: false,
             poisson: false,
-            strided: false,
+            zones: ZoneMode::None,
             zone_bytes: None,
             zone_range: None,
             zone_skip: 0,
             engine: None,
-            lines: Vec::new(),
+            places: Vec::new(),
         }
     }
 }
@@ -179,15 +236,15 @@ impl Options {
         self.engine.is_some_and(|engine| engine.ends_with("sync") || engine == "pvsync2")
     }
 
-    /// Returns the number of the last line that set `key`; `otherwise` if there is none.
-    pub fn line_of(&self, key: &str, otherwise: usize) -> usize {
-        self.lines.iter().rev().find(|(name, _)| *name == key).map_or(otherwise, |(_, line)| *line)
+    /// Returns the place of the last line that set `key`; `otherwise` if there is none.
+    pub fn place_of<'a>(&'a self, key: &str, otherwise: &'a str) -> &'a str {
+        self.places.iter().rev().find(|(name, _)| *name == key).map_or(otherwise, |(_, place)| place)
     }
 
-    /// Applies one line; an invalid value is added to `problems` at `place`.
-    pub fn apply(&mut self, place: &str, entry: &Entry<'_>, problems: &mut Problems) {
-        self.lines.push((entry.key, entry.line));
-        if let Err(problem) = self.set(place, entry.key, entry.value) {
+    /// Applies one line; an invalid value is added to `problems` at the line's place.
+    pub fn apply(&mut self, entry: &Entry<'_>, problems: &mut Problems) {
+        self.places.push((entry.key, entry.place.to_owned()));
+        if let Err(problem) = self.set(entry.place, entry.key, entry.value) {
             problems.0.push(problem);
         }
     }
@@ -202,13 +259,12 @@ impl Options {
             "bssplit" => self.bssplit = Some(value::by_operation(text, &vec![(4096, 100.0)], block_split).map_err(named)?),
             "iodepth" => self.iodepth = value::within(text, 1, 1 << 20).map_err(named)? as u32,
             "numjobs" => self.numjobs = value::within(text, 1, 65_535).map_err(named)? as u32,
-            "size" => self.size = Some(share(text, 100).map_err(named)?),
+            "size" => self.size = Some(share(text, 1_000_000).map_err(named)?),
             "io_size" => self.io_size = Some(share(text, 1_000_000).map_err(named)?),
             "number_ios" => self.number_ios = Some(value::within(text, 1, u64::MAX).map_err(named)?),
-            "offset" => self.offset = offset(text).map_err(named)?,
+            "offset" => self.offset = offset(text, 99).map_err(named)?,
             "runtime" => self.runtime_ns = Some(value::time(text, 1_000_000_000).map_err(named)?).filter(|ns| *ns > 0),
             "ramp_time" => self.ramp_ns = value::time(text, 1_000_000_000).map_err(named)?,
-            "thinktime" => self.think_ns = value::time(text, 1_000).map_err(named)?,
             "startdelay" => self.delay_ns = value::time_range(text, 1_000_000_000).map_err(named)?,
             "rwmixread" => self.read_percent = value::within(text, 0, 100).map_err(named)?,
             "rwmixwrite" => self.read_percent = 100 - value::within(text, 0, 100).map_err(named)?,
@@ -238,17 +294,46 @@ impl Options {
             "fdatasync" => self.fdatasync = value::integer(text).map_err(named)?,
             "end_fsync" => self.end_fsync = value::flag(value).map_err(named)?,
             "rate_process" => self.poisson = word(place, key, text, &[("linear", false), ("poisson", true)])?,
-            "zonemode" if text == "zbd" => {
-                return Err(named("zbd is refused: no drive here has zones of its own".to_owned()));
+            "zonemode" => {
+                let modes = [("none", ZoneMode::None), ("strided", ZoneMode::Strided), ("zbd", ZoneMode::Zbd)];
+                self.zones = word(place, key, text, &modes)?;
             }
-            "zonemode" => self.strided = word(place, key, text, &[("none", false), ("strided", true)])?,
             "zonesize" => self.zone_bytes = Some(zone_bytes(text).map_err(named)?),
             "zonerange" => self.zone_range = Some(zone_bytes(text).map_err(named)?),
             "zoneskip" => self.zone_skip = zone_bytes(text).map_err(named)?,
+            "blockalign" => self.align = Some(value::by_operation(text, &0, block_bytes).map_err(named)?),
+            "offset_align" => self.offset_align = zone_bytes(text).map_err(named)?,
+            "offset_increment" => self.offset_step = offset(text, 1_000_000).map_err(named)?,
+            _ => return self.set_course(place, key, value),
+        }
+        Ok(())
+    }
+
+    /// Applies the keys that pace a job, also against other jobs.
+    fn set_course(&mut self, place: &str, key: &str, value: Option<&str>) -> Result<(), Problem> {
+        let text = value.unwrap_or("");
+        let named = |why: String| Problem::new(place, format!("{key}: {why}"));
+        match key {
+            "thinktime" => self.think_ns = value::time(text, 1_000).map_err(named)?,
+            "thinktime_blocks" => self.think_blocks = Some(value::within(text, 1, u64::MAX).map_err(named)?),
+            "thinktime_blocks_type" => self.think_issued = word(place, key, text, &[("complete", false), ("issue", true)])?,
+            "thinktime_iotime" => self.think_every_ns = value::time(text, 1_000_000_000).map_err(named)?,
+            "io_submit_mode" => self.offload = word(place, key, text, &[("inline", false), ("offload", true)])?,
+            "flow" => self.flow = Some(value::within(text, 1, 1 << 32).map_err(named)?),
+            "flow_id" => self.flow_id = value::integer(text).map_err(named)?,
+            "flow_sleep" => self.flow_sleep_ns = value::time(text, 1_000).map_err(named)?,
+            "wait_for" => self.wait_for = Some(text.to_owned()),
+            "filename" => return one_drive(text).map_err(named),
             _ => {}
         }
         Ok(())
     }
+}
+
+/// Refuses a list of files: whatever the name, the drive is the one file of a job.
+fn one_drive(text: &str) -> Result<(), String> {
+    let count = text.replace("\\:", "").split(':').count();
+    if count == 1 { Ok(()) } else { Err(format!("`{text}` names {count} files: expected one, which stands for the drive")) }
 }
 
 fn pattern(place: &str, text: &str) -> Result<Pattern, Problem> {
@@ -298,14 +383,15 @@ fn share(text: &str, percent_max: u64) -> Result<Amount, String> {
         Amount::Percent(percent) if percent == 0 || percent > percent_max => {
             Err(format!("{percent} %: expected 1..={percent_max} %"))
         }
+        Amount::Zones(0) => Err("0 zones: expected at least one".to_owned()),
         Amount::Bytes(0) => Err("0 bytes: expected at least one block".to_owned()),
         good => Ok(good),
     }
 }
 
-fn offset(text: &str) -> Result<Amount, String> {
+fn offset(text: &str, percent_max: u64) -> Result<Amount, String> {
     match value::amount(text)? {
-        Amount::Percent(percent) if percent > 99 => Err(format!("{percent} %: expected 0..=99 %")),
+        Amount::Percent(percent) if percent > percent_max => Err(format!("{percent} %: expected 0..={percent_max} %")),
         Amount::Bytes(bytes) if !bytes.is_multiple_of(kit::LEAST_BLOCK_BYTES) => {
             Err(format!("{bytes} bytes: expected a multiple of {}", kit::LEAST_BLOCK_BYTES))
         }
@@ -320,7 +406,7 @@ fn distribution(text: &str) -> Result<Distribution, String> {
     }
     if parameters.contains(':') {
         return Err(format!(
-            "`{text}`: a centre is not supported, leave `:{}` out",
+            "`{text}`: a centre is not supported: expected the value without `:{}`",
             parameters.split_once(':').map_or("", |(_, c)| c)
         ));
     }
@@ -337,7 +423,7 @@ fn distribution(text: &str) -> Result<Distribution, String> {
         "pareto" => number(0.0, 1.0, 0.2).map(Distribution::Pareto),
         "normal" => number(0.0, 100.0, f64::NAN).and_then(|deviation| {
             if deviation.is_nan() {
-                Err("normal needs a deviation, such as normal:20".to_owned())
+                Err("`normal` has no deviation: expected one, such as normal:20".to_owned())
             } else {
                 Ok(Distribution::Normal(deviation))
             }

@@ -1,13 +1,14 @@
 //! Lines of a job file: sections, keys, comments.
 
 use super::keys::{self, Key, Standing};
+use super::text::Line;
 use kit::{Problem, Problems};
 
 /// Line `key = value`.
 #[derive(Clone, Debug)]
 pub struct Entry<'a> {
-    /// Line number, from 1.
-    pub line: usize,
+    /// `FILE:LINE`, for messages.
+    pub place: &'a str,
     /// Key that is honoured or ignored, by its name in [`keys`].
     pub key: &'static str,
     /// Value, if any.
@@ -19,8 +20,8 @@ pub struct Entry<'a> {
 pub struct Section<'a> {
     /// Name of the section.
     pub name: &'a str,
-    /// Line number of its header.
-    pub line: usize,
+    /// `FILE:LINE` of its header.
+    pub place: &'a str,
     /// Its `key = value` lines.
     pub entries: Vec<Entry<'a>>,
 }
@@ -36,27 +37,22 @@ pub struct File<'a> {
     pub left_out: Vec<&'a str>,
 }
 
-/// Parses the lines of `text`; each refused key is reported as a separate problem. Keys in `ignore` are left out.
-pub fn parse<'a>(name: &str, text: &'a str, ignore: &[String], problems: &mut Problems) -> File<'a> {
+/// Parses the lines of the job file called `name`; each refused key is reported as a separate problem. Keys in `ignore`
+/// are left out.
+pub fn parse<'a>(name: &str, lines: &'a [Line], ignore: &[String], problems: &mut Problems) -> File<'a> {
     let mut file = File::default();
     let mut refused = false;
-    for (index, raw) in text.lines().enumerate() {
-        let (line, code) = (index + 1, without_comment(raw));
-        if code.is_empty() {
-            continue;
-        }
-        let place = format!("{name}:{line}");
+    for Line { place, code } in lines {
         if let Some(rest) = code.strip_prefix('[') {
             match rest.strip_suffix(']').map(str::trim) {
-                Some(title) if !title.is_empty() => file.sections.push(Section { name: title, line, entries: Vec::new() }),
-                _ => problems.add(place, format!("`{code}` is not a section header such as `[job]`")),
+                Some(title) if !title.is_empty() => file.sections.push(Section { name: title, place, entries: Vec::new() }),
+                _ => problems.add(place, format!("`{code}` is not a section header: expected one such as `[job]`")),
             }
             continue;
         }
         let (written, value) = match code.split_once('=') {
             Some((key, value)) => (key.trim(), Some(value.trim())),
-            None if code.starts_with("include ") => ("include", None),
-            None => (code, None),
+            None => (code.as_str(), None),
         };
         if is_left_out(written, ignore) {
             if !file.left_out.contains(&written) {
@@ -64,13 +60,13 @@ pub fn parse<'a>(name: &str, text: &'a str, ignore: &[String], problems: &mut Pr
             }
             continue;
         }
-        match check_key(&place, written, value) {
+        match check_key(place, written, value) {
             Err(fault) => {
                 refused |= fault.is_refusal;
                 problems.0.push(fault.problem);
             }
             Ok(key) => match file.sections.last_mut() {
-                Some(section) => section.entries.push(Entry { line, key, value }),
+                Some(section) => section.entries.push(Entry { place, key, value }),
                 None => problems
                     .add(place, format!("`{written}` stands before the first section: expected `[global]` or `[job]` above it")),
             },
@@ -111,11 +107,6 @@ fn check_ignore(name: &str, ignore: &[String], file: &File<'_>, problems: &mut P
     }
 }
 
-/// Removes a comment (`;` or `#`, anywhere in the line, as fio does) and surrounding blanks.
-fn without_comment(line: &str) -> &str {
-    line.split([';', '#']).next().unwrap_or("").trim()
-}
-
 /// Fault of a key.
 struct Fault {
     problem: Problem,
@@ -126,20 +117,23 @@ struct Fault {
 /// Returns the name in the table of the key that the file calls `written`, if it may stand there with this value.
 fn check_key(place: &str, written: &str, value: Option<&str>) -> Result<&'static str, Fault> {
     let Some(key) = keys::find(written) else {
-        let mut problem = Problem::new(place, format!("fio key `{written}` is refused: it is not known here"));
+        let mut problem = Problem::new(
+            place,
+            format!("fio key `{written}` is refused: it is not known here: expected a key of docs/WORKLOADS.md"),
+        );
         problem.nearest = kit::problem::nearest(written, keys::names()).map(str::to_owned);
         return Err(Fault { problem, is_refusal: true });
     };
     match key.standing {
         Standing::Refused(reason) => Err(refusal(place, written, &key, reason)),
         Standing::Off(values, reason) if !value.is_some_and(|value| values.contains(&value)) => {
-            Err(refusal(place, written, &key, &format!("{reason} (accepted: {written}={})", values.join(" or "))))
+            Err(refusal(place, written, &key, &format!("{reason} (expected: {written}={})", values.join(" or "))))
         }
         Standing::Ignored(_) | Standing::Off(..) => Ok(key.name),
         Standing::Honoured(_) => {
             let complaint = match value {
-                None if !key.is_flag => format!("`{written}` needs a value"),
-                Some("") => format!("`{written}` has an empty value"),
+                None if !key.is_flag => format!("`{written}` has no value: expected `{written}=VALUE`"),
+                Some("") => format!("`{written}` has an empty value: expected `{written}=VALUE`"),
                 _ => return Ok(key.name),
             };
             Err(Fault { problem: Problem::new(place, complaint), is_refusal: false })

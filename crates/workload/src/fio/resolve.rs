@@ -1,24 +1,38 @@
 //! Resolves the keys of a section into a job that fits the drive.
 
-use super::options::{Distribution, Options, cut};
+use super::options::{Distribution, Options, ZoneMode, cut};
 use super::value::Amount;
+use crate::Target;
 use crate::generator::{OpMix, Place as Spread, SizeMix, Strides};
-use kit::{Op, Problems};
+use crate::pacing::{Cap, Flow, Think};
+use kit::{Nanos, Op, Problems};
 
 /// Position of a section, for messages.
 pub struct Place<'a> {
-    /// Name of the job file.
-    pub file: &'a str,
     /// Name of the section.
     pub section: &'a str,
-    /// Line number of its header.
-    pub line: usize,
+    /// `FILE:LINE` of its header.
+    pub place: &'a str,
 }
 
 impl Place<'_> {
     fn of(&self, options: &Options, key: &str) -> String {
-        format!("{}:{}: [{}]", self.file, options.line_of(key, self.line), self.section)
+        format!("{}: [{}]", options.place_of(key, self.place), self.section)
     }
+}
+
+/// Region of one clone of a job (`numjobs`).
+pub struct Region {
+    /// First byte.
+    pub offset: u64,
+    /// Size \[bytes\], a multiple of the smallest block.
+    pub bytes: u64,
+    /// Bytes to transfer; `None` with `time_based`.
+    pub bytes_max: Option<u64>,
+    /// Distribution of the addresses.
+    pub spread: Spread,
+    /// Zones, and the size of each \[bytes\].
+    pub strides: Option<(Strides, u64)>,
 }
 
 /// Job with all values resolved; its clones (`numjobs`) share it.
@@ -29,32 +43,26 @@ pub struct Resolved {
     pub options: Options,
     /// Maximum number of requests in flight.
     pub depth: u32,
-    /// First byte of the region.
-    pub offset: u64,
-    /// Size of the region \[bytes\], a multiple of the smallest block.
-    pub region_bytes: u64,
-    /// Bytes to transfer; `None` with `time_based`.
-    pub bytes_max: Option<u64>,
+    /// Region of each clone.
+    pub regions: Vec<Region>,
     /// Requests to submit; `None` with `time_based`, or without `number_ios`.
     pub requests_max: Option<u64>,
     /// Limit of simulated time \[ns\], including the ramp.
     pub runtime_ns: Option<u64>,
-    /// Smallest block in use \[bytes\].
+    /// Grid of random addresses \[bytes\]: the smallest alignment in use.
     pub unit: u64,
+    /// Alignment of random addresses by operation \[bytes\].
+    pub align: [u64; 3],
     /// Request lengths by operation: (bytes, percent).
     pub sizes: [Vec<(u64, f64)>; 3],
     /// Shares of reads, writes and trims.
     pub shares: [f64; 3],
-    /// Distribution of the addresses.
-    pub spread: Spread,
-    /// Bandwidth cap of the whole job \[bytes/s\]; zero: none.
-    pub bytes_per_second: u64,
-    /// Minimum gap between submissions of the whole job \[ns\]; zero: none.
-    pub gap_ns: u64,
-    /// Mean time between two arrivals \[ns\], if they are a Poisson process.
-    pub mean_gap_ns: Option<f64>,
-    /// Zones, and the size of each \[bytes\].
-    pub strides: Option<(Strides, u64)>,
+    /// Limits of the rates by direction.
+    pub caps: [Option<Cap>; 3],
+    /// Pauses.
+    pub think: Option<Think>,
+    /// Share in a flow.
+    pub flow: Option<Flow>,
     /// Number of the job's wave.
     pub wave: u32,
     /// Messages for the user.
@@ -74,68 +82,181 @@ impl Resolved {
     pub fn size_mixes(&self) -> [SizeMix; 3] {
         self.sizes.each_ref().map(|parts| SizeMix::weighted(parts))
     }
+
+    /// Returns true if reads and writes are both drawn.
+    pub fn is_mixed(&self) -> bool {
+        self.shares[0] > 0.0 && self.shares[1] > 0.0
+    }
+}
+
+/// Block sizes of a job.
+struct Blocks {
+    /// Request lengths by operation: (bytes, percent).
+    sizes: [Vec<(u64, f64)>; 3],
+    /// Smallest and largest length in use \[bytes\].
+    least: u64,
+    largest: u64,
+    /// Alignment of random addresses by operation \[bytes\].
+    align: [u64; 3],
+    /// Smallest alignment in use \[bytes\].
+    unit: u64,
+}
+
+impl Blocks {
+    fn of(options: &Options, shares: &[f64; 3]) -> Blocks {
+        let sizes = match &options.bssplit {
+            Some(split) => split.clone(),
+            None => options.bs.map(|bytes| vec![(bytes, 100.0)]),
+        };
+        let used = |op: usize| sizes[op].iter().filter(|(_, percent)| *percent > 0.0).map(|(bytes, _)| *bytes);
+        let active = || (0..3).filter(|&op| shares[op] > 0.0);
+        let least = active().flat_map(used).min().unwrap_or(512);
+        let largest = active().flat_map(used).max().unwrap_or(512);
+        let align = [0, 1, 2].map(|op| match options.align {
+            Some(align) if align[op] > 0 => align[op],
+            _ => used(op).min().unwrap_or(least),
+        });
+        let unit = active().map(|op| align[op]).min().unwrap_or(least);
+        Blocks { sizes, least, largest, align, unit }
+    }
 }
 
 /// Resolves one section. Adds its problems to `problems`, and returns `None` if there are any.
-pub fn resolve(place: &Place<'_>, options: &Options, user_bytes: u64, wave: u32, problems: &mut Problems) -> Option<Resolved> {
+pub fn resolve(place: &Place<'_>, options: &Options, drive: &Target, wave: u32, problems: &mut Problems) -> Option<Resolved> {
     let before = problems.0.len();
     let mut notes = Vec::new();
     let shares = shares(options);
-    let sizes = sizes(options);
-    let active = || (0..3).filter(|&op| shares[op] > 0.0);
-    let unit = active().flat_map(|op| sizes[op].iter().map(|(bytes, _)| *bytes)).min().unwrap_or(512);
-    let largest = active().flat_map(|op| sizes[op].iter().map(|(bytes, _)| *bytes)).max().unwrap_or(512);
-    let (offset, region_bytes) = region(place, options, unit, user_bytes, problems, &mut notes)?;
-    if region_bytes < largest {
-        problems.add(
-            place.of(options, "size"),
-            format!("the region of {region_bytes} bytes at offset {offset} does not hold one block of {largest} bytes"),
-        );
-        return None;
-    }
-    if options.time_based && options.runtime_ns.is_none() {
-        problems.add(place.of(options, "time_based"), "time_based without runtime would never end: expected a runtime above 0");
-    }
-    let strides = strides(place, options, (unit, largest), region_bytes, problems);
-    let spread = spread(place, options, strides.map_or(region_bytes, |(_, range)| range) / unit, problems);
-    let mut caps = caps(place, options, &sizes, &shares, problems, &mut notes);
-    let mean_gap_ns = if options.poisson { mean_gap_ns(options, &sizes, &shares) } else { None };
-    if mean_gap_ns.is_some() {
-        caps = (0, 0);
-    }
-    note_without_effect(place, options, mean_gap_ns, &mut notes);
+    let blocks = Blocks::of(options, &shares);
+    check_words(place, options, drive, &blocks, problems);
+    let caps = caps(place, options, &blocks.sizes, &shares, problems, &mut notes);
+    note_without_effect(place, options, &caps, &mut notes);
     let depth = if options.synchronous() { 1 } else { options.iodepth };
     if depth < options.iodepth {
         notes.push(format!("{}: {} forces iodepth 1", place.of(options, "ioengine"), options.engine.unwrap_or("sync")));
     }
-    let bytes_max = match options.io_size {
-        None => region_bytes,
-        Some(Amount::Bytes(bytes)) => bytes,
-        Some(Amount::Percent(percent)) => {
-            u64::try_from(u128::from(region_bytes) * u128::from(percent) / 100).unwrap_or(u64::MAX).max(1)
-        }
-    };
+    let mut regions = Vec::new();
+    for clone in 0..options.numjobs {
+        regions.push(region_of(place, options, &blocks, (drive, clone), problems, &mut notes)?);
+    }
     let ends = !options.time_based;
+    let twice = 1 + u64::from(options.rw.pairs);
     (problems.0.len() == before).then(|| Resolved {
         name: place.section.to_owned(),
         options: options.clone(),
         depth,
-        offset,
-        region_bytes,
-        bytes_max: ends.then_some(bytes_max),
-        requests_max: options.number_ios.filter(|_| ends),
+        regions,
+        requests_max: options.number_ios.filter(|_| ends).map(|count| count.saturating_mul(twice)),
         runtime_ns: options.runtime_ns.map(|ns| ns.saturating_add(options.ramp_ns)),
-        unit,
-        sizes,
+        unit: blocks.unit,
+        align: blocks.align,
+        sizes: blocks.sizes,
         shares,
-        spread,
-        bytes_per_second: caps.0,
-        gap_ns: caps.1,
-        mean_gap_ns,
-        strides,
+        caps,
+        think: think(options),
+        flow: options.flow.map(|weight| Flow { id: options.flow_id, weight, sleep: Nanos(options.flow_sleep_ns) }),
         wave,
         notes,
     })
+}
+
+/// Checks the keys that exclude each other, or that the drive lacks.
+fn check_words(place: &Place<'_>, options: &Options, drive: &Target, blocks: &Blocks, problems: &mut Problems) {
+    if options.time_based && options.runtime_ns.is_none() {
+        problems.add(place.of(options, "time_based"), "time_based without runtime would never end: expected a runtime above 0");
+    }
+    if options.rw.pairs && blocks.sizes[1] != blocks.sizes[2] {
+        let what = format!("rw={} writes the blocks that it trims: expected one block size for both", options.rw.name);
+        problems.add(place.of(options, "bs"), what);
+    }
+    if options.rw.random && (0..3).any(|op| !blocks.align[op].is_multiple_of(blocks.unit) && !blocks.sizes[op].is_empty()) {
+        // Operations that do not occur have alignments, too, and need not fit.
+        let uneven = (0..3).filter(|&op| shares(options)[op] > 0.0).find(|&op| !blocks.align[op].is_multiple_of(blocks.unit));
+        if let Some(op) = uneven {
+            let what = format!(
+                "random addresses of {} and {} bytes: expected alignments of which each is a multiple of the smallest",
+                blocks.unit, blocks.align[op]
+            );
+            problems.add(place.of(options, if options.align.is_some() { "blockalign" } else { "bs" }), what);
+        }
+    }
+    if options.zones == ZoneMode::Zbd {
+        check_zbd(place, options, drive, problems);
+    }
+}
+
+/// Checks a job on the zones of the drive.
+fn check_zbd(place: &Place<'_>, options: &Options, drive: &Target, problems: &mut Problems) {
+    let Some(zone) = drive.zone_bytes else {
+        let what =
+            "zonemode=zbd: the drive has no zones: expected a drive with zones (ftl.translation = \"zns\"), or zonemode=strided";
+        problems.add(place.of(options, "zonemode"), what);
+        return;
+    };
+    for (key, value) in [("zonesize", options.zone_bytes), ("zonerange", options.zone_range)] {
+        if let Some(bytes) = value.filter(|bytes| *bytes > 0 && *bytes != zone) {
+            let what = format!("{key}: {bytes} bytes: expected the size of the drive's zones, {zone} bytes, or no {key}");
+            problems.add(place.of(options, key), what);
+        }
+    }
+    if options.zone_skip > 0 {
+        problems.add(place.of(options, "zoneskip"), "zoneskip: expected 0 with zonemode=zbd, as in fio");
+    }
+    if options.rw.op == Some(Op::Trim) {
+        problems.add(
+            place.of(options, "rw"),
+            "trims of a drive with zones are resets in fio, which are not generated: expected reads or writes",
+        );
+    }
+}
+
+/// Returns the pauses of a job.
+fn think(options: &Options) -> Option<Think> {
+    let every = Some(Nanos(options.think_every_ns)).filter(|span| *span > Nanos::ZERO);
+    // With a time and without a number, only the time counts, as in fio.
+    let blocks = options.think_blocks.or(if every.is_some() { None } else { Some(1) });
+    (options.think_ns > 0).then_some(Think { time: Nanos(options.think_ns), blocks, counts_issued: options.think_issued, every })
+}
+
+/// Resolves the region of one clone; `None`, with a problem, if it does not fit the drive.
+fn region_of(
+    place: &Place<'_>,
+    options: &Options,
+    blocks: &Blocks,
+    (drive, clone): (&Target, u32),
+    problems: &mut Problems,
+    notes: &mut Vec<String>,
+) -> Option<Region> {
+    let (offset, bytes) = region(place, options, blocks.least, (drive, clone), problems, notes)?;
+    if bytes < blocks.largest {
+        problems.add(
+            place.of(options, "size"),
+            format!(
+                "the region of {bytes} bytes at offset {offset} does not hold one block of {} bytes: expected a larger region",
+                blocks.largest
+            ),
+        );
+        return None;
+    }
+    let strides = strides(place, options, (blocks.least, blocks.largest), bytes, problems);
+    let spread = spread(place, options, strides.map_or(bytes, |(_, range)| range) / blocks.unit, problems);
+    let moved = match options.io_size {
+        None => bytes,
+        Some(Amount::Bytes(bytes)) => bytes,
+        Some(Amount::Percent(percent)) => u64::try_from(u128::from(bytes) * u128::from(percent) / 100).unwrap_or(u64::MAX).max(1),
+        Some(Amount::Zones(zones)) => in_zones(place, options, "io_size", zones, drive, problems)?,
+    };
+    let moved = moved.saturating_mul(1 + u64::from(options.rw.pairs));
+    Some(Region { offset, bytes, bytes_max: (!options.time_based).then_some(moved), spread, strides })
+}
+
+/// Returns the size of some zones of the drive \[bytes\]; `None`, with a problem, if it has none.
+fn in_zones(place: &Place<'_>, options: &Options, key: &str, zones: u64, drive: &Target, problems: &mut Problems) -> Option<u64> {
+    let bytes = drive.zone_bytes.map(|bytes| zones.saturating_mul(bytes));
+    if bytes.is_none() {
+        let what = format!("{key}={zones}z: the drive has no zones: expected bytes or percent");
+        problems.add(place.of(options, key), what);
+    }
+    bytes
 }
 
 /// Returns the zones of `zonemode=strided` and the size of each; `blocks` are the smallest and the largest block.
@@ -146,11 +267,11 @@ fn strides(
     region_bytes: u64,
     problems: &mut Problems,
 ) -> Option<(Strides, u64)> {
-    if !options.strided {
+    if options.zones != ZoneMode::Strided {
         return None;
     }
     let Some(zone_bytes) = options.zone_bytes.filter(|bytes| *bytes > 0) else {
-        problems.add(place.of(options, "zonemode"), "zonemode=strided needs a zonesize above 0");
+        problems.add(place.of(options, "zonemode"), "zonemode=strided has no zones: expected a zonesize above 0");
         return None;
     };
     let range = options.zone_range.unwrap_or(zone_bytes);
@@ -174,23 +295,19 @@ fn strides(
     Some((Strides { zone_bytes, distance: range.saturating_add(options.zone_skip), region_bytes }, range))
 }
 
-/// Returns the mean time between two arrivals of a Poisson process \[ns\] under which no direction exceeds its rate on
-/// average; a rate in bytes counts blocks of the direction's smallest size, as fio does. `None` without a rate.
-fn mean_gap_ns(options: &Options, sizes: &[Vec<(u64, f64)>; 3], shares: &[f64; 3]) -> Option<f64> {
-    let smallest = |op: usize| sizes[op].iter().map(|(bytes, _)| *bytes).min().unwrap_or(kit::SECTOR_BYTES) as f64;
-    let iops = |op: usize| match (options.rate_iops[op], options.rate[op]) {
-        (0, 0) => None,
-        (0, rate) => Some(rate as f64 / smallest(op)),
-        (iops, _) => Some(iops as f64),
-    };
-    let caps = (0..3).filter(|&op| shares[op] > 0.0).filter_map(|op| iops(op).map(|iops| iops / shares[op]));
-    caps.min_by(f64::total_cmp).map(|iops| 1e9 / iops)
-}
-
 /// Notes keys that are honoured but have no effect on this job.
-fn note_without_effect(place: &Place<'_>, options: &Options, mean_gap_ns: Option<f64>, notes: &mut Vec<String>) {
+fn note_without_effect(place: &Place<'_>, options: &Options, caps: &[Option<Cap>; 3], notes: &mut Vec<String>) {
     let mut note = |key: &str, why: &str| notes.push(format!("{}: {key} {why}", place.of(options, key)));
-    if options.poisson && mean_gap_ns.is_none() {
+    for key in ["thinktime_blocks", "thinktime_iotime"] {
+        let given = if key == "thinktime_blocks" { options.think_blocks.is_some() } else { options.think_every_ns > 0 };
+        if given && options.think_ns == 0 {
+            note(key, "has no effect without thinktime");
+        }
+    }
+    if options.align.is_some() && !options.rw.random {
+        note("blockalign", "has no effect on a sequential job");
+    }
+    if options.poisson && caps.iter().all(Option::is_none) {
         note("rate_process", "has no effect without rate or rate_iops");
     }
     if !options.rw.random && options.random_percent != [100; 3] {
@@ -214,6 +331,7 @@ fn note_without_effect(place: &Place<'_>, options: &Options, mean_gap_ns: Option
 fn shares(options: &Options) -> [f64; 3] {
     let read = options.read_percent as f64 / 100.0;
     match options.rw.op {
+        Some(_) if options.rw.pairs => [0.0, 0.5, 0.5],
         Some(Op::Read) => [1.0, 0.0, 0.0],
         Some(Op::Trim) => [0.0, 0.0, 1.0],
         Some(_) => [0.0, 1.0, 0.0],
@@ -221,49 +339,66 @@ fn shares(options: &Options) -> [f64; 3] {
     }
 }
 
-fn sizes(options: &Options) -> [Vec<(u64, f64)>; 3] {
-    match &options.bssplit {
-        Some(split) => split.clone(),
-        None => options.bs.map(|bytes| vec![(bytes, 100.0)]),
-    }
-}
-
-/// Returns the offset and the size of the region. Percentages refer to the drive's capacity; an offset in percent is
-/// rounded up to a block (as fio does), the size is rounded down. Without `size`, the region extends from the offset to
-/// the drive's end.
+/// Returns the offset and the size of the region of a clone. Percentages refer to the drive's capacity; an offset in
+/// percent is rounded up to a block, or to `offset_align` (as fio does), the size is rounded down. A size in percent
+/// ends at the drive's end at the latest, as does a region without `size`.
 fn region(
     place: &Place<'_>,
     options: &Options,
-    unit: u64,
-    user_bytes: u64,
+    least: u64,
+    (drive, clone): (&Target, u32),
     problems: &mut Problems,
     notes: &mut Vec<String>,
 ) -> Option<(u64, u64)> {
-    let percent = |percent: u64| (u128::from(user_bytes) * u128::from(percent) / 100) as u64;
-    let offset = match options.offset {
-        Amount::Bytes(bytes) => bytes,
-        Amount::Percent(p) => percent(p).div_ceil(unit) * unit,
+    let user_bytes = drive.user_bytes;
+    let percent = |percent: u64| u64::try_from(u128::from(user_bytes) * u128::from(percent) / 100).unwrap_or(u64::MAX);
+    let mut bytes = |key: &str, amount: Amount| match amount {
+        Amount::Bytes(bytes) => Some(bytes),
+        Amount::Percent(share) => Some(percent(share)),
+        Amount::Zones(zones) => in_zones(place, options, key, zones, drive, problems),
     };
-    let size = match options.size {
-        None => user_bytes.saturating_sub(offset),
-        Some(Amount::Bytes(bytes)) => bytes,
-        // Rounding the offset up may move the region's end past the drive's end, although the percentages fit.
-        Some(Amount::Percent(p)) if matches!(options.offset, Amount::Percent(q) if p + q <= 100) => {
-            percent(p).min(user_bytes.saturating_sub(offset))
+    let base = bytes("offset", options.offset)?;
+    let step = bytes("offset_increment", options.offset_step)?;
+    let size = options.size.map(|size| bytes("size", size));
+    let given = size.flatten();
+    if size.is_some() && given.is_none() {
+        return None;
+    }
+    let mut offset = base.saturating_add(step.saturating_mul(u64::from(clone)));
+    if matches!(options.offset, Amount::Percent(1..)) || matches!(options.offset_step, Amount::Percent(1..)) {
+        // fio takes the smallest block of all operations, also of those that do not occur.
+        let smallest = options.bs.iter().copied().min().filter(|_| options.bssplit.is_none()).unwrap_or(least);
+        let align = if options.offset_align > 0 { options.offset_align } else { smallest };
+        offset = offset.div_ceil(align).saturating_mul(align);
+    }
+    let room = user_bytes.saturating_sub(offset);
+    let size = match (options.size, given) {
+        (Some(Amount::Percent(share)), Some(size)) => {
+            // Rounding the offset up may cost less than a block, which is no surprise.
+            if size > room && share <= 100 && size - room >= least && clone == 0 {
+                let what =
+                    format!("{share} % of the drive from byte {offset} end past its end: the region ends there, as in fio");
+                notes.push(format!("{}: {what}", place.of(options, "size")));
+            }
+            size.min(room)
         }
-        Some(Amount::Percent(p)) => percent(p),
+        (_, Some(size)) => size,
+        (_, None) => room,
     };
     if offset.checked_add(size).is_none_or(|end| end > user_bytes) || offset >= user_bytes {
+        let which = if options.numjobs > 1 { format!(" of clone {clone}") } else { String::new() };
         problems.add(
             place.of(options, if options.size.is_some() { "size" } else { "offset" }),
-            format!("offset {offset} + size {size} bytes do not fit the drive's {user_bytes} bytes: lower one of them"),
+            format!(
+                "offset {offset} + size {size} bytes{which} do not fit the drive's {user_bytes} bytes: expected a region within them"
+            ),
         );
         return None;
     }
-    let whole = size / unit * unit;
-    if whole < size && whole > 0 {
+    let whole = size / least * least;
+    if whole < size && whole > 0 && clone == 0 {
         notes.push(format!(
-            "{}: {size} bytes are no multiple of the block of {unit}: the region is {whole} bytes",
+            "{}: {size} bytes are no multiple of the block of {least}: the region is {whole} bytes",
             place.of(options, "size")
         ));
     }
@@ -275,7 +410,8 @@ fn spread(place: &Place<'_>, options: &Options, blocks: u64, problems: &mut Prob
         return Spread::Sequential;
     }
     match &options.distribution {
-        Distribution::Random if options.norandommap => Spread::Uniform,
+        // `blockalign` switches the random map off, as in fio.
+        Distribution::Random if options.norandommap || options.align.is_some() => Spread::Uniform,
         Distribution::Random => Spread::OncePerPass,
         Distribution::Zipf(theta) => Spread::Zipf { theta: *theta },
         Distribution::Pareto(h) => Spread::SelfSimilar { h: *h },
@@ -293,8 +429,7 @@ fn spread(place: &Place<'_>, options: &Options, blocks: u64, problems: &mut Prob
     }
 }
 
-/// Returns the caps of the whole job under which no direction exceeds its own cap: bytes per second, and the minimum
-/// gap between submissions \[ns\].
+/// Returns the limits of the rates by direction. fio turns `rate_iops` into bytes of the direction's smallest block.
 fn caps(
     place: &Place<'_>,
     options: &Options,
@@ -302,26 +437,36 @@ fn caps(
     shares: &[f64; 3],
     problems: &mut Problems,
     notes: &mut Vec<String>,
-) -> (u64, u64) {
-    let mean = |op: usize| {
-        let total: f64 = sizes[op].iter().map(|(_, percent)| percent).sum();
-        sizes[op].iter().map(|(bytes, percent)| *bytes as f64 * percent).sum::<f64>() / total
-    };
-    let bytes: Vec<f64> = (0..3).map(|op| shares[op] * mean(op)).collect();
-    let all: f64 = bytes.iter().sum();
-    let cap = |limits: &[u64; 3], part: &dyn Fn(usize) -> f64| {
-        let held = (0..3).filter(|&op| limits[op] > 0 && part(op) > 0.0);
-        held.map(|op| if part(op) >= 1.0 { limits[op] as f64 } else { limits[op] as f64 / part(op) }).min_by(f64::total_cmp)
-    };
-    let rate = cap(&options.rate, &|op| bytes[op] / all);
-    let iops = cap(&options.rate_iops, &|op| shares[op]);
-    if rate.is_some() && iops.is_some() {
+) -> [Option<Cap>; 3] {
+    if options.rate.iter().any(|rate| *rate > 0) && options.rate_iops.iter().any(|rate| *rate > 0) {
         problems.add(place.of(options, "rate_iops"), "rate and rate_iops exclude each other, as in fio: expected one of them");
     }
-    if options.rw.op.is_none() && (rate.is_some() || iops.is_some()) {
-        let key = if rate.is_some() { "rate" } else { "rate_iops" };
-        notes.push(format!("{}: {key} of a mixed job limits the job as a whole and keeps its mix", place.of(options, key)));
+    let smallest = |op: usize| sizes[op].iter().map(|(bytes, _)| *bytes).min().unwrap_or(kit::SECTOR_BYTES);
+    let caps = [0, 1, 2].map(|op| {
+        let bytes = match (options.rate_iops[op], options.rate[op]) {
+            _ if shares[op] <= 0.0 => return None,
+            (0, 0) => return None,
+            (0, rate) => rate,
+            (iops, _) => iops.saturating_mul(smallest(op)),
+        };
+        let mean_gap_ns = 1e9 * smallest(op) as f64 / bytes as f64;
+        Some(if options.poisson { Cap::Poisson(mean_gap_ns) } else { Cap::Bytes(bytes) })
+    });
+    let is_mixed = shares[0] > 0.0 && shares[1] > 0.0;
+    if is_mixed && caps[0].is_some() != caps[1].is_some() {
+        let key = if options.rate_iops == [0; 3] { "rate" } else { "rate_iops" };
+        let other = if caps[0].is_some() { "writes" } else { "reads" };
+        notes.push(format!(
+            "{}: {key} does not limit {other}, which go on as fast as they can, as in fio",
+            place.of(options, key)
+        ));
     }
-    let gap = iops.map_or(0, |iops| libm::ceil(1e9 / iops) as u64);
-    (rate.map_or(0, |rate| (rate as u64).max(1)), gap)
+    if options.rw.pairs && caps[1].is_none() && caps[2].is_some() {
+        notes.push(format!(
+            "{}: the rate of trims has no effect with {}: as in fio, that of writes counts",
+            place.of(options, "rate"),
+            options.rw.name
+        ));
+    }
+    caps
 }

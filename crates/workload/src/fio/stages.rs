@@ -21,10 +21,14 @@ impl<F: Fn() -> BlockSource + Send> Loops<F> {
 
 impl<F: Fn() -> BlockSource + Send> Source for Loops<F> {
     fn fill(&mut self, out: &mut Vec<Request>, limit: usize) -> Result<(), Problems> {
+        self.fill_chosen(out, limit, &mut |op| op)
+    }
+
+    fn fill_chosen(&mut self, out: &mut Vec<Request>, limit: usize, choose: &mut dyn FnMut(Op) -> Op) -> Result<(), Problems> {
         let from = out.len();
         while out.len() < from + limit {
             let before = out.len();
-            self.current.fill(out, from + limit - before)?;
+            self.current.fill_chosen(out, from + limit - before, choose)?;
             if out.len() == before {
                 if self.left == 0 {
                     return Ok(());
@@ -73,11 +77,11 @@ impl Flushes {
     }
 
     /// Returns the next request of the inner source.
-    fn next(&mut self, batch: usize) -> Result<Option<Request>, Problems> {
+    fn next(&mut self, batch: usize, choose: &mut dyn FnMut(Op) -> Op) -> Result<Option<Request>, Problems> {
         if self.ahead.1 == self.ahead.0.len() {
             self.ahead.0.clear();
             self.ahead.1 = 0;
-            self.inner.fill(&mut self.ahead.0, batch)?;
+            self.inner.fill_chosen(&mut self.ahead.0, batch, choose)?;
         }
         Ok(self.ahead.0.get(self.ahead.1).copied())
     }
@@ -90,8 +94,12 @@ impl Flushes {
 
 impl Source for Flushes {
     fn fill(&mut self, out: &mut Vec<Request>, limit: usize) -> Result<(), Problems> {
+        self.fill_chosen(out, limit, &mut |op| op)
+    }
+
+    fn fill_chosen(&mut self, out: &mut Vec<Request>, limit: usize, choose: &mut dyn FnMut(Op) -> Op) -> Result<(), Problems> {
         for _ in 0..limit {
-            let Some(request) = self.next(limit)? else {
+            let Some(request) = self.next(limit, choose)? else {
                 // As in fio, no flush of the intervals follows the last request.
                 if std::mem::take(&mut self.end_is_open) && self.writes > 0 {
                     out.extend(self.flush());

@@ -7,6 +7,8 @@ pub enum Amount {
     Bytes(u64),
     /// Percent.
     Percent(u64),
+    /// Zones of a drive with zones.
+    Zones(u64),
 }
 
 /// Entries of a list with percentages: each a size and its percentage, if given.
@@ -16,18 +18,25 @@ pub type Split = Vec<(u64, Option<u32>)>;
 fn number_and_suffix(text: &str) -> Result<(u64, String), String> {
     let text = text.trim();
     if text.starts_with('(') {
-        return Err(format!("`{text}`: arithmetic is not supported, write the number"));
+        return Err(format!("`{text}`: arithmetic is not supported: expected the number itself"));
     }
-    if text.starts_with('-') {
-        return Err(format!("`{text}` is negative"));
+    if text.strip_prefix('-').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit())) {
+        return Err(format!("`{text}` is negative: expected a whole number, 0 or more"));
     }
     let (digits, radix) = match text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
         Some(rest) => (rest, 16),
         None => (text, 10),
     };
     let end = digits.find(|c: char| !c.is_digit(radix)).unwrap_or(digits.len());
-    let number = u64::from_str_radix(&digits[..end], radix).map_err(|_| format!("`{text}` is not a whole number that fits"))?;
+    if end == 0 {
+        return Err(format!("`{text}` is not a number: expected a whole number, with or without a suffix"));
+    }
+    let number = u64::from_str_radix(&digits[..end], radix).map_err(|_| too_large(text))?;
     Ok((number, digits[end..].trim().to_ascii_lowercase()))
+}
+
+fn too_large(text: &str) -> String {
+    format!("`{text}` is too large: expected less than 2^64")
 }
 
 /// Parses a whole number with fio's size suffixes. With fio's default `kb_base=1024`, `k`, `kb`, `m`, ... are powers of
@@ -52,7 +61,7 @@ pub fn integer(text: &str) -> Result<u64, String> {
             ));
         }
     };
-    number.checked_mul(base.pow(power)).ok_or_else(|| format!("`{text}` does not fit"))
+    number.checked_mul(base.pow(power)).ok_or_else(|| too_large(text))
 }
 
 /// Returns true if `text` has a suffix such as `GiB`, which means a power of 1000 to fio.
@@ -61,12 +70,20 @@ pub fn opposite_unit(text: &str) -> bool {
     ["ki", "mi", "gi", "ti", "pi"].iter().any(|unit| lower.contains(unit))
 }
 
-/// Parses a size in bytes or a percentage.
+/// Parses a size in bytes, a percentage or a number of zones.
 pub fn amount(text: &str) -> Result<Amount, String> {
-    match text.trim().strip_suffix('%') {
+    let text = text.trim();
+    if let Some(zones) = text.strip_suffix(['z', 'Z']).filter(|digits| digits.bytes().all(|byte| byte.is_ascii_digit())) {
+        return zones.parse().map(Amount::Zones).map_err(|_| format!("`{text}`: expected a number of zones, such as 8z"));
+    }
+    match text.strip_suffix('%') {
         Some(percent) => {
             let (number, suffix) = number_and_suffix(percent)?;
-            if suffix.is_empty() { Ok(Amount::Percent(number)) } else { Err(format!("`{text}` is not a percentage")) }
+            if suffix.is_empty() {
+                Ok(Amount::Percent(number))
+            } else {
+                Err(format!("`{text}` is not a percentage: expected a whole number and `%`, such as 50%"))
+            }
         }
         None => integer(text).map(Amount::Bytes),
     }
@@ -85,7 +102,7 @@ pub fn time(text: &str, unit_ns: u64) -> Result<u64, String> {
         "d" => 86_400_000_000_000,
         _ => return Err(format!("`{text}`: unknown time suffix `{suffix}`: expected us, ms, s, m, h or d")),
     };
-    number.checked_mul(scale).ok_or_else(|| format!("`{text}` does not fit"))
+    number.checked_mul(scale).ok_or_else(|| too_large(text))
 }
 
 /// Parses a time or a range of times \[ns\]; the bounds may come in either order.
@@ -97,7 +114,7 @@ pub fn time_range(text: &str, unit_ns: u64) -> Result<(u64, u64), String> {
             let (low, high) = (time(low, unit_ns)?, time(high, unit_ns)?);
             Ok((low.min(high), low.max(high)))
         }
-        _ => Err(format!("`{text}` is not a time or a range of times")),
+        _ => Err(format!("`{text}`: expected a time or a range of times, such as 10-20")),
     }
 }
 
@@ -149,9 +166,13 @@ pub fn split(text: &str, first: impl Fn(&str) -> Result<u64, String>) -> Result<
         let (size, percent) = entry.split_once('/').unwrap_or((entry, ""));
         let percent = match percent.trim() {
             "" => None,
-            digits => {
-                Some(digits.parse::<u32>().ok().filter(|p| *p <= 100).ok_or_else(|| format!("`{digits}` is not a percentage"))?)
-            }
+            digits => Some(
+                digits
+                    .parse::<u32>()
+                    .ok()
+                    .filter(|p| *p <= 100)
+                    .ok_or_else(|| format!("`{digits}` is not a percentage: expected 0..=100"))?,
+            ),
         };
         parts.push((first(size)?, percent));
     }

@@ -19,18 +19,20 @@ impl Stretches {
         Stretches { random_percent, rng, next: [0; Op::COUNT] }
     }
 
-    /// Returns the start of a request of `length` bytes in a region of `region_bytes`; random ones are placed by
-    /// `placer`.
-    pub(super) fn place(&mut self, placer: &mut impl Placer, op: Op, length: u64, region_bytes: u64) -> u64 {
+    /// Returns the start of a request of at least `least` bytes in a region of `region_bytes`; `placer` places random
+    /// ones.
+    pub(super) fn place(&mut self, placer: &mut impl Placer, op: Op, least: u64, region_bytes: u64) -> u64 {
         let next = self.next[op as usize];
         let is_random = self.rng.below(100) < self.random_percent[(op as usize).min(2)];
-        let start = match next.checked_add(length) {
-            _ if is_random => placer.place(op, length),
+        match next.checked_add(least) {
+            _ if is_random => placer.place(op, least),
             Some(end) if end <= region_bytes => next,
             _ => 0,
-        };
-        self.next[op as usize] = start + length.min(region_bytes - start);
-        start
+        }
+    }
+
+    pub(super) fn ends_at(&mut self, op: Op, end: u64) {
+        self.next[op as usize] = end;
     }
 
     pub(super) fn restart(&mut self) {

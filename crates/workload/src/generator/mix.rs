@@ -33,6 +33,16 @@ impl OpMix {
         OpMix { fixed, read_below: bound(read), write_below: if trim <= 0.0 { u64::MAX } else { bound(1.0 - trim) } }
     }
 
+    /// Returns true if the mix can draw the operation of this number (read, write, trim).
+    pub fn may_draw(&self, kind: usize) -> bool {
+        match (self.fixed, kind) {
+            (Some(op), _) => (op as usize).min(2) == kind,
+            (None, 0) => self.read_below > 0,
+            (None, 1) => self.write_below > self.read_below,
+            (None, _) => self.write_below < u64::MAX,
+        }
+    }
+
     /// Draws the next operation. Consumes no random number if only one operation is possible.
     #[inline]
     pub fn draw(&self, rng: &mut Rng) -> Op {
@@ -77,13 +87,28 @@ impl SizeMix {
         SizeMix { last: kept[kept.len() - 1].0, choices }
     }
 
-    /// Draws the next length \[bytes\].
+    /// Returns the smallest length \[bytes\].
+    pub fn least(&self) -> u64 {
+        self.choices.iter().map(|(_, bytes)| *bytes).fold(self.last, u64::min)
+    }
+
+    /// Draws the next length of at most `room` bytes, which is no less than [`SizeMix::least`]: a length that does not
+    /// fit gives way to the next of the list that does, or is drawn again, as in fio.
     #[inline]
-    pub fn draw(&self, rng: &mut Rng) -> u64 {
+    pub fn draw(&self, rng: &mut Rng, room: u64) -> u64 {
+        /// Number of draws after which the smallest length is taken: beyond any that weights of one percent need.
+        const DRAWS_MAX: u32 = 4096;
         if self.choices.is_empty() {
-            return self.last;
+            return self.last.min(room);
         }
-        let number = rng.next_u64();
-        self.choices.iter().find(|(below, _)| number < *below).map_or(self.last, |(_, bytes)| *bytes)
+        for _ in 0..DRAWS_MAX {
+            let number = rng.next_u64();
+            let fits = |(below, bytes): &&(u64, u64)| number < *below && *bytes <= room;
+            let found = self.choices.iter().find(fits).map(|(_, bytes)| *bytes);
+            if let Some(bytes) = found.or_else(|| (self.last <= room).then_some(self.last)) {
+                return bytes;
+            }
+        }
+        self.least().min(room)
     }
 }

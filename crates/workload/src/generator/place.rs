@@ -51,8 +51,12 @@ pub enum Place {
 
 /// Address generator. It is dispatched statically, so that the loop over a batch makes no indirect call.
 pub(super) trait Placer: Send {
-    /// Returns the start of a request of `length` bytes \[bytes from the region's start\].
-    fn place(&mut self, op: Op, length: u64) -> u64;
+    /// Returns the start of a request of at least `least` bytes \[bytes from the region's start\].
+    fn place(&mut self, op: Op, least: u64) -> u64;
+
+    /// Notes where the request ends that was placed last \[bytes from the region's start\].
+    #[inline]
+    fn ends_at(&mut self, _op: Op, _end: u64) {}
 
     /// Begins anew in another zone.
     fn restart(&mut self) {}
@@ -65,11 +69,14 @@ pub(super) struct Sequential {
 
 impl Placer for Sequential {
     #[inline]
-    fn place(&mut self, op: Op, length: u64) -> u64 {
-        let next = &mut self.next[op as usize];
-        let start = if *next + length > self.region_bytes { 0 } else { *next };
-        *next = start + length;
-        start
+    fn place(&mut self, op: Op, least: u64) -> u64 {
+        let next = self.next[op as usize];
+        if next + least > self.region_bytes { 0 } else { next }
+    }
+
+    #[inline]
+    fn ends_at(&mut self, op: Op, end: u64) {
+        self.next[op as usize] = end;
     }
 
     fn restart(&mut self) {

@@ -119,7 +119,7 @@ impl LookAlike {
         let weights = if kind == FRESH_RUN { &behaviour.fresh_runs } else { &behaviour.runs };
         let index = (kind, pick(weights, &mut self.place_rng).unwrap_or(0));
         let run = self.history.run(op, index)?;
-        let drawn = sizes[kind].draw(&mut self.size_rng);
+        let drawn = sizes[kind].draw(&mut self.size_rng, u64::MAX);
         if run.end >= self.region {
             return None;
         }
@@ -148,9 +148,9 @@ impl LookAlike {
     }
 
     fn jump(&mut self, op: Op, fresh: bool, behaviour: &Behaviour, sizes: &[SizeMix; 4]) -> (u64, u64) {
-        let length = sizes[FRESH_JUMP].draw(&mut self.size_rng);
+        let length = sizes[FRESH_JUMP].draw(&mut self.size_rng, u64::MAX);
         let fresh = if fresh { self.fresh(op, length, behaviour) } else { None };
-        let returning = sizes[RETURN].draw(&mut self.size_rng);
+        let returning = sizes[RETURN].draw(&mut self.size_rng, u64::MAX);
         let back = if fresh.is_none() { self.back(returning, behaviour) } else { None };
         let (start, length) = match back {
             Some(start) => (start, returning),

@@ -61,10 +61,10 @@ pub fn open(input: &Input, user_bytes: u64, options: &Options) -> Result<Workloa
         pacing,
         overwrites_in_passes: false,
         limits: Limits::default(),
-        think_time: Nanos::ZERO,
-        submission_gap: Nanos::ZERO,
-        burst: 1,
-        bytes_per_second: 0,
+        think: None,
+        rates: None,
+        flow: None,
+        waits_for: Vec::new(),
         start_delay: Nanos::ZERO,
         ramp_time: options.ramp_time.unwrap_or_default(),
         fua: false,
@@ -116,7 +116,7 @@ fn resolved(input: &Input, options: &Options, info: &TraceInfo, pacing: Pacing, 
     let replay = match pacing {
         Pacing::Open => "open".to_owned(),
         Pacing::Gaps => "gaps".to_owned(),
-        Pacing::Closed { depth } | Pacing::Timed { depth } => format!("closed:{depth}"),
+        Pacing::Closed { depth } => format!("closed:{depth}"),
     };
     let resolved = Resolved {
         kind: "trace",

@@ -6,4 +6,3 @@ mod lookalike;
 mod synthetic;
 mod trace;
 mod trace_files;
-mod xml;

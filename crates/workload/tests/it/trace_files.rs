@@ -11,7 +11,11 @@ fn folder() -> PathBuf {
 
 fn input(folder: &Path, name: &str) -> Option<Input> {
     let path = folder.join(name);
-    path.is_file().then(|| Input { name: name.to_owned(), open: Arc::new(move || Ok(Box::new(std::fs::File::open(&path)?))) })
+    path.is_file().then(|| Input {
+        name: name.to_owned(),
+        open: Arc::new(move || Ok(Box::new(std::fs::File::open(&path)?))),
+        surroundings: None,
+    })
 }
 
 /// File; format; number of reads and writes; numbers of trims, flushes and requests of zero length, which the catalogue

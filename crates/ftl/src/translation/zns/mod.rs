@@ -167,6 +167,10 @@ impl Kind for Params {
         true
     }
 
+    fn zone_units(&self, geometry: &Geometry) -> Option<u64> {
+        Some(self.size(geometry))
+    }
+
     fn problems(&self, setting: &Setting<'_>, problems: &mut Problems) {
         let geometry = setting.geometry;
         let before = problems.0.len();

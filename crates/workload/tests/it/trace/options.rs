@@ -129,6 +129,7 @@ fn a_file_that_changes_after_the_scan_is_noticed() {
             let text = if count.fetch_add(1, Ordering::Relaxed) < 3 { TEN.to_owned() } else { TEN.replace("72 8 0", "720 8 0") };
             Ok(Box::new(std::io::Cursor::new(text)))
         }),
+        surroundings: None,
     };
     let mut workload = open(&input, GIB, &Options::default()).expect("scans");
     assert_eq!(opened.load(Ordering::Relaxed), 3, "kind, format, scan");
