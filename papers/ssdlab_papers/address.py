@@ -1,7 +1,7 @@
 """Addresses of claims: short names that stay when claims are added, moved or scored anew.
 
 A name is declared once, in ``claims.csv``, by what the claim is about: its work, its place there, and its subject.
-Numbers of loads in a subject, which depend on the traces at hand, do not count.
+What depends on the traces at hand, as the number of loads, does not count.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ __all__ = ["FILE", "Address", "address", "derived", "known"]
 
 #: The declared claims.
 FILE = Path(__file__).with_name("claims.csv")
-#: Parts of a subject that depend on the traces at hand.
-_COUNTED = re.compile(r"\b\d+(?= loads?\b)")
+#: Parts of a subject that depend on the traces at hand: how many loads, whether a trace is whole, how fast it is run.
+_AT_HAND = re.compile(r"\b\d+ (?=loads?\b)| \((?:look-alike|part)\)|(?<= sped up) \d+ times")
 _OF_WORK = {"retention relaxation": "retention"}
 _KINDS = {"figure": "fig", "figures": "fig", "table": "tab", "tables": "tab", "section": "sec", "sections": "sec"}
 _PLACE = re.compile(r"\b(figures?|tables?|sections?) (\d+(?:\.\d+)*[a-z]?\b)")
@@ -31,6 +31,8 @@ class Address:
     #: The experiment that tests it, and the section of the experiment.
     experiment: str
     section: str
+    #: Time that its section takes up to it in the quick form, without traces, on two busy cores [s].
+    seconds: int
     work: str
     where: str
     claim: str
@@ -40,14 +42,15 @@ class Address:
 
 
 def _key(work: str, where: str, what: str) -> tuple[str, str, str]:
-    return work, where, _COUNTED.sub("#", what).replace("loads", "load")
+    return work, where, _AT_HAND.sub("", what)
 
 
 @cache
 def known() -> dict[str, Address]:
     """Returns the declared claims by id, in the order of their experiments."""
     with FILE.open(newline="", encoding="utf-8") as file:
-        return {row["id"]: Address(**row) for row in csv.DictReader(file)}
+        rows = [dict(row) for row in csv.DictReader(file)]
+    return {row["id"]: Address(seconds=int(row.pop("seconds")), **row) for row in rows}
 
 
 @cache
@@ -66,7 +69,7 @@ def _slug(text: str) -> str:
 
 def derived(work: str, where: str, what: str) -> str:
     """Returns the name of a claim that is not declared: its work, its place and its whole subject."""
-    return "-".join(filter(None, (*place(work, where), _slug(_COUNTED.sub("", what)))))
+    return "-".join(filter(None, (*place(work, where), _slug(_AT_HAND.sub("", what)))))
 
 
 def place(work: str, where: str) -> tuple[str, str]:

@@ -14,7 +14,8 @@ from ssdlab.cell import ask, code
 from ssdlab.explore.statistics import Estimate
 from ssdlab.units import YEAR_S
 from ssdlab_papers.claim import Claim, number, statement, taken
-from ssdlab_papers.entry import Entry
+from ssdlab_papers.entry import Entry, Picture, Table
+from ssdlab_papers.section import Sections
 from ssdlab_papers.setting import Setting
 
 _HOUR = 3600.0
@@ -23,13 +24,21 @@ _YEAR = YEAR_S
 _NEAR_HARD_LIMIT = (19_600, 20_600)
 
 
-def experiment(setting: Setting) -> Iterator[Entry]:
+def experiment(setting: Setting) -> Iterator[Entry | Picture | Table]:
     """Cells and codes: threshold voltages, retention, endurance, and what decoders correct."""
-    yield from _ofwar()
-    yield from _relaxation()
-    yield from _dpes()
-    yield from _agcr(setting.quick)
-    yield _thesis()
+    for section in sections(setting).values():
+        yield from section()
+
+
+def sections(setting: Setting) -> Sections:
+    """Returns the sections of the experiment."""
+    return {
+        "ofwar": _ofwar,
+        "relaxation": _relaxation,
+        "dpes": _dpes,
+        "agcr": lambda: _agcr(setting.quick),
+        "thesis": lambda: iter([_thesis()]),
+    }
 
 
 def _exactly(value: float) -> Estimate:

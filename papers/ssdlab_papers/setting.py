@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from ssdlab.cell.pool import ProgressHook, share_out
+from ssdlab_papers.claim import Claim
 from ssdlab_papers.traces import Traces
 
 #: Maximum number of simultaneous runs: each may hold a drive of some hundred megabytes.
@@ -32,8 +33,14 @@ class Setting:
     progress: ProgressHook | None = None
     #: Folder in which sweeps are kept, so that an interrupted experiment goes on; ``None``: they are not.
     runs: Path | None = None
+    #: Id of the only claim that is wanted; empty: all.
+    wanted: str = ""
     #: Largest number of seeds, where runs take long.
     most_seeds: int = 5
+
+    def searches(self, claim: Claim) -> bool:
+        """True if the region of a claim's value is searched: in the full form, and only that of the wanted claim."""
+        return self.full and self.wanted in ("", claim.id)
 
     @property
     def seeds(self) -> int:

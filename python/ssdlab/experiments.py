@@ -14,7 +14,7 @@ from typing import Any, Protocol
 from ssdlab.cell.pool import ProgressHook
 from ssdlab.errors import InputError
 
-__all__ = ["GROUP", "Entry", "Experiments", "Outcome", "find"]
+__all__ = ["GROUP", "Address", "Claim", "Entry", "Experiments", "Outcome", "find"]
 
 #: Group of the entry point that names the experiments.
 GROUP = "ssdlab.papers"
@@ -58,6 +58,61 @@ class Entry(Protocol):
     @property
     def note(self) -> str:
         """Remark that the reader needs to interpret the entry; may be empty."""
+
+
+class Claim(Entry, Protocol):
+    """A published claim beside the measured value."""
+
+    @property
+    def id(self) -> str:
+        """Address of the claim."""
+
+    @property
+    def sentence(self) -> str:
+        """One sentence on what was found."""
+
+    @property
+    def condition(self) -> str:
+        """Condition without which the claim would not hold; may be empty."""
+
+    @property
+    def region(self) -> str:
+        """Region in which the published value comes out; may be empty."""
+
+    @property
+    def seeds(self) -> int:
+        """Number of seeds behind the measured value; 0: nothing in it is drawn."""
+
+    def as_json(self) -> dict[str, Any]:
+        """Returns the claim as a JSON object."""
+
+
+class Address(Protocol):
+    """A claim that can be run alone."""
+
+    @property
+    def id(self) -> str:
+        """Address of the claim."""
+
+    @property
+    def experiment(self) -> str:
+        """The experiment that tests it."""
+
+    @property
+    def work(self) -> str:
+        """The source work."""
+
+    @property
+    def where(self) -> str:
+        """Place of the claim in the work."""
+
+    @property
+    def claim(self) -> str:
+        """The quantity."""
+
+    @property
+    def seconds(self) -> int:
+        """Time that it takes in the quick form, about [s]."""
 
 
 class Outcome(Protocol):
@@ -106,6 +161,20 @@ class Experiments(Protocol):
 
         Raises:
             InputError: there is no such folder (raised before anything runs), or a file in it cannot be read.
+        """
+
+    def claims(self) -> Sequence[Address]:
+        """Returns the claims that can be run alone."""
+
+    def run_claim(
+        self, name: str, quick: bool, traces: Path | None, progress: ProgressHook | None, runs: Path | None, full: bool
+    ) -> Claim:
+        """Runs the part of an experiment that tests a claim.
+
+        The arguments are those of :meth:`run`; `name` is the id of the claim.
+
+        Raises:
+            InputError: there is no such claim, this form does not test it, or as for :meth:`run`.
         """
 
     def load(self, folder: Path) -> Sequence[Outcome]:

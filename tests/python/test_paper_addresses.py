@@ -138,7 +138,7 @@ def test_a_sentence_follows_from_the_numbers(claim, sentence):
 
 
 def test_a_cause_holds_for_the_verdict_for_which_it_was_written(monkeypatch):
-    given = {"experiment": "ofwar", "section": "", "work": "OFWAR", "where": "figure 99", "claim": "a quantity"}
+    given = {"experiment": "ofwar", "section": "", "seconds": 1, "work": "OFWAR", "where": "figure 99", "claim": "a quantity"}
     declared = Address(id="ofwar-fig99", **given, verdict="differs", because="few writes wait")
     monkeypatch.setattr("ssdlab_papers.claim.address", lambda *_: declared)
     assert a_number(40.0, 10.0).sentence == "Ours is 4 times the published value: few writes wait."

@@ -12,8 +12,8 @@ from conftest import wrong
 from ssdlab.explore.statistics import Estimate
 from ssdlab_papers.claim import CLAIM_VERDICTS, Claim, number, statement
 from ssdlab_papers.entry import Picture, Table
+from ssdlab_papers.layout import first_page
 from ssdlab_papers.outcome import Outcome
-from ssdlab_papers.page import markdown
 from ssdlab_papers.setting import Setting
 from ssdlab_papers.ssdexplorer import architectures, depth, retry, soft, translation
 from ssdlab_papers.ssdexplorer.runs import SPECS, swept
@@ -97,7 +97,7 @@ def test_an_outcome_of_claims_has_their_verdicts(table_2_1):
     outcome = Outcome(name="ssdexplorer", summary="architectures", quick=True, entries=claims)
     assert set(outcome.counts) == set(CLAIM_VERDICTS)
     assert sum(outcome.counts.values()) == len(claims)
-    page = markdown([dataclasses.replace(outcome, pictures=())])
+    page = first_page([dataclasses.replace(outcome, pictures=())])
     assert "| experiment | what | reproduced |" in page
     assert "met | missed" not in page
     document = outcome.as_json()

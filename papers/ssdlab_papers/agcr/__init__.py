@@ -7,37 +7,56 @@ varies neither wear nor age, and its costs depend on neither.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import cache
 
 from ssdlab_papers.agcr import assumed, costs, figures, regions, shares, why
 from ssdlab_papers.agcr.runs import Cases, policies
 from ssdlab_papers.claim import Claim
 from ssdlab_papers.entry import Entry, Picture, Table
 from ssdlab_papers.regions import settled
+from ssdlab_papers.section import Sections
 from ssdlab_papers.setting import Setting
 from ssdlab_papers.traces import Load
 
-__all__ = ["experiment"]
+__all__ = ["experiment", "sections"]
 
 
 def experiment(setting: Setting) -> Iterator[Entry | Picture | Table]:
     """AGCR's evaluation: table 1, figures 1, 2 and 6 to 9, with its rival, by speed, history and window."""
-    cases = policies(setting)
-    found = regions.maps(setting, _volumes(cases)) if setting.full else None
+    for section in sections(setting).values():
+        yield from section()
+
+
+def sections(setting: Setting) -> Sections:
+    """Returns the sections of the experiment."""
+    cases = cache(lambda: policies(setting))
+    found = cache(lambda: regions.maps(setting, _volumes(cases())))
+    return {
+        "figures": lambda: _figures(setting, cases(), found),
+        "costs": costs.entries,
+        "shares": lambda: shares.entries(setting),
+        "why": lambda: why.entries(setting, cases()),
+        "regions": lambda: _regions(setting, cases(), found()) if setting.full else iter(()),
+    }
+
+
+def _figures(setting: Setting, cases: Cases, found: Callable[[], regions.Maps]) -> Iterator[Entry | Picture | Table]:
+    """Yields the figures, in the full form each headline with the region in which its value comes out."""
     for each in figures.entries(setting, cases):
-        where = found.region(each) if found is not None and isinstance(each, Claim) else None
+        where = found().region(each) if isinstance(each, Claim) and setting.searches(each) else None
         yield each if where is None or not isinstance(each, Claim) else settled(each, where)
-    yield from costs.entries()
-    yield from shares.entries(setting)
-    yield from why.entries(setting, cases)
-    if found is not None:
-        yield found.together
-        for one in found.regions.values():
-            yield from one.pictures()
-            yield one.table()
-        trusted = assumed.of_gain(setting, _volumes(cases))
-        yield trusted.claim(work="AGCR", where="FACTS 3")
-        yield from (trusted.picture(), trusted.table())
+
+
+def _regions(setting: Setting, cases: Cases, found: regions.Maps) -> Iterator[Entry | Picture | Table]:
+    """Yields the regions, and the sensitivity to what is assumed."""
+    yield found.together
+    for one in found.regions.values():
+        yield from one.pictures()
+        yield one.table()
+    trusted = assumed.of_gain(setting, _volumes(cases))
+    yield trusted.claim(work="AGCR", where="FACTS 3")
+    yield from (trusted.picture(), trusted.table())
 
 
 def _volumes(cases: Cases) -> list[Load]:

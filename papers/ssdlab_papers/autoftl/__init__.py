@@ -8,27 +8,42 @@ public; other loads stand beside those that are at hand, and say so. Nothing is 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 
 from ssdlab_papers.autoftl import assumed, delays, examples, figures, gaps, model, regions, rules
-from ssdlab_papers.autoftl.loads import cases
+from ssdlab_papers.autoftl.loads import Cases, cases
 from ssdlab_papers.claim import Claim
 from ssdlab_papers.entry import Entry, Picture, Table
+from ssdlab_papers.section import Sections
 from ssdlab_papers.setting import Setting
 
-__all__ = ["experiment"]
+__all__ = ["experiment", "sections"]
 
 
 def experiment(setting: Setting) -> Iterator[Entry | Picture | Table]:
     """AutoFTL's evaluation: tables 2 and 4, figures 3 to 7 and 9 to 12, on its mobile and its enterprise drive."""
-    used = cases(setting)
-    between = gaps.found(setting, used)
-    results = figures.measured(setting, used)
+    for section in sections(setting).values():
+        yield from section()
+
+
+def sections(setting: Setting) -> Sections:
+    """Returns the sections of the experiment."""
+    used = cache(lambda: cases(setting))
+    between = cache(lambda: gaps.found(setting, used()))
+    results = cache(lambda: figures.measured(setting, used()))
+    return {
+        "figures": lambda: _figures(setting, used(), results()),
+        "busy": lambda: figures.busy(results(), between()),
+        "delays": lambda: delays.entries(setting, used()),
+        "examples": examples.entries,
+        "gaps": lambda: gaps.entries(between()),
+        "rules": lambda: rules.entries(*rules.measured(setting, used())),
+        "model": model.pictures,
+        "assumed": lambda: assumed.entries(setting, used()),
+    }
+
+
+def _figures(setting: Setting, used: Cases, results: figures.Results) -> Iterator[Entry | Picture | Table]:
+    """Yields the figures, the headlines in the full form with the region in which their value comes out."""
     for each in figures.entries(results):
         yield from regions.with_region(setting, used, each) if isinstance(each, Claim) and each.headline else (each,)
-    yield from figures.busy(results, between)
-    yield from delays.entries(setting, used)
-    yield from examples.entries()
-    yield from gaps.entries(between)
-    yield from rules.entries(*rules.measured(setting, used))
-    yield from model.pictures()
-    yield from assumed.entries(setting, used)

@@ -139,7 +139,7 @@ def searched(setting: Setting, case: Case, published: float, trials: int = TRIAL
 def with_region(setting: Setting, used: Cases, claim: Claim, trials: int = TRIALS) -> Iterator[Claim | Picture | Table]:
     """Yields a headline, in the full form with the region in which its value comes out, if it is not met as it is."""
     case = _case(used, claim)
-    if not setting.full or case is None or claim.is_met or claim.value is None:
+    if not setting.searches(claim) or case is None or claim.is_met or claim.value is None:
         yield claim
         return
     assert claim.work == WORK

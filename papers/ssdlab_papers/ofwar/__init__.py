@@ -10,19 +10,28 @@ from collections.abc import Iterator
 
 from ssdlab_papers.entry import Entry, Picture, Table
 from ssdlab_papers.ofwar import assumed, examples, figures, parallelism, power, rules, sweeps, synthetic, wear
+from ssdlab_papers.section import Sections
 from ssdlab_papers.setting import Setting
 
-__all__ = ["experiment"]
+__all__ = ["experiment", "sections"]
 
 
 def experiment(setting: Setting) -> Iterator[Entry | Picture | Table]:
     """OFWAR's evaluation: figures 3, 4 and 9 to 20, with controls, by parallelism, speed and wear; power failure."""
-    yield from examples.entries()
-    yield from figures.entries(setting)
-    yield from rules.entries(setting)
-    yield from parallelism.entries(setting)
-    yield from synthetic.entries(setting)
-    yield from sweeps.entries(setting)
-    yield from wear.entries(setting)
-    yield from power.entries(setting)
-    yield from assumed.entries(setting)
+    for section in sections(setting).values():
+        yield from section()
+
+
+def sections(setting: Setting) -> Sections:
+    """Returns the sections of the experiment."""
+    return {
+        "examples": examples.entries,
+        "figures": lambda: figures.entries(setting),
+        "rules": lambda: rules.entries(setting),
+        "parallelism": lambda: parallelism.entries(setting),
+        "synthetic": lambda: synthetic.entries(setting),
+        "sweeps": lambda: sweeps.entries(setting),
+        "wear": lambda: wear.entries(setting),
+        "power": lambda: power.entries(setting),
+        "assumed": lambda: assumed.entries(setting),
+    }

@@ -144,7 +144,7 @@ def with_region(
     fields: Mapping[str, object] | None = None,
 ) -> Iterator[Claim | Picture | Table]:
     """Yields a claim, in the full form with the region in which its value comes out, if it is not met as it is."""
-    if not setting.full or load is None or claim.is_met or claim.value is None:
+    if not setting.searches(claim) or load is None or claim.is_met or claim.value is None:
         yield claim
         return
     assert claim.work == WORK

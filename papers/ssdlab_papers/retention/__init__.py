@@ -8,28 +8,43 @@ traces, and no reprogramming overhead. Nothing is tuned to reach a published fig
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 
 from ssdlab_papers.entry import Entry, Picture, Table
 from ssdlab_papers.retention import assumed, codes, curves, lifetimes, regions, speed, wear, weeks
 from ssdlab_papers.retention.runs import WORK
+from ssdlab_papers.section import Sections
 from ssdlab_papers.setting import Setting
 
-__all__ = ["experiment"]
+__all__ = ["experiment", "sections"]
 
 
 def experiment(setting: Setting) -> Iterator[Entry | Picture | Table]:
     """Retention relaxation: lifetimes of data, faster writes over four weeks, throughput of encoders, by queueing and wear."""  # noqa: W505
-    found = speed.runs(setting)
-    yield from regions.with_regions(setting, speed.claims(found), found.all)
-    yield weeks.reliable(found.weeks)
-    yield from regions.with_encoders(setting, codes.entries(setting))
-    yield from lifetimes.entries(setting)
-    yield from curves.entries()
-    yield from speed.entries(setting, found)
-    yield from weeks.entries(setting, found.weeks)
-    yield from wear.entries(setting)
+    for section in sections(setting).values():
+        yield from section()
+
+
+def sections(setting: Setting) -> Sections:
+    """Returns the sections of the experiment."""
+    found = cache(lambda: speed.runs(setting))
+    return {
+        "claims": lambda: regions.with_regions(setting, speed.claims(found()), found().all),
+        "reliability": lambda: iter([weeks.reliable(found().weeks)]),
+        "codes": lambda: regions.with_encoders(setting, codes.entries(setting)),
+        "lifetimes": lambda: lifetimes.entries(setting),
+        "curves": curves.entries,
+        "speed": lambda: speed.entries(setting, found()),
+        "weeks": lambda: weeks.entries(setting, found().weeks),
+        "wear": lambda: wear.entries(setting),
+        "assumed": lambda: _trusted(setting, found()) if setting.full else iter(()),
+    }
+
+
+def _trusted(setting: Setting, found: speed.Speeds) -> Iterator[Entry | Picture | Table]:
+    """Yields the sensitivity to what is assumed."""
     used = assumed.loads_of(found.all)
-    if setting.full and used:
+    if used:
         trusted = assumed.of_gain(setting, used)
         yield trusted.claim(work=WORK, where="FACTS 2")
         yield from (trusted.picture(), trusted.table())

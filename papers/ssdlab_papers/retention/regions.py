@@ -171,7 +171,7 @@ def with_regions(setting: Setting, claims: Iterator[Claim], found: Cases) -> Ite
     for claim in claims:
         target = next((each for each in TARGETS if claim.what.startswith(each.what)), None)
         load = None if target is None else loads.get(target.load)
-        if not setting.full or target is None or load is None or claim.is_met or claim.unscored:
+        if not setting.searches(claim) or target is None or load is None or claim.is_met or claim.unscored:
             yield claim
             continue
         where = searched(setting, load, target)
@@ -218,7 +218,13 @@ def with_encoders(setting: Setting, entries: Iterator[Claim | Picture | Table]) 
     """Yields entries on encoders, in the full form the claims of eight times with their region."""
     where: Region | None = None
     for each in entries:
-        if not (setting.full and isinstance(each, Claim) and each.headline and each.what.startswith(NEED) and not each.is_met):
+        if not (
+            isinstance(each, Claim)
+            and setting.searches(each)
+            and each.headline
+            and each.what.startswith(NEED)
+            and not each.is_met
+        ):
             yield each
             continue
         where = where or encoders(setting)

@@ -6,11 +6,13 @@ Each experiment is a sweep whose specification lies in ``specs``; a claim is sco
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from functools import cache, partial
 
 from ssdlab_papers.claim import Claim
 from ssdlab_papers.entry import Entry, Picture, Table
+from ssdlab_papers.section import Sections
 from ssdlab_papers.setting import Setting
 from ssdlab_papers.ssdexplorer import (
     architectures,
@@ -27,7 +29,7 @@ from ssdlab_papers.ssdexplorer import (
     translation,
 )
 
-__all__ = ["experiment"]
+__all__ = ["experiment", "sections"]
 
 
 #: Headlines of the thesis: the place of each claim, and the beginning of its subject.
@@ -58,8 +60,33 @@ _HEADLINES = (
 
 def experiment(setting: Setting) -> Iterator[Entry | Picture | Table]:
     """SSDExplorer, chapters 1 to 4: translation, architectures, queue depth, retry, LDPC, RRAM, power, open channel."""
-    yield from regions.with_regions(setting, _with_headlines(_chapters(setting)))
-    yield from assumed.entries(setting)
+    for section in sections(setting).values():
+        yield from section()
+
+
+def sections(setting: Setting) -> Sections:
+    """Returns the sections of the experiment, those of the chapters with the regions of their headlines."""
+    ten = cache(lambda: architectures.ten(setting))
+    chapters: Sections = {
+        "translation": lambda: translation.entries(setting),
+        "speed": lambda: speed.entries(setting),
+        "architectures": lambda: architectures.entries(setting, ten()),
+        "depth": lambda: depth.entries(setting),
+        "retry": lambda: retry.entries(setting),
+        "soft": lambda: soft.entries(setting),
+        "beyond": lambda: beyond.entries(setting, ten()),
+        "rram": lambda: rram.entries(setting),
+        "power": lambda: power.entries(setting),
+        "placements": lambda: placements.entries(setting),
+    }
+
+    def with_regions(section: Callable[[], Iterable[Entry | Picture | Table]]) -> Iterator[Entry | Picture | Table]:
+        return regions.with_regions(setting, _with_headlines(section()))
+
+    return {
+        **{name: partial(with_regions, section) for name, section in chapters.items()},
+        "assumed": lambda: assumed.entries(setting),
+    }
 
 
 def _with_headlines(found: Iterable[Entry | Picture | Table]) -> Iterator[Entry | Picture | Table]:
@@ -69,18 +96,3 @@ def _with_headlines(found: Iterable[Entry | Picture | Table]) -> Iterator[Entry 
             each.where.startswith(where) and each.what.startswith(what) for where, what in _HEADLINES
         )
         yield replace(each, headline=True) if isinstance(each, Claim) and is_headline else each
-
-
-def _chapters(setting: Setting) -> Iterator[Entry | Picture | Table]:
-    """Yields the sections of the chapters in their order."""
-    yield from translation.entries(setting)
-    yield from speed.entries(setting)
-    ten = architectures.ten(setting)
-    yield from architectures.entries(setting, ten)
-    yield from depth.entries(setting)
-    yield from retry.entries(setting)
-    yield from soft.entries(setting)
-    yield from beyond.entries(setting, ten)
-    yield from rram.entries(setting)
-    yield from power.entries(setting)
-    yield from placements.entries(setting)

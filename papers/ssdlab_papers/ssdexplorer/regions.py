@@ -344,7 +344,7 @@ def searched(setting: Setting, target: Target, trials: int = TRIALS) -> Region:
 def with_regions(setting: Setting, found: Iterable[Entry | Picture | Table]) -> Iterator[Entry | Picture | Table]:
     """Yields everything, in the full form headlines that are not met with the region in which their value comes out."""
     for each in found:
-        target = _target(each) if setting.full and isinstance(each, Claim) else None
+        target = _target(each) if isinstance(each, Claim) and setting.searches(each) else None
         if target is None or not isinstance(each, Claim):
             yield each
             continue

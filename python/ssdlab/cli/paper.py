@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ssdlab.cli import given, options
+from ssdlab.cli.claims import list_claims, name_of_claim, show_claim
 from ssdlab.cli.console import json_text, print_json, remark, standard_output
 from ssdlab.cli.keeping import Ending, Results, conclude, write_or_keep
 from ssdlab.cli.progress import work_bar
@@ -35,6 +36,12 @@ _COLOURS = {
     "not testable": "dim",
     "input": "dim",
 }
+#: First names that are no experiments.
+_ABOUT_CLAIMS = ("claim", "claims")
+_Names = typer.Argument(
+    metavar="NAME",
+    help="The experiments, or `all`; without one they are listed. `claim ID`: one claim alone; `claims [WORK]`: their ids.",
+)
 _Runs = typer.Option(
     "--runs",
     metavar="DIR",
@@ -55,9 +62,7 @@ _Update = typer.Option(
 
 
 def paper(
-    names: Annotated[
-        list[str] | None, typer.Argument(metavar="NAME", help="The experiments, or `all`; without one they are listed.")
-    ] = None,
+    names: Annotated[list[str] | None, _Names] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Draw and measure less where the full size takes minutes.")] = False,
     full: Annotated[
         bool, typer.Option("--full", help="All seeds, the regions in which claims hold, and what must be believed: hours.")
@@ -82,6 +87,15 @@ def paper(
         return
     if quick and full:
         raise InputError("--quick, --full: expected one of them")
+    if names[0] in _ABOUT_CLAIMS:
+        if out is not None or update:
+            raise InputError(f"--out, --update: `paper {names[0]}` writes no page")
+        if names[0] == "claims":
+            list_claims(experiments.claims(), names[1:], json)
+        else:
+            with work_bar(name_of_claim(names[1:]), quiet or json) as progress:
+                show_claim(experiments.run_claim(names[1], quick, traces, progress, runs, full), json)
+        return
     wanted = _wanted(names, [*summaries])
     if update and out is None:
         raise InputError("--update: expected --out with the folder of a page")

@@ -1,0 +1,147 @@
+"""`ssdlab paper claim` and `ssdlab paper claims`: one claim run alone, and the list of them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+from typer.testing import CliRunner
+
+import ssdlab
+import ssdlab_papers as papers
+from ssdlab.cli import app
+from ssdlab.explore.statistics import Estimate
+from ssdlab_papers.address import known
+from ssdlab_papers.claim import Claim, number
+from ssdlab_papers.ofwar import regions
+from ssdlab_papers.setting import Setting
+
+#: Sections that take less than a second.
+FAST = [("cell", "ofwar"), ("cell", "thesis"), ("ofwar", "examples"), ("autoftl", "examples"), ("retention", "curves")]
+
+
+def command(*arguments: str):
+    return CliRunner().invoke(app, ["paper", *arguments])
+
+
+def test_each_claim_names_a_section_of_its_experiment():
+    sections = {name: {*of(Setting())} for name, of in papers.SECTIONS.items()}
+    for claim in papers.claims():
+        assert claim.section in sections[claim.experiment], claim.id
+        assert claim.seconds > 0, claim.id
+
+
+@pytest.mark.parametrize(("experiment", "section"), FAST)
+def test_a_section_yields_the_claims_that_name_it(experiment, section):
+    found = papers.SECTIONS[experiment](Setting())[section]()
+    ids = {each.id for each in found if isinstance(each, Claim) and each.verdict != "shown"}
+    assert ids == {each.id for each in papers.claims() if (each.experiment, each.section) == (experiment, section)}
+
+
+@pytest.mark.parametrize("name", [*papers.SECTIONS])
+def test_an_experiment_is_its_sections_in_their_order(monkeypatch, name):
+    ran: list[str] = []
+    module = getattr(papers, name)
+    monkeypatch.setattr(module, "sections", lambda _: {part: lambda part=part: iter([ran.append(part)]) for part in ("b", "a")})
+    assert len([*papers.EXPERIMENTS[name](Setting())]) == 2
+    assert ran == ["b", "a"]
+
+
+@pytest.fixture
+def small(monkeypatch) -> list[str]:
+    """Replaces the sections of OFWAR by small ones, and returns what was measured."""
+    measured: list[str] = []
+
+    def section(setting: Setting) -> Iterator[Claim]:
+        for each in papers.claims():
+            if (each.experiment, each.section) == ("ofwar", "figures"):
+                measured.append(each.id)
+                given = {"work": each.work, "where": each.where, "what": each.claim, "unit": str}
+                yield number(Estimate(setting.seeds, 3.0, None, None), 2.0, 0.1, **given)
+
+    monkeypatch.setitem(papers.SECTIONS, "ofwar", lambda setting: {"figures": lambda: section(setting)})
+    return measured
+
+
+def test_a_claim_runs_its_section_up_to_it(small):
+    claim = papers.run_claim("ofwar-fig9", quick=True)
+    assert (claim.id, claim.seeds) == ("ofwar-fig9", 1)
+    assert small == ["ofwar-fig10a", "ofwar-fig9"]
+    assert papers.run_claim("ofwar-fig9", full=True).seeds == 5
+
+
+def test_a_claim_is_shown_with_its_verdict_and_its_sentence(small):
+    done = command("claim", "ofwar-fig9", "--quick")
+    text = " ".join(done.stdout.split())
+    assert done.exit_code == 0
+    assert "ofwar-fig9 claim standard deviation of the response time" in text
+    assert "published 2.0 (stated) ours 3.0 accepted 1.9 to 2.1 verdict differs" in text
+    assert "sentence Ours is 150 % of the published value." in text
+    document = json.loads(command("claim", "ofwar-fig9", "--quick", "--json").stdout)
+    assert (document["id"], document["verdict"], document["ours"]) == ("ofwar-fig9", "differs", 3.0)
+    assert document["sentence"] == "Ours is 150 % of the published value."
+
+
+def test_a_claim_of_a_fast_section_runs():
+    assert papers.run_claim("ofwar-fig3-300").verdict == "reproduced"
+
+
+def test_a_claim_that_a_form_does_not_test_is_an_error(small, monkeypatch):
+    monkeypatch.setitem(papers.SECTIONS, "ofwar", lambda setting: {"figures": lambda: iter(())})
+    done = command("claim", "ofwar-fig9", "--quick")
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert "claim `ofwar-fig9`: --quick does not test it: expected --full, or --traces DIR" in " ".join(done.stderr.split())
+
+
+def test_only_the_wanted_claim_is_searched(monkeypatch):
+    claim = number(Estimate(0, 3.0, None, None), 2.0, 0.1, work="OFWAR", where="figure 9", what="it", unit=str)
+    asked: list[str] = []
+    monkeypatch.setattr(regions, "searched", lambda *_, **__: asked.append("searched") or 1 / 0)
+    load = object()
+    for setting in (Setting(), Setting(full=True, wanted="ofwar-fig10a"), Setting(quick=True, wanted=claim.id)):
+        assert [*regions.with_region(setting, claim, load, "a", "extra")] == [claim]
+    assert asked == []
+    for setting in (Setting(full=True), Setting(full=True, wanted=claim.id)):
+        with pytest.raises(ZeroDivisionError):
+            next(iter(regions.with_region(setting, claim, load, "a", "extra")))
+    assert not Setting(full=True, wanted="another").searches(replace(claim, ours=2.0))
+
+
+def test_the_claims_are_listed_by_work():
+    everything = json.loads(command("claims", "--json").stdout)["claims"]
+    assert [each["id"] for each in everything] == [*known()]
+    assert [*everything[0]] == ["id", "experiment", "work", "where", "claim", "seconds"]
+    some = json.loads(command("claims", "agcr", "--json").stdout)["claims"]
+    assert {each["work"] for each in some} == {"AGCR"}
+    assert len(some) == sum(name.startswith("agcr-") for name in known())
+    text = command("claims", "OFWAR").stdout
+    assert "ofwar-fig10a " in text
+    assert "agcr-" not in text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            ["claim", "ofwar-fig10"],
+            "unknown claim `ofwar-fig10`: expected an id that `ssdlab paper claims` lists; near it are `ofwar-fig10",
+        ),
+        (["claim", "x"], "unknown claim `x`: expected an id that `ssdlab paper claims` lists"),
+        (["claim"], "paper claim: expected one id, as `ssdlab paper claims` lists them, found 0"),
+        (["claim", "a", "b"], "found 2"),
+        (["claims", "nobody"], "unknown work `nobody`: expected one of ofwar, "),
+        (["claim", "ofwar-fig9", "--out", "page"], "`paper claim` writes no page"),
+        (["claims", "--update"], "`paper claims` writes no page"),
+    ],
+)
+def test_bad_input_is_an_error_that_says_what_would_be_right(arguments, message):
+    done = command(*arguments)
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert message in " ".join(done.stderr.split())
+
+
+def test_an_unknown_claim_is_an_error_in_python():
+    with pytest.raises(ssdlab.InputError, match="near it are `agcr-fig7`"):
+        papers.run_claim("agcr-fig-7")
