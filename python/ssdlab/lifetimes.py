@@ -122,6 +122,12 @@ class Lifetime:
         return amplification
 
     @property
+    def write_amplification_bytes(self) -> float | None:
+        """Bytes programmed, padding included, per byte written by the host."""
+        amplification: float | None = self.report["write_amplification_bytes"]
+        return amplification
+
+    @property
     def wall_s(self) -> float:
         """Wall-clock time of the run, in seconds."""
         return float(self.report["wall_s"])

@@ -79,6 +79,23 @@ def test_product_of_many_values(tmp_path: Path):
         next(iter(design.points(spec)))
 
 
+def test_runs_are_points_times_seeds(cli: Command, tmp_path: Path):
+    """Each number alone is one that may be."""
+    (tmp_path / "here" / "job.fio").write_text(JOB)
+    spec = tmp_path / "here" / "spec.toml"
+    many = "{ low = 1, high = 2, count = 5000 }"
+    spec.write_text(f'drive = "tiny"\nworkload = "job.fio"\nseeds = 201\nvary."ftl.overprovisioning" = {many}\n')
+    assert_refused(cli("sweep", spec, "--out", "out"), "5000 points with 201 seeds are 1005000 runs: expected at most 1000000")
+    assert not (tmp_path / "here" / "out").exists()
+
+
+def test_variants_of_a_comparison_are_bounded(cli: Command, tmp_path: Path):
+    (tmp_path / "here" / "job.fio").write_text(JOB)
+    values = ",".join(map(str, range(1, 41)))
+    vary = [word for field in ("channels", "ways_per_channel") for word in ("--vary", f"flash.{field}={values}")]
+    assert_refused(cli("compare", "tiny", "job.fio", *vary), "1600 variants: expected at most 1000", "ssdlab sweep")
+
+
 def test_line_and_packet_without_end(cli: Command, tmp_path: Path):
     bomb = tmp_path / "bomb.gz"
     with gzip.open(bomb, "wb", compresslevel=1) as file:
@@ -101,17 +118,40 @@ def test_trace_in_the_place_of_a_drive(cli: Command, tmp_path: Path):
     assert len(done.stderr.splitlines()) < 10
 
 
-def test_reading_heeds_signals(start, tmp_path: Path):
-    trace = tmp_path / "long.csv"
-    line = b"128166372003061629,hm,0,Read,9556705280,4096,1\n"
-    with trace.open("wb") as file:
-        for _ in range(200):
-            file.write(line * 50_000)
-    running = start("trace", "info", trace)
-    wait_for_work(running, 0.7)
-    running.send_signal(signal.SIGINT)
+@pytest.fixture(scope="module")
+def long_inputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A trace and a history of half a gigabyte each, whose last lines are faulty: whoever reads all of them fails."""
+    folder = tmp_path_factory.mktemp("long")
+    for name, first, line in (
+        ("trace.gz", b"", b"128166372003061629,hm,0,Read,9556705280,4096,1\n"),
+        ("history.gz", b"time_ns,event,die,place,mode,reason,job\n", b"128166372003061629,read completed,,,,,0\n"),
+    ):
+        block = gzip.compress(line * 50_000)
+        with (folder / name).open("wb") as file:
+            file.write(gzip.compress(first))
+            for _ in range(200):
+                file.write(block)
+            file.write(gzip.compress(b"no such line"))
+    return folder
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("trace", "info", "trace.gz"),
+        ("run", "tiny", "trace.gz"),
+        ("lifetime", "tiny", "trace.gz"),
+        ("history",) + ("history.gz",) * 2,
+    ],
+    ids=" ".join,
+)
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_reading_heeds_signals(start, long_inputs: Path, words: tuple[str, ...], number: int):
+    running = start(*(long_inputs / word if word.endswith(".gz") else word for word in words))
+    wait_for_work(running, 1.0)
+    running.send_signal(number)
     _, stderr = running.communicate(timeout=60)
-    assert running.returncode == 130, stderr
+    assert running.returncode == 128 + number, stderr
     assert "Traceback" not in stderr
 
 

@@ -158,3 +158,21 @@ def test_bad_input_is_refused(cli, small, writes, tmp_path, arguments, message):
     assert (done.returncode, done.stdout) == (2, "")
     assert message in done.stderr
     assert [*(tmp_path / "here").iterdir()] == []
+
+
+def test_a_life_of_parts_of_units_is_counted_by_bytes_too(cli, small, tmp_path):
+    """A write of 512 B programs a whole mapping unit of 4 KiB."""
+    job = tmp_path / "parts.fio"
+    job.write_text("[a]\nrw=randwrite\nbs=512\niodepth=8\nnorandommap=1\nio_size=1g\nnumber_ios=20000\n")
+    rated = ("--set", "flash.rated_pe_cycles=6")
+    small.write_text(DRIVE.replace('precondition = "fill"', 'precondition = "none"'))
+    done = cli("lifetime", small, job, *rated)
+    assert done.returncode == 0, done.stderr
+    assert "the drive begins empty" in done.stderr
+    life = ssdlab.lifetime(small, job, set={"flash.rated_pe_cycles": 6})
+    assert life.write_amplification_bytes == pytest.approx(8 * life.write_amplification, rel=0.01)
+    assert life.report["intervals"][0]["write_amplification_bytes"] > 2 * life.report["intervals"][0]["write_amplification"]
+    assert f"by mapping units, {life.write_amplification_bytes:.4g} by bytes" in " ".join(done.stdout.split())
+    assert "begins empty" not in cli("lifetime", small, job, *rated, "--precondition", "none").stderr
+    ran = cli("run", "tiny", job, "--quiet")
+    assert "by bytes of the host" in ran.stdout

@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import ssdlab
+from chromium import dom_of
 from conftest import wait_for
 from ssdlab.cli.optimise import facts_of
 from ssdlab.explore import optimise, study, tasks
@@ -638,3 +639,14 @@ def test_the_example_finds_the_cheapest_drive_that_saturates_its_link(examples, 
     assert (best["cost"], best["flash.channels"], best["buffer.capacity"]) == (pytest.approx(262.398, abs=1e-3), 16, "2MiB")
     assert best["flash.chips_per_channel"] * best["flash.dies_per_chip"] == 16
     assert best["utilisation.link"] >= 0.99
+
+
+@pytest.mark.slow
+def test_the_page_of_a_search_shows_effects_of_fields_alone(here, tmp_path):
+    (here / "spec.toml").write_text(LONG)
+    done = ssdlab.optimise("spec.toml", "out", trials=8, jobs=1)
+    script = "document.body.dataset.titles = [...document.querySelectorAll('#effects .xtitle')].map((one) => one.textContent)"
+    titles = re.search(r'data-titles="([^"]*)"', dom_of(done.report(), script, tmp_path / "page.html"))
+    assert titles is not None
+    assert titles[1]
+    assert {*titles[1].split(",")} <= {*done.spec.search}

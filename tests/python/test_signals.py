@@ -227,3 +227,26 @@ def test_a_signal_while_a_run_ends_leaves_it_complete(job, monkeypatch):
         ssdlab.run("tiny", job, record_commands=True)
     assert stopped.value.result.status == "complete"
     assert stopped.value.result.command_table().num_rows == 20_000
+
+
+@pytest.mark.parametrize("at", [0, 1])
+def test_rows_that_are_not_taken_make_a_run_partial(job, monkeypatch, at):
+    """A receiver of rows that raises KeyboardInterrupt leaves a gap, whether the run goes on after it or not."""
+    from ssdlab.outputs import Kept
+    from ssdlab.tables import from_columns
+
+    take, calls = Kept.take, []
+
+    def interrupted(self: Kept, columns: dict) -> None:
+        calls.append(from_columns(columns).num_rows)
+        if len(calls) == at + 1:
+            raise KeyboardInterrupt
+        take(self, columns)
+
+    monkeypatch.setattr(Kept, "take", interrupted)
+    with pytest.raises(ssdlab.Interrupted) as stopped:
+        ssdlab.run("tiny", job, record_commands=True)
+    result = stopped.value.result
+    assert result.status == "partial"
+    assert f"the function that receives rows was interrupted: {calls[at]} rows are missing" in result.notes
+    assert result.command_table().num_rows == sum(calls) - calls[at]

@@ -100,16 +100,17 @@ pub fn shrink(
     to: &str,
     base: Option<(&str, &str)>,
 ) -> PyResult<(String, Vec<Change>)> {
-    let size = || to.parse::<Bytes>().map_err(|complaint| Problems::one("--to", complaint));
-    let small = || mock_up(&read(name, text, &sets)?, size()?);
-    let mock = without(py, small)?;
-    let over = base.and_then(|(base, beside)| {
-        let over = mock.over(base, &read(name, text, &[]).ok()?)?;
-        let is_same = read(beside, &over, &[]).is_ok_and(|again| again == mock.description);
-        is_same.then_some(over)
-    });
-    let changes = mock.changes.into_iter().map(|change| (change.field, change.from, change.to, change.why)).collect();
-    Ok((over.unwrap_or_else(|| mock.description.to_toml()), changes))
+    without(py, || {
+        let size = to.parse::<Bytes>().map_err(|complaint| Problems::one("--to", complaint))?;
+        let mock = mock_up(&read(name, text, &sets)?, size)?;
+        let over = base.and_then(|(base, beside)| {
+            let over = mock.over(base, &read(name, text, &[]).ok()?)?;
+            let is_same = read(beside, &over, &[]).is_ok_and(|again| again == mock.description);
+            is_same.then_some(over)
+        });
+        let changes = mock.changes.into_iter().map(|change| (change.field, change.from, change.to, change.why)).collect();
+        Ok((over.unwrap_or_else(|| mock.description.to_toml()), changes))
+    })
 }
 
 fn read(name: &str, text: &str, sets: &[String]) -> Result<Description, Problems> {

@@ -3,7 +3,7 @@
 use crate::errors::refuse;
 use kit::Problems;
 use pyo3::prelude::*;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::io::{Error, Read, Result};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,7 +15,14 @@ const SIGNALS_EVERY: Duration = Duration::from_millis(50);
 thread_local! {
     /// Set once the work of this thread is to stop.
     static STOP: RefCell<Option<Arc<AtomicBool>>> = const { RefCell::new(None) };
+    /// True while the readers of this thread look for signals.
+    static LISTENS: Cell<bool> = const { Cell::new(false) };
+    /// Exception of a signal that a reader of this thread has seen.
+    static SIGNAL: RefCell<Option<PyErr>> = const { RefCell::new(None) };
 }
+
+/// Number of bytes after which a reader looks for signals.
+const BYTES_PER_LOOK: usize = 1 << 20;
 
 /// Does `work` with the interpreter released. Problems in the input become an `InputError`. A signal stops the work at
 /// its next reading, and becomes the exception of its handler.
@@ -53,24 +60,51 @@ pub fn released<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send) -> T {
     py.detach(work)
 }
 
+/// Decides whether readers of this thread look for signals: the thread calls the engine without a thread aside.
+pub fn listen(listens: bool) {
+    LISTENS.set(listens);
+}
+
+/// Returns the exception of a signal that a reader of this thread has seen.
+pub fn take_signal() -> Option<PyErr> {
+    SIGNAL.take()
+}
+
 /// Returns a reader of `from` that fails once the work of this thread is to stop.
 pub fn interruptible(from: impl Read + Send + 'static) -> Box<dyn Read + Send> {
-    match STOP.with_borrow(Clone::clone) {
-        Some(stop) => Box::new(Interruptible { from, stop }),
-        None => Box::new(from),
-    }
+    Box::new(Interruptible { from, stop: STOP.with_borrow(Clone::clone), unlooked: BYTES_PER_LOOK })
 }
 
 struct Interruptible<R> {
     from: R,
-    stop: Arc<AtomicBool>,
+    stop: Option<Arc<AtomicBool>>,
+    /// Bytes read since the last look for signals.
+    unlooked: usize,
+}
+
+impl<R> Interruptible<R> {
+    fn is_to_stop(&mut self) -> bool {
+        if let Some(stop) = &self.stop {
+            return stop.load(Ordering::Relaxed);
+        }
+        if !LISTENS.get() || self.unlooked < BYTES_PER_LOOK {
+            return false;
+        }
+        self.unlooked = 0;
+        let signal = Python::attach(|py| py.check_signals()).err();
+        let is_signal = signal.is_some();
+        SIGNAL.with_borrow_mut(|kept| *kept = signal.or(kept.take()));
+        is_signal
+    }
 }
 
 impl<R: Read> Read for Interruptible<R> {
     fn read(&mut self, into: &mut [u8]) -> Result<usize> {
-        if self.stop.load(Ordering::Relaxed) {
+        if self.is_to_stop() {
             return Err(Error::other("interrupted"));
         }
-        self.from.read(into)
+        let count = self.from.read(into)?;
+        self.unlooked += count;
+        Ok(count)
     }
 }

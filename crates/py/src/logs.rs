@@ -1,11 +1,11 @@
 //! Readers of the files that a run writes while it is in progress: timelines and physical histories.
 
 use crate::columns::Columns;
-use crate::errors::{refuse, refuse_at};
-use crate::interpreter::released;
+use crate::interpreter::without;
 use crate::traces::file;
 use drive::export::history::{self, Difference, Text};
 use drive::export::timeline::{SpanRead, TimelineReader};
+use kit::Problems;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::io::{BufReader, Read};
@@ -14,14 +14,19 @@ use std::io::{BufReader, Read};
 /// line number, equal lines before it, and lines of the first and of the second history from there on.
 type Compared = (u64, Option<(u64, Vec<String>, Vec<String>, Vec<String>)>);
 
+/// Largest number of spans of a timeline that is read into memory, where each takes about 200 bytes.
+const SPANS_MAX: u64 = 10_000_000;
+
 /// Reads the spans of a timeline file: columns `track`, `name`, `reason`, `begin_ns` and `end_ns`.
 #[pyfunction]
 pub fn read_timeline(py: Python<'_>, path: &str) -> PyResult<Py<PyDict>> {
-    let spans = released(py, || {
-        let mut reader = TimelineReader::new(BufReader::with_capacity(1 << 18, opened(path)?));
-        std::iter::from_fn(|| reader.next_span().transpose()).collect::<std::io::Result<Vec<SpanRead>>>()
-    })
-    .map_err(|error| refuse_at(path, error))?;
+    let spans = without(py, || {
+        let read = || {
+            let mut reader = TimelineReader::new(BufReader::with_capacity(1 << 18, opened(path)?), SPANS_MAX);
+            std::iter::from_fn(|| reader.next_span().transpose()).collect::<std::io::Result<Vec<SpanRead>>>()
+        };
+        read().map_err(|error| Problems::one(path, error.to_string()))
+    })?;
     let columns = Columns::new(py);
     columns.strings("track", spans.iter().map(|span| span.track.clone()))?;
     columns.strings("name", spans.iter().map(|span| span.name.clone()))?;
@@ -35,11 +40,11 @@ pub fn read_timeline(py: Python<'_>, path: &str) -> PyResult<Py<PyDict>> {
 /// if there is none: its line number, equal lines before it, and the lines of each file from there on.
 #[pyfunction]
 pub fn compare_histories(py: Python<'_>, first: &str, second: &str) -> PyResult<Compared> {
-    let open = |path| opened(path).map(BufReader::new).map_err(|error| refuse_at(path, error));
-    let (mut one, mut other) = (open(first)?, open(second)?);
-    let compared =
-        released(py, || history::compare(Text { name: first, from: &mut one }, Text { name: second, from: &mut other }));
-    let (entries, difference) = compared.map_err(refuse)?;
+    let (entries, difference) = without(py, || {
+        let open = |path| opened(path).map(BufReader::new).map_err(|error| Problems::one(path, error.to_string()));
+        let (mut one, mut other) = (open(first)?, open(second)?);
+        history::compare(Text { name: first, from: &mut one }, Text { name: second, from: &mut other })
+    })?;
     Ok((entries, difference.map(|Difference { line, before, first, second }| (line, before, first, second))))
 }
 

@@ -3,7 +3,7 @@
 use crate::columns::Columns;
 use crate::drives::named_file;
 use crate::errors::{raised_in_policy, refuse, refuse_at, refuse_policy};
-use crate::interpreter::released;
+use crate::interpreter::{listen, released, take_signal};
 use crate::policy::{self, Raised};
 use crate::sessions::{Session, shared};
 use crate::traces::file;
@@ -17,6 +17,7 @@ use kit::{Cause, Op, Problems, Status};
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use std::cell::Cell;
 use std::fs::File;
 use std::io::{BufReader, BufWriter, Read, Write};
 use workload::Input;
@@ -133,10 +134,21 @@ pub fn run(
         let guest = guest.as_ref().map(|guest| custom(guest, &watch.raised));
         let (mut timeline, mut history) = (Written::new(&paths.timeline), Written::new(&paths.history));
         let mut firmware = Written::new(&paths.record_firmware);
-        let mut take_commands = |rows: &[CommandRow], streams: &[String]| {
-            hand_over(commands.as_ref(), &watch.raised, |py| command_columns(py, rows, streams));
+        // Rows that were not taken; `None`: all were.
+        let refused = Cell::new(None);
+        let refuse_rows = |is_taken: bool, count: usize| {
+            if !is_taken {
+                refused.set(Some(refused.get().unwrap_or(0) + count));
+            }
         };
-        let mut take_spans = |rows: &[Span]| hand_over(spans.as_ref(), &watch.raised, |py| span_columns(py, rows));
+        let mut take_commands = |rows: &[CommandRow], streams: &[String]| {
+            let is_taken = hand_over(commands.as_ref(), &watch.raised, |py| command_columns(py, rows, streams));
+            refuse_rows(is_taken, rows.len());
+        };
+        let mut take_spans = |rows: &[Span]| {
+            let is_taken = hand_over(spans.as_ref(), &watch.raised, |py| span_columns(py, rows));
+            refuse_rows(is_taken, rows.len());
+        };
         let outputs = Outputs {
             commands: commands.is_some().then_some(&mut take_commands),
             spans: spans.is_some().then_some(&mut take_spans),
@@ -156,6 +168,11 @@ pub fn run(
         for (option, file) in [("--timeline", timeline), ("--history", history), ("--record-firmware", firmware)] {
             let ended = file.map_or(Ok(()), Written::finish);
             outcome.unwritten.extend(ended.err().map(|error| WriteFailure { option, error }));
+        }
+        // Rows that were handed over in vain are missing in an output of the run, however far it went.
+        if let Some(count) = refused.get() {
+            outcome.summary["status"] = "partial".into();
+            outcome.notes.push(format!("the function that receives rows was interrupted: {count} rows are missing"));
         }
         Ok(outcome)
     })?;
@@ -233,26 +250,33 @@ impl Write for Written<'_> {
     }
 }
 
-/// Passes rows to a Python function. After an error the function is not called again, and the run ends. When Ctrl-C
-/// interrupts the run, the function still receives all rows up to the end.
+/// Passes rows to a Python function; returns false if it did not take them. After an error the function is not called
+/// again, and the run ends. When Ctrl-C interrupts the run, the function still receives all rows up to the end.
 ///
 /// The function is called in a thread of its own: Python handles signals in the main thread only, and there the
 /// exception of a signal could leave a batch half written.
-fn hand_over(taker: Option<&Py<PyAny>>, raised: &Raised, columns: impl FnOnce(Python<'_>) -> PyResult<Py<PyDict>> + Send) {
-    let Some(taker) = taker else { return };
+fn hand_over(
+    taker: Option<&Py<PyAny>>,
+    raised: &Raised,
+    columns: impl FnOnce(Python<'_>) -> PyResult<Py<PyDict>> + Send,
+) -> bool {
+    let Some(taker) = taker else { return true };
     let take = || {
         Python::attach(|py| {
             let is_error = |error: &PyErr| !error.is_instance_of::<PyKeyboardInterrupt>(py);
             if raised.lock().expect("nobody panics while it is held").as_ref().is_some_and(is_error) {
-                return;
+                return false;
             }
-            if let Err(error) = columns(py).and_then(|columns| taker.call1(py, (columns,)).map(drop)) {
+            let taken = columns(py).and_then(|columns| taker.call1(py, (columns,)).map(drop));
+            let is_taken = taken.is_ok();
+            if let Err(error) = taken {
                 raised.lock().expect("nobody panics while it is held").replace(error);
             }
-        });
+            is_taken
+        })
     };
     Python::attach(|py| released(py, || std::thread::scope(|scope| scope.spawn(take).join())))
-        .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
 /// Repeats a workload on a drive until the drive is worn out.
@@ -310,7 +334,10 @@ fn watched<T: Send>(
     };
     let mut raised = None;
     let run = || {
+        // From the first command on, a signal ends the run with results: the progress looks for it, not the reader.
+        listen(true);
         let mut on_progress = |now: &Progress| {
+            listen(["foresee", "precondition"].contains(&now.stage));
             // Remember the answer: the callback is still called while the run ends.
             if raised.is_none() {
                 raised = Python::attach(|py| report(py, watch.progress.as_ref(), now)).transpose();
@@ -330,9 +357,11 @@ fn watched<T: Send>(
         work(&input, files, &mut on_progress)
     };
     let ended = if watch.held { run() } else { released(py, run) };
+    listen(false);
+    let raised = raised.and_then(Result::err).or_else(take_signal);
     // A signal that arrived after the last call of `on_progress`.
     let late = if ended.is_ok() { py.check_signals().err() } else { None };
-    settled(py, ended, raised.and_then(Result::err).or_else(|| policy::take(&watch.raised)).or(late))
+    settled(py, ended, raised.or_else(|| policy::take(&watch.raised)).or(late))
 }
 
 /// Returns the result of a run, and true if Ctrl-C interrupted it; or the exception for which there is no result.

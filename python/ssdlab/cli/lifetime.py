@@ -9,9 +9,10 @@ import typer
 
 from ssdlab import lifetimes
 from ssdlab.cli import completion, given, options
-from ssdlab.cli.console import standard_output
+from ssdlab.cli.console import remark, standard_output
 from ssdlab.cli.keeping import Results, conclude
 from ssdlab.cli.measure import measured, remark_on
+from ssdlab.cli.running import EMPTY, begins_empty
 from ssdlab.cli.spread import spread
 
 
@@ -39,6 +40,8 @@ def lifetime(
     """Repeat a workload until the drive is worn out."""
     targets = given.Targets(out, force, save=chosen["save"], load=chosen["load"], reads=(drive, workload, policy))
     with targets.reserved():
+        if not quiet and begins_empty(drive, chosen):
+            remark(EMPTY)
         source = given.workload(workload, reading)
         result, ending = measured(
             lambda start: lifetimes.lifetime(drive, source, policy, progress=start("lifetime"), **given.arguments(chosen)),

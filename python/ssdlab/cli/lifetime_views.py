@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ssdlab.cli.fitting import put
-from ssdlab.cli.views import new_table
+from ssdlab.cli.views import differs_by_bytes, new_table
 from ssdlab.lifetimes import Lifetime
 from ssdlab.report.content import short
 from ssdlab.units import YEAR_S, count, duration, percent, ratio, scaled, significant, size
@@ -48,7 +48,7 @@ def _totals(report: Mapping[str, Any]) -> Table:
     table.add_row("cycles", _spread(report, "cycles") + f", {significant(report['max_pe_ratio'])} times the limit")
     table.add_row("wear of an erase", ratio(report["wear_per_erase"]))
     written = f"{size(report['host_bytes_written'])}, {significant(report['drive_writes'])} drive writes"
-    table.add_row("written by the host", f"{written}, write amplification {ratio(report['write_amplification'])}")
+    table.add_row("written by the host", f"{written}, write amplification {_amplification(report)}")
     passes = "" if report["method"] == "extrapolate" else f", {count(report['passes'])} passes"
     rate = f"at {scaled(report['write_bytes_per_s'], 'B/s')}{passes}"
     table.add_row("at the workload's rate", f"{_years(report['years_at_workload_rate'])} {rate}")
@@ -60,6 +60,12 @@ def _totals(report: Mapping[str, Any]) -> Table:
             shares = ", ".join(f"{name} {percent(number / total)}" for name, number in report[kind].items() if number)
             table.add_row(kind.replace("_", " "), shares)
     return table
+
+
+def _amplification(report: Mapping[str, Any]) -> str:
+    """Formats write amplification, by bytes as well where that is another number."""
+    units, by_bytes = report["write_amplification"], report["write_amplification_bytes"]
+    return ratio(units) + (f" by mapping units, {ratio(by_bytes)} by bytes" if differs_by_bytes(units, by_bytes) else "")
 
 
 def _spread(report: Mapping[str, Any], name: str) -> str:

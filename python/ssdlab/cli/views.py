@@ -239,6 +239,11 @@ def _read_errors(result: Result) -> Table | None:
     return table
 
 
+def differs_by_bytes(units: float | None, by_bytes: float | None) -> bool:
+    """Returns true if write amplification by bytes differs by more than 5 % from that by mapping units."""
+    return units is not None and by_bytes is not None and abs(by_bytes - units) > 0.05 * units
+
+
 def _amplification(result: Result) -> Table | None:
     shares = result.write_amplification_by_reason
     if not shares:
@@ -257,6 +262,8 @@ def _amplification(result: Result) -> Table | None:
         if any(counts):
             share = significant(shares[reason]) if reason in shares else ""
             table.add_row(f"  {reason}", share, *(count(number) for number in counts))
+    if differs_by_bytes(result.write_amplification, result.write_amplification_bytes):
+        table.add_row("  by bytes of the host", significant(result.write_amplification_bytes or 0.0), "", "", "")
     return table
 
 

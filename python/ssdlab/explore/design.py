@@ -10,7 +10,7 @@ from typing import Any
 
 from ssdlab.declared import GROUPS
 from ssdlab.errors import InputError, unknown_name
-from ssdlab.explore.spec import MOST_POINTS, Range, Spec
+from ssdlab.explore.spec import MOST_POINTS, MOST_RUNS, Range, Spec
 
 __all__ = ["Point", "check_options", "combined", "divided", "points"]
 
@@ -50,7 +50,7 @@ def points(spec: Spec) -> Iterator[Point]:
     """Yields the points of a specification before its conditions and derived fields, in the order of the design.
 
     Raises:
-        InputError: the samples of a design need scipy, which is not installed.
+        InputError: there are too many points or runs; the samples of a design need scipy, which is not installed.
     """
     parts = {
         name: values
@@ -74,6 +74,8 @@ def points(spec: Spec) -> Iterator[Point]:
         axes.append([dict(point) for point in spec.points])
     if (count := math.prod(map(len, axes))) > MOST_POINTS:
         raise spec.error("vary", f"{count} points: expected at most {MOST_POINTS}")
+    if (runs := count * len(spec.seeds)) > MOST_RUNS:
+        raise spec.error("seeds", f"{count} points with {len(spec.seeds)} seeds are {runs} runs: expected at most {MOST_RUNS}")
     for fields in combined(axes):
         yield Point(
             fields.pop("drive"), fields.pop("workload"), fields.pop("policy", None), fields.pop("precondition", None), fields

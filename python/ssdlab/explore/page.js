@@ -270,7 +270,7 @@ function drawEffects(selected, column) {
     const filled = field.groups.map((group) => ({ label: group.label, means: means(group) })).filter((one) => one.means.length);
     const levels = filled.map((one) => mean(one.means));
     return { field, filled, levels, range: levels.length ? Math.max(...levels) - Math.min(...levels) : 0 };
-  }).filter((effect) => effect.filled.length > 1).sort((one, other) => other.range - one.range).slice(0, 8);
+  }).filter((effect) => effect.filled.length > 1 && !effect.field.outcome).sort((one, other) => other.range - one.range).slice(0, 8);
   if (!effects.length) { drawNothing("effects", "needs a field with several values"); return; }
   const layout = { ...LAYOUT, showlegend: false };
   const width = element("effects").clientWidth - 110;

@@ -35,6 +35,8 @@ _NUMBERS = (
     ("bottleneck.utilisation", "utilisation of the bottleneck", 0.01, "%"),
     ("cost", "cost", 1.0, ""),
 )
+#: Column that tells the front of a search from its other trials: an axis like a field, but an outcome.
+_FRONT = "front"
 #: Runs whose errors the page shows.
 _ERRORS = 20
 
@@ -74,7 +76,7 @@ def _as_runs(table: pa.Table) -> pa.Table:
     found = table.rename_columns(["index" if name == "trial" else name for name in table.column_names])
     at = found.column_names.index("precondition") + 1
     found = found.add_column(at, "seed", pa.array([0] * count, pa.int64()))
-    return found.add_column(found.column_names.index("status"), "front", front)
+    return found.add_column(found.column_names.index("status"), _FRONT, front)
 
 
 def _filled(data: dict[str, Any], name: str, subtitle: str, errors: str, spec: str, rows: str) -> str:
@@ -120,7 +122,7 @@ def _data(done: Sweep, numbers: Sequence[tuple[str, str, float, str]]) -> dict[s
         levels = [*dict.fromkeys(point["fields"][at] for point in points.values())]
         is_number = all(isinstance(level, int | float) and not isinstance(level, bool) for level in levels)
         ordered = sorted(levels) if is_number else levels
-        fields.append({"name": name, "number": is_number, "values": ordered})
+        fields.append({"name": name, "number": is_number, "values": ordered, "outcome": name == _FRONT})
     return {
         "fields": fields,
         "numbers": [{"column": column, "name": name, "unit": unit} for column, name, _, unit in offered],

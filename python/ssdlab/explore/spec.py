@@ -72,6 +72,8 @@ PARTS = ("drive", "workload", "policy", "precondition")
 _MOST_SEEDS = 10_000
 #: Largest number of points of a sweep: all are planned before the first is run.
 MOST_POINTS = 1_000_000
+#: Largest number of runs of a sweep, points times seeds.
+MOST_RUNS = 1_000_000
 
 
 @cache

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,6 +21,8 @@ from ssdlab.workloads import Workload, WorkloadLike
 
 __all__ = ["Variant", "read", "variants"]
 
+#: Most variants of a comparison, whose runs are all kept until its end.
+_MOST = 1_000
 #: Brackets within which a comma is part of a value.
 _CLOSING = {"[": "]", "{": "}"}
 
@@ -124,6 +127,8 @@ def variants(
     _check_places(vary, settings, options)
     for name, values in vary.items():
         _check_values(name, values)
+    if (count := math.prod(map(len, vary.values()))) > _MOST:
+        raise InputError(f"--vary: {count} variants: expected at most {_MOST}; `ssdlab sweep` takes more")
     stream = sourced(Workload.open(workload))
     found = []
     for fields in design.combined([[{name: value} for value in values] for name, values in vary.items()]):

@@ -150,17 +150,23 @@ pub struct SpanRead {
     pub end_ns: u64,
 }
 
+/// Largest number of tracks: no drive has as many dies and channels.
+const TRACKS_MAX: usize = 1 << 20;
+
 /// Reads a timeline that [`TimelineWriter`] wrote, span by span.
 pub struct TimelineReader<R: Read> {
     from: R,
     tracks: BTreeMap<u64, String>,
     packet: Vec<u8>,
+    most: u64,
+    /// Spans that may still come.
+    left: u64,
 }
 
 impl<R: Read> TimelineReader<R> {
-    /// Creates a reader at the beginning of a trace.
-    pub fn new(from: R) -> TimelineReader<R> {
-        TimelineReader { from, tracks: BTreeMap::new(), packet: Vec::new() }
+    /// Creates a reader at the beginning of a trace of at most `most` spans.
+    pub fn new(from: R, most: u64) -> TimelineReader<R> {
+        TimelineReader { from, tracks: BTreeMap::new(), packet: Vec::new(), most, left: most }
     }
 
     /// Returns the next span; none at the end.
@@ -171,6 +177,9 @@ impl<R: Read> TimelineReader<R> {
             };
             if let Some(TrackDescriptor { uuid: Some(uuid), name: Some(name), .. }) = packet.track_descriptor {
                 self.tracks.insert(uuid, name);
+                if self.tracks.len() > TRACKS_MAX {
+                    return Err(damaged(&format!("more than {TRACKS_MAX} tracks")));
+                }
             } else if let Some(event) = packet.track_event {
                 let end = self.next_packet()?.ok_or_else(|| damaged("a slice has no end"))?;
                 let is_pair = event.kind == Some(SLICE_BEGIN)
@@ -182,6 +191,9 @@ impl<R: Read> TimelineReader<R> {
                 let (true, Some(track), Some(begin_ns), Some(end_ns)) = (is_pair, track, packet.timestamp, end.timestamp) else {
                     return Err(damaged("a slice is not followed by its end"));
                 };
+                let most = self.most;
+                let more = || damaged(&format!("more than {most} spans: expected fewer, as of a shorter --timeline-for"));
+                self.left = self.left.checked_sub(1).ok_or_else(more)?;
                 let other_end = event.debug_annotations.first().and_then(|note| note.uint_value).map(|die| format!("die {die}"));
                 return Ok(Some(SpanRead {
                     track: track.clone(),
@@ -244,7 +256,7 @@ mod tests {
         let mut writer = TimelineWriter::new(Vec::new(), 2, 8, true).expect("memory");
         writer.write(&spans).expect("memory");
         let bytes = writer.into_inner();
-        let mut reader = TimelineReader::new(&bytes[..]);
+        let mut reader = TimelineReader::new(&bytes[..], 100);
         let read = std::iter::from_fn(|| reader.next_span().expect("it was just written")).collect::<Vec<_>>();
         let expected = |track: &str, name: &str, reason: &str, begin_ns, end_ns| SpanRead {
             track: track.to_owned(),
@@ -263,16 +275,31 @@ mod tests {
             ]
         );
         for cut in [0, 1, bytes.len() / 2, bytes.len() - 1] {
-            let mut reader = TimelineReader::new(&bytes[..cut]);
+            let mut reader = TimelineReader::new(&bytes[..cut], 100);
             let ended = std::iter::from_fn(|| reader.next_span().transpose()).any(|span| span.is_err());
             assert!(ended, "a file that ends at byte {cut} is refused");
         }
     }
 
     #[test]
+    fn more_spans_than_expected_are_refused() {
+        let span = Span { track: 0, name: "read", purpose: SpanPurpose::Die(DieId(0)), begin: SimTime(1), end: SimTime(2) };
+        let mut writer = TimelineWriter::new(Vec::new(), 1, 1, false).expect("memory");
+        writer.write(&[span; 4]).expect("memory");
+        let bytes = writer.into_inner();
+        let count = |most| {
+            let mut reader = TimelineReader::new(&bytes[..], most);
+            std::iter::from_fn(|| reader.next_span().transpose()).collect::<Result<Vec<_>>>().map(|spans| spans.len())
+        };
+        assert_eq!(count(4).expect("as many as may be"), 4);
+        let told = count(3).expect_err("one too many").to_string();
+        assert!(told.contains("more than 3 spans: expected fewer"), "{told}");
+    }
+
+    #[test]
     fn a_packet_without_end_is_refused_before_memory_is_taken_for_it() {
         for bytes in [&b"\x0a\xff\xff\xff\xff\x7f"[..], b"\x0a\xff\xff\xff\xff\xff\xff", b"\x0a\x81\x80\x40"] {
-            let told = TimelineReader::new(bytes).next_span().expect_err("it has no such packet").to_string();
+            let told = TimelineReader::new(bytes, 100).next_span().expect_err("it has no such packet").to_string();
             assert!(told.contains("packet"), "{told}");
         }
     }

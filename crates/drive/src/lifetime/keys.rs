@@ -47,6 +47,8 @@ pub const KEYS: &[Term] = &[
     Term::new("write_amplification", "ratio", "Mapping units programmed, padding included, for each unit that the \
         host wrote, over \
          the whole life."),
+    Term::new("write_amplification_bytes", "ratio", "Bytes programmed, padding included, for each byte that the host \
+        wrote, over the whole life."),
     Term::new("write_latency_mean_ns", "ns", "Mean latency of a write over the whole life."),
     Term::new("erases", "count", "Erases over the whole life, without lazy erases."),
     Term::new("lazy_erases", "count", "Lazy erases over the whole life."),
@@ -59,6 +61,7 @@ pub const KEYS: &[Term] = &[
     Term::new("intervals.*.wear_per_erase", "cycles", "Mean effective wear of an erase in the interval."),
     Term::new("intervals.*.host_bytes_written", "bytes", "Bytes that the host wrote in the interval."),
     Term::new("intervals.*.write_amplification", "ratio", "Write amplification in the interval."),
+    Term::new("intervals.*.write_amplification_bytes", "ratio", "The same by bytes."),
     Term::new("intervals.*.write_latency_mean_ns", "ns", "Mean latency of a write in the interval."),
     Term::new("intervals.*.years", "years", "Length of the interval at the rate of the workload."),
     Term::new("intervals.*.erases", "count", "Erases in the interval, without lazy erases."),

@@ -92,6 +92,7 @@ pub(super) fn report(facts: &Facts<'_>, life: &Life, wall_s: f64) -> Value {
     let rest = json!({
         "write_bytes_per_s": ratio(total.written_bytes * 1e9, total.ns),
         "write_amplification": ratio(total.programmed_units, total.host_units),
+        "write_amplification_bytes": by_bytes(description, &total),
         "write_latency_mean_ns": ratio(total.write_ns, total.writes),
         "erases": whole(total.erases),
         "lazy_erases": whole(total.lazy_erases),
@@ -127,6 +128,11 @@ fn state_of(drive: Option<&Drive>) -> Value {
     })
 }
 
+/// Returns the bytes programmed for each byte of the host's writes.
+fn by_bytes(description: &Description, tally: &Tally) -> Option<f64> {
+    ratio(tally.programmed_units * description.flash.unit().bytes() as f64, tally.written_bytes)
+}
+
 fn ratio(of: f64, to: f64) -> Option<f64> {
     (to > 0.0).then(|| of / to)
 }
@@ -155,6 +161,7 @@ fn interval(description: &Description, interval: &Interval) -> Value {
         "wear_per_erase": ratio(tally.wear, tally.erases),
         "host_bytes_written": whole(tally.written_bytes),
         "write_amplification": ratio(tally.programmed_units, tally.host_units),
+        "write_amplification_bytes": by_bytes(description, tally),
         "write_latency_mean_ns": ratio(tally.write_ns, tally.writes),
         "years": tally.ns / Nanos::YEAR.0 as f64,
         "erases": whole(tally.erases),
