@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tomllib
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -145,3 +146,22 @@ def test_bad_input_is_an_error_that_says_what_would_be_right(arguments, message)
 def test_an_unknown_claim_is_an_error_in_python():
     with pytest.raises(ssdlab.InputError, match="near it are `agcr-fig7`"):
         papers.run_claim("agcr-fig-7")
+
+
+def test_a_cell_of_the_tables_runs_only_its_own_points(monkeypatch):
+    asked: list[dict] = []
+
+    def swept(setting: Setting, spec: ssdlab.Spec):
+        asked.append(tomllib.loads(spec.text) if isinstance(spec.text, str) else spec.text)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("ssdlab_papers.sweeps.swept", swept)
+    for name in ("ssdexplorer-tab2-9-msn-consumer-b-gain", "ssdexplorer-tab2-8-reads-enterprise-d-sd"):
+        with pytest.raises(KeyboardInterrupt):
+            papers.run_claim(name, quick=True)
+    mix, reads = asked
+    assert (mix["drive"], [each.get("workload") for each in mix["zip"]]) == ("ldpc-b", [["msn.fio"], None])
+    assert [each.get("workload.iodepth") for each in mix["zip"]] == [None, [64]]
+    assert mix["zip"][0]["ftl.translation"] == [{"kind": "waf", "write_amplification": 1.0}]
+    assert (reads["drive"], reads["zip"][0]["workload.iodepth"]) == ("ldpc-d", [256])
+    assert mix["vary"] == reads["vary"] == {"ecc.plan.kind": ["soft", "nasd"]}

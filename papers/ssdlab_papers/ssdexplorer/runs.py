@@ -32,6 +32,7 @@ def swept(
     keep_length: bool = False,
     fewer: Mapping[str, Sequence[object]] | None = None,
     quick_seeds: int = _QUICK_SEEDS,
+    only: Mapping[str, object] | None = None,
 ) -> Points:
     """Does the runs of a specification, and returns its points.
 
@@ -41,12 +42,13 @@ def swept(
         keep_length: True if a quick run is as long as a full one.
         fewer: Values to which a quick sweep restricts fields of ``[vary]``.
         quick_seeds: Seeds of a quick sweep.
+        only: Values of the drive and of zipped fields to whose points the sweep is restricted.
 
     Raises:
         RuntimeError: a run failed.
         KeyboardInterrupt: Ctrl-C ended the sweep; what is done is kept if the setting has a folder.
     """
-    document = _document(name)
+    document = _restricted(_document(name), only or {})
     if setting.quick:
         document["seeds"] = _first(document.get("seeds", [1]), quick_seeds)
         if not keep_length:
@@ -68,6 +70,19 @@ def searched(setting: Setting, name: str, trials: int) -> ssdlab.Optimisation:
 
 def _document(name: str) -> dict[str, Any]:
     return tomllib.loads((SPECS / f"{name}.toml").read_text(encoding="utf-8"))
+
+
+def _restricted(document: Mapping[str, Any], only: Mapping[str, object]) -> dict[str, Any]:
+    """Returns a specification with one value of each of these fields, and of those that are zipped with it."""
+    found = {**document, "zip": [dict(each) for each in document.get("zip", [])]}
+    for name, value in only.items():
+        if name == "drive":
+            found["drive"] = value
+            continue
+        (fields,) = (each for each in found["zip"] if name in each)
+        at = fields[name].index(value)
+        fields.update({key: [values[at]] for key, values in fields.items()})
+    return found if found["zip"] else {key: value for key, value in found.items() if key != "zip"}
 
 
 def _spec(name: str, document: Mapping[str, Any]) -> ssdlab.Spec:

@@ -9,6 +9,7 @@ from typing import Any
 
 from ssdlab.charts import Axis, Chart
 from ssdlab.explore.statistics import Estimate, estimate
+from ssdlab_papers.address import address
 from ssdlab_papers.claim import Claim, number, statement, taken, untestable
 from ssdlab_papers.entry import Picture, Table
 from ssdlab_papers.setting import Setting
@@ -87,6 +88,8 @@ _FITTED = {
     **{("100% read", "consumer", sample): "serial time of the consumer host, 4.9 us" for sample in ("A", "B")},
     ("MSN", "enterprise", "A"): "time of the firmware for a write, 7 us of the drive",
 }
+#: The two claims of a cell.
+_SD, _GAIN = "SD", "gain by NASD"
 _WHY = {
     "100% read": "the thesis has tails of 20 times the mean here, which random reads at this depth do not make: it may be "
     "its sequencer, which reorders around busy dies",
@@ -97,6 +100,9 @@ _WHY = {
 
 def entries(setting: Setting) -> Iterator[Claim | Picture | Table]:
     """Yields the claims of section 2.3.2, with its tables and figures."""
+    if (one := _wanted(setting.wanted)) is not None:
+        yield from _one_cell(setting, *one)
+        return
     yield from _inputs()
     found = _Both(swept(setting, "soft_reads"), swept(setting, "soft_mixes"))
     yield from _levels(found.reads)
@@ -158,50 +164,80 @@ def _levels(reads: Points) -> Iterator[Claim]:
 
 
 def _cells(quantity: _Quantity, found: _Both) -> Iterator[Claim]:
-    """Yields every number of a table."""
-    for (load, host), values in quantity.published.items():
-        for place, sample in enumerate(_SAMPLES):
-            published, gain = values[2 * place : 2 * place + 2]
-            what = f"{load}, {host} host, sample {sample}"
-            common: dict[str, Any] = {
-                "work": f"{WORK}, table {quantity.table}: {quantity.name}",
-                "where": f"table {quantity.table}",
-                "load": f"{load}, depth {_HOSTS[host]}",
-            }
-            ours = found.of(load).estimate(quantity.column, _at(load, host, sample, "soft"), quantity.scale)
-            fitted = _FITTED.get((load, host, sample)) if quantity.table == "2.8" else None
-            if fitted is not None:
-                yield taken(
-                    ours,
-                    what=f"{what}: SD",
-                    published=f"{published} {quantity.unit}",
-                    unit=lambda value: f"{value:.4g} {quantity.unit}",
-                    note=f"fitted: {fitted}",
-                    **common,
-                )
-            else:
-                yield number(
-                    ours,
-                    published,
-                    quantity.resolution,
-                    what=f"{what}: SD",
-                    unit=lambda value: f"{value:.4g} {quantity.unit}",
-                    note=_WHY["100% read" if load == "100% read" else "mix"]
-                    if quantity.table == "2.10" or load != "100% read"
-                    else "",
-                    **common,
-                )
-            better = _gain(found, quantity, load, host, sample)
-            yield number(
-                better,
-                gain,
-                _GAIN_RESOLUTION,
-                what=f"{what}: gain by NASD",
-                unit=lambda value: f"{value:.2f} %",
-                agrees=(better.mean if better.low is None else better.low) > 0,
-                note="" if (better.low or 0.0) > 0 else "the seeds do not support a gain",
-                **common,
-            )
+    """Yields the claims of a table."""
+    for load, host in quantity.published:
+        for sample in _SAMPLES:
+            yield from _cell(quantity, found, load, host, sample)
+
+
+def _wanted(wanted: str) -> tuple[_Quantity, str, str, str] | None:
+    """Returns the cell that has the wanted claim, as its table, load, host and sample; ``None`` if none has."""
+    for quantity in _QUANTITIES:
+        for load, host in quantity.published:
+            for sample in _SAMPLES:
+                for part in (_SD, _GAIN):
+                    found = address(**_place(quantity), what=f"{_subject(load, host, sample)}: {part}")
+                    if found is not None and found.id == wanted:
+                        return quantity, load, host, sample
+    return None
+
+
+def _one_cell(setting: Setting, quantity: _Quantity, load: str, host: str, sample: str) -> Iterator[Claim]:
+    """Yields the claims of one cell, for which only its runs are done."""
+    only: dict[str, object] = {"drive": f"ldpc-{sample.lower()}", "workload.iodepth": _HOSTS[host]}
+    if load == "100% read":
+        points = swept(setting, "soft_reads", only=only)
+    else:
+        points = swept(setting, "soft_mixes", only={**only, "workload": f"{load.lower()}.fio"})
+    yield from _cell(quantity, _Both(points, points), load, host, sample)
+
+
+def _place(quantity: _Quantity) -> dict[str, str]:
+    return {"work": f"{WORK}, table {quantity.table}: {quantity.name}", "where": f"table {quantity.table}"}
+
+
+def _subject(load: str, host: str, sample: str) -> str:
+    return f"{load}, {host} host, sample {sample}"
+
+
+def _cell(quantity: _Quantity, found: _Both, load: str, host: str, sample: str) -> Iterator[Claim]:
+    """Yields the claims of a cell: SD, and the gain by NASD."""
+    place = _SAMPLES.index(sample)
+    what = _subject(load, host, sample)
+    common: dict[str, Any] = {**_place(quantity), "load": f"{load}, depth {_HOSTS[host]}"}
+    published, gain = quantity.published[load, host][2 * place : 2 * place + 2]
+    ours = found.of(load).estimate(quantity.column, _at(load, host, sample, "soft"), quantity.scale)
+    fitted = _FITTED.get((load, host, sample)) if quantity.table == "2.8" else None
+    if fitted is not None:
+        yield taken(
+            ours,
+            what=f"{what}: {_SD}",
+            published=f"{published} {quantity.unit}",
+            unit=lambda value: f"{value:.4g} {quantity.unit}",
+            note=f"fitted: {fitted}",
+            **common,
+        )
+    else:
+        yield number(
+            ours,
+            published,
+            quantity.resolution,
+            what=f"{what}: {_SD}",
+            unit=lambda value: f"{value:.4g} {quantity.unit}",
+            note=_WHY["100% read" if load == "100% read" else "mix"] if quantity.table == "2.10" or load != "100% read" else "",
+            **common,
+        )
+    better = _gain(found, quantity, load, host, sample)
+    yield number(
+        better,
+        gain,
+        _GAIN_RESOLUTION,
+        what=f"{what}: {_GAIN}",
+        unit=lambda value: f"{value:.2f} %",
+        agrees=(better.mean if better.low is None else better.low) > 0,
+        note="" if (better.low or 0.0) > 0 else "the seeds do not support a gain",
+        **common,
+    )
 
 
 def _in_words(found: _Both) -> Iterator[Claim]:
