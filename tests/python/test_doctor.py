@@ -45,6 +45,8 @@ def test_extras_that_it_names_exist_and_hold_what_they_are_named_for():
     for name, install in named:
         extra = install.partition("[")[2].partition("]")[0]
         assert any(need.startswith(name) for need in extras[extra]), name
+    # Names of earlier versions.
+    assert extras["optimise"] == extras["explore"] == ["ssdlab[search]"]
 
 
 def test_a_preset_that_does_not_fit_is_named(cli, monkeypatch):

@@ -46,6 +46,7 @@ fn a_drive_has_the_capacity_of_its_name() {
         ("ldpc-a", 512e9),
         ("ldpc-d", 512e9),
         ("pcie4-tlc-2tb", 2e12),
+        ("pcie4-tlc-ldpc-2tb", 2e12),
         ("pcie4-dramless-1tb", 1e12),
         ("pcie5-enterprise-8tb", 8e12),
     ] {
@@ -275,6 +276,23 @@ fn the_dies_limit_random_reads_of_the_modern_drives() {
         let most = dies * 1e9 / die_ns;
         assert!((least * most..most).contains(&found), "{name}: {found}, at most {most}");
     }
+}
+
+/// At 5,000 cycles and half a year, most reads of the modern TLC drive need a retry with BCH. LDPC corrects nearly all
+/// at once, and the rest with a soft level, so that the mean latency is about half as long.
+#[test]
+fn soft_decoding_spares_the_modern_drive_most_of_its_retries() {
+    let small = ["flash.blocks_per_plane=28", "flash.pages_per_block=96", "ftl.overprovisioning=1.0"];
+    let worn = ["policy.kind=baseline", "state.precondition=fill", "state.pe_cycles=5000", "state.age=\"180d\""];
+    let read = |name: &str| {
+        let job = "rw=randread\nbs=4k\niodepth=64\nnorandommap=1\nnumber_ios=20000";
+        let found = summary(name, &[&small[..], &worn].concat(), job);
+        ["/reliability/retries", "/reliability/soft_levels", "/latency/read/mean_ns"].map(|path| number(&found, path))
+    };
+    let ([retries, levels, soft], [repeated, none, hard]) = (read("pcie4-tlc-ldpc-2tb"), read("pcie4-tlc-2tb"));
+    assert!(retries == levels && (100.0..2_000.0).contains(&levels), "{levels} soft levels in 20,000 reads");
+    assert!(none == 0.0 && repeated > 10_000.0, "{repeated} retries, {none} soft levels with BCH");
+    assert!((0.4..0.65).contains(&(soft / hard)), "mean latency {soft} and {hard} ns");
 }
 
 /// Sequential writes of 128 KiB: the memory, which the data crosses twice, limits the drive with DRAM, the dies the
