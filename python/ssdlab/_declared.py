@@ -80,7 +80,7 @@ class WorkloadKeywords(TypedDict, total=False):
     max_requests: int | None
     #: Time from the start whose commands are left out of the statistics, such as `2w`.
     ramp_time: str | None
-    #: Keys of a fio job file to leave out, such as `verify,sync`, even if they would take effect.
+    #: Keys of a fio job (`verify,sync`) or elements of an XML profile to leave out, even if they would take effect.
     ignore: Sequence[str] | None
     #: Values of the `${VARIABLES}` of a fio job file, as NAME=VALUE; others are taken from the environment.
     var: Sequence[str] | None
@@ -128,7 +128,7 @@ class WorkloadFields:
     max_requests: int | None = None
     #: Time from the start whose commands are left out of the statistics, such as `2w`.
     ramp_time: str | None = None
-    #: Keys of a fio job file to leave out, such as `verify,sync`, even if they would take effect.
+    #: Keys of a fio job (`verify,sync`) or elements of an XML profile to leave out, even if they would take effect.
     ignore: Sequence[str] | None = None
     #: Values of the `${VARIABLES}` of a fio job file, as NAME=VALUE; others are taken from the environment.
     var: Sequence[str] | None = None

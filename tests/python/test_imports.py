@@ -562,3 +562,19 @@ def test_page_lists_every_parameter(tmp_path: Path):
     if os.environ.get("SSDLAB_BLESS"):
         PAGE.write_text(made)
     assert made == PAGE.read_text(), "SSDLAB_BLESS=1 writes the page anew"
+
+
+def test_page_has_the_figures_of_its_experiment(tmp_path: Path):
+    """The table of docs/COMING_FROM.md: the same drive and scenario in MQSim's files, at two depths."""
+    page = (PAGE.parent / "COMING_FROM.md").read_text()
+    drive = ssdlab.import_drive(EXAMPLE).drive
+    scenario = (EXAMPLE.parent / "mqsim-scenario.xml").read_text()
+    deep = ssdlab.run(drive, ssdlab.Workload.from_text(scenario), precondition="fill")
+    read = deep.latency["read"]
+    for shown in (f"{deep.summary['throughput']['iops']:,.0f}", f"{read.mean_ns / 1000:.1f} us", f"{read.p99_ns / 1000:.1f} us"):
+        assert f"| not measured | {shown} |" in page or f"| not in its results | {shown} |" in page, shown
+    alone = scenario.replace("Queue>32<", "Queue>1<").replace("50000", "10000")
+    causes = ssdlab.run(drive, ssdlab.Workload.from_text(alone), precondition="fill").summary["causes"]["read"]
+    assert set(causes) == {"link", "bus_command", "sense", "transfer"}, "a read alone waits for nothing"
+    for cause, time_ns in causes.items():
+        assert f"| {time_ns / 1000:.2f} us |" in page, cause

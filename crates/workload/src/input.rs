@@ -45,6 +45,8 @@ pub(crate) enum Kind {
     Fio,
     /// A workload TOML of this `kind`; empty if no kind was found.
     Model(String),
+    /// An XML document: a profile of diskspd, or scenarios of MQSim.
+    Xml,
     /// Anything else.
     Trace,
 }
@@ -54,6 +56,7 @@ pub(crate) fn other_than_trace(lines: &[Vec<u8>]) -> Option<&'static str> {
     match kind(lines) {
         Kind::Fio => Some("a fio job file"),
         Kind::Model(_) => Some("a workload description"),
+        Kind::Xml => Some("an XML document"),
         Kind::Trace => None,
     }
 }
@@ -62,7 +65,10 @@ pub(crate) fn other_than_trace(lines: &[Vec<u8>]) -> Option<&'static str> {
 pub(crate) fn kind(lines: &[Vec<u8>]) -> Kind {
     let mut section = false;
     for line in lines {
-        let line = line.trim_ascii();
+        let line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line).trim_ascii();
+        if is_xml(line) {
+            return Kind::Xml;
+        }
         if line.is_empty() || line[0] == b'#' || line[0] == b';' {
             continue;
         }
@@ -87,6 +93,11 @@ pub(crate) fn kind(lines: &[Vec<u8>]) -> Kind {
     Kind::Trace
 }
 
+/// Returns true if a line begins an XML document: with its declaration, a comment, a document type or an element.
+fn is_xml(line: &[u8]) -> bool {
+    line.first() == Some(&b'<') && line.get(1).is_some_and(|byte| byte.is_ascii_alphabetic() || matches!(byte, b'?' | b'!'))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -102,6 +113,9 @@ mod tests {
         assert_eq!(kind_of("# a model\nkind = \"synthetic\"\n[[job]]\n"), Kind::Model("synthetic".into()));
         assert_eq!(kind_of("[[job]]\n"), Kind::Model(String::new()));
         assert_eq!(kind_of("name = \"x\"\nkind=\"lookalike\"\n"), Kind::Model("lookalike".into()));
+        assert_eq!(kind_of("\n<?xml version=\"1.0\"?>\n<Profile>\n"), Kind::Xml);
+        assert_eq!(kind_of("\u{feff}<Profile>\n"), Kind::Xml);
+        assert_eq!(kind_of("<1> 0 100 8 1\n"), Kind::Trace);
         assert_eq!(kind_of("0 0 100 8 1\n"), Kind::Trace);
         assert_eq!(kind_of("#A.I,B.D\n1,2\n"), Kind::Trace);
         assert_eq!(kind_of(""), Kind::Trace);

@@ -11,6 +11,7 @@ pub mod request;
 mod schema;
 pub mod synthetic;
 pub mod trace;
+pub mod xml;
 
 pub use input::{Input, Opener, Surroundings};
 pub use open::{Options, Target, open, open_on};

@@ -2,7 +2,7 @@
 
 use crate::input::{Input, Kind, kind};
 pub use crate::trace::Options;
-use crate::{Workload, fio, lookalike, synthetic, trace};
+use crate::{Workload, fio, lookalike, synthetic, trace, xml};
 use kit::{Problem, Problems};
 
 /// Drive for which a workload is opened.
@@ -26,20 +26,23 @@ pub fn open(input: &Input, user_bytes: u64, options: &Options) -> Result<Workloa
     open_on(input, &Target::of(user_bytes), options)
 }
 
-/// Opens a workload for a drive: a fio job file, a workload TOML (`kind = "..."`) or a trace.
+/// Opens a workload for a drive: a fio job file, a workload TOML (`kind = "..."`), an XML profile or a
+/// trace.
 ///
-/// fio jobs use only the seed of `options` and the keys to ignore, models only the seed; for them, options that apply
-/// to traces only are errors.
+/// fio jobs and XML profiles use only the seed of `options` and the keys to ignore, models only the seed; for them,
+/// options that apply to traces only are errors.
 pub fn open_on(input: &Input, drive: &Target, options: &Options) -> Result<Workload, Problems> {
     let user_bytes = drive.user_bytes;
     let head = trace::Head::of(input, options.format.as_deref())?;
     let kind = if options.format.is_some() || options.columns.is_some() { Kind::Trace } else { kind(&head.lines) };
-    if kind != Kind::Fio {
-        for (option, given) in [("ignore", !options.ignore.is_empty()), ("var", !options.var.is_empty())] {
-            if given {
-                let what = format!("applies to fio job files only, and {} is not one: leave it out", input.name);
-                return Err(Problems::one(option, what));
-            }
+    let is_profile = matches!(kind, Kind::Fio | Kind::Xml);
+    for (option, given, takes, what) in [
+        ("ignore", !options.ignore.is_empty(), is_profile, "fio job files and XML profiles"),
+        ("var", !options.var.is_empty(), kind == Kind::Fio, "fio job files"),
+    ] {
+        if given && !takes {
+            let what = format!("applies to {what} only, and {} is not one: leave it out", input.name);
+            return Err(Problems::one(option, what));
         }
     }
     if kind == Kind::Trace {
@@ -48,6 +51,7 @@ pub fn open_on(input: &Input, drive: &Target, options: &Options) -> Result<Workl
     let text = text(input)?;
     refuse_trace_options(input, options)?;
     match kind {
+        Kind::Xml => xml::open(&input.name, &text, user_bytes, options.seed, &options.ignore),
         Kind::Model(kind) => model(&kind, input, &text, user_bytes, options.seed),
         _ => {
             let surroundings = fio::text::Surroundings {

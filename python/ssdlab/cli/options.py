@@ -18,7 +18,8 @@ DriveArgument: TypeAlias = Annotated[
     typer.Argument(metavar="DRIVE", help="A preset's name or a description (TOML).", autocompletion=completion.presets),
 ]
 WorkloadArgument: TypeAlias = Annotated[
-    str, typer.Argument(metavar="WORKLOAD", help="A trace, a fio job file, or a workload TOML; - is standard input.")
+    str,
+    typer.Argument(metavar="WORKLOAD", help="A trace, a fio job file, a workload TOML, or an XML profile; - is standard input."),
 ]
 TraceArgument: TypeAlias = Annotated[
     str, typer.Argument(metavar="FILE", help="A trace; .gz and .zst are read in place; - is standard input.")

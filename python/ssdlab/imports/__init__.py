@@ -62,7 +62,7 @@ class ImportedDrive:
     Examples:
         >>> imported = ssdlab.import_drive("examples/mqsim.xml")
         >>> imported
-        <ssdlab.ImportedDrive mqsim.xml of MQSim: 59 fields, 19 parameters without a counterpart>
+        <ssdlab.ImportedDrive mqsim.xml of MQSim: 56 fields, 23 parameters without a counterpart>
     """
 
     #: Name of the source format.

@@ -27,8 +27,13 @@ _REASONS = {
     "Seed": "the seed is an option of a run, --seed",
     "Data_Cache_Sharing_Mode": "one write buffer for all streams",
     "CMT_Sharing_Mode": "one mapping cache for all streams",
-    "Data_Cache_DRAM_Row_Size": "the memory is a rate and a latency: an access within a row, as most are",
-    "Data_Cache_DRAM_tRP": "the memory is a rate and a latency: MQSim adds it only for an access beyond a row",
+    **dict.fromkeys(
+        (
+            f"Data_Cache_DRAM_{name}"
+            for name in ("Row_Size", "Data_Rate", "Data_Busrt_Size", "Data_Burst_Size", "tRCD", "tCL", "tRP")
+        ),
+        "in MQSim only cached data passes through the memory, here all data would: --set controller.dram=...",
+    ),
     "Page_Read_Latency_CSB": "the cell has no page of this type",
     "Page_Program_Latency_CSB": "the cell has no page of this type",
     "Page_Read_Latency_MSB": "the cell has no page of this type",
@@ -147,15 +152,6 @@ def _buffer(draft: Draft, given: Parameters) -> None:
         draft.ours("buffer.flush_after", "1us", "a page is written to flash at once, however little of it is new")
     if mechanism.value == "advanced":
         draft.remark(mechanism, "reads are cached where a flow says READ_CACHE or WRITE_READ_CACHE: --set buffer.read_cache=SIZE")
-    transfers = given.number("Data_Cache_DRAM_Data_Rate", "800", unit="MT/s", least=1, most=10**6)
-    burst_name = "Data_Cache_DRAM_Data_Burst_Size"
-    # The name in MQSim's own files.
-    burst_name = burst_name if burst_name in given else "Data_Cache_DRAM_Data_Busrt_Size"
-    burst = given.integer(burst_name, "4", unit="B", least=1, most=4096)
-    row, column = (given.integer(f"Data_Cache_DRAM_{name}", "13", unit="ns", most=10**6) for name in ("tRCD", "tCL"))
-    draft.put("controller.dram.kind", "bandwidth", transfers, note="MQSim's memory has no banks")
-    draft.put("controller.dram.rate", rate(transfers.value * burst.value * 10**6, "B/s"), transfers, burst)
-    draft.put("controller.dram.latency", span(row.value + column.value), row, column)
 
 
 def _flash(draft: Draft, given: Parameters) -> Geometry:

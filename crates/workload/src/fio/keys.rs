@@ -50,15 +50,19 @@ const fn key(name: &'static str, standing: Standing) -> Key {
     Key { name, aliases: &[], is_flag: false, standing, instead: "" }
 }
 
-const fn honoured(name: &'static str, about: &'static str) -> Key {
+pub(crate) const fn honoured(name: &'static str, about: &'static str) -> Key {
     key(name, Standing::Honoured(about))
 }
 
-const fn off(name: &'static str, values: &'static [&'static str], reason: &'static str) -> Key {
+pub(crate) const fn off(name: &'static str, values: &'static [&'static str], reason: &'static str) -> Key {
     key(name, Standing::Off(values, reason))
 }
 
-const fn refused(name: &'static str, reason: &'static str) -> Key {
+pub(crate) const fn ignored(name: &'static str, reason: &'static str) -> Key {
+    key(name, Standing::Ignored(reason))
+}
+
+pub(crate) const fn refused(name: &'static str, reason: &'static str) -> Key {
     key(name, Standing::Refused(reason))
 }
 
@@ -459,7 +463,7 @@ pub fn find(name: &str) -> Option<Key> {
     let ignored = || {
         let group = IGNORED.iter().find(|group| group.names.contains(&name))?;
         let name = group.names.iter().find(|known| **known == name)?;
-        Some(key(name, Standing::Ignored(group.why)).flag())
+        Some(ignored(name, group.why).flag())
     };
     entry(HONOURED, name).copied().or_else(ignored).or_else(|| entry(REFUSED, name).copied())
 }

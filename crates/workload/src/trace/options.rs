@@ -76,7 +76,7 @@ pub struct Options {
     /// Time from the start whose commands are left out of the statistics, such as `2w`.
     #[schemars(extend("x-value" = "TIME", "x-panel" = "Workload"))]
     pub ramp_time: Option<Nanos>,
-    /// Keys of a fio job file to leave out, such as `verify,sync`, even if they would take effect.
+    /// Keys of a fio job (`verify,sync`) or elements of an XML profile to leave out, even if they would take effect.
     #[schemars(extend("x-value" = "KEYS", "x-panel" = "Workload", "x-separator" = ","))]
     pub ignore: Vec<String>,
     /// Values of the `${VARIABLES}` of a fio job file, as NAME=VALUE; others are taken from the environment.

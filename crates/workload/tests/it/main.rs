@@ -6,3 +6,4 @@ mod lookalike;
 mod synthetic;
 mod trace;
 mod trace_files;
+mod xml;
