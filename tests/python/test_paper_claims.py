@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
@@ -165,3 +167,13 @@ def test_a_cell_of_the_tables_runs_only_its_own_points(monkeypatch):
     assert mix["zip"][0]["ftl.translation"] == [{"kind": "waf", "write_amplification": 1.0}]
     assert (reads["drive"], reads["zip"][0]["workload.iodepth"]) == ("ldpc-d", [256])
     assert mix["vary"] == reads["vary"] == {"ecc.plan.kind": ["soft", "nasd"]}
+
+
+def test_the_commands_of_the_package_s_page_name_what_there_is():
+    page = (Path(__file__).parents[2] / "papers" / "README.md").read_text(encoding="utf-8")
+    assert page.startswith("# Published experiments\n\n470 claims")
+    assert len(known()) == 470
+    named = re.findall(r"^ssdlab paper claim (\S+)", page, re.MULTILINE)
+    assert named
+    assert {*named} <= {*known()}
+    assert {*re.findall(r"^\| `(\w+)` \| (?!.*\.py)", page, re.MULTILINE)} >= {*papers.EXPERIMENTS}
