@@ -82,6 +82,17 @@ class Tab:
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1, mobile=False)
         self.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
         self.call("Page.navigate", url=f"file://{path}")
+        self._wait(path)
+
+    def reload(self) -> None:
+        """Opens the page again."""
+        # The page that goes away must not be taken for the one that comes.
+        self.value("delete document.body.dataset.drawn")
+        self.call("Page.reload")
+        self._wait(self.value("location.href"))
+
+    def _wait(self, path: Path | str) -> None:
+        """Waits until the figures of the page are drawn."""
         end = time.monotonic() + _PATIENCE
         while not self.value("location.href !== 'about:blank' && document.body && document.body.dataset.drawn"):
             assert time.monotonic() < end, f"the figures of {path} are not drawn"

@@ -93,3 +93,75 @@ def test_panels_stack_on_a_narrow_window(pages, window, width, beside):
     for kind in ("run", "compare"):
         window.open(pages[kind], width)
         assert window.value(BESIDE) == beside
+
+
+#: Least contrast of the texts of a figure and of its curves with what is behind them, and their colours.
+CONTRAST = """(() => {
+  const parts = (text) => text.match(/[\\d.]+/g).map(Number);
+  const light = (colour) => {
+    const linear = (part) => (part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4);
+    const [red, green, blue] = colour.map((part) => linear(part / 255));
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+  };
+  const behind = light(parts(getComputedStyle(document.querySelector(".figure .main-svg")).backgroundColor).slice(0, 3));
+  const contrast = (colour) => {
+    const own = light(parts(colour).slice(0, 3));
+    return (Math.max(own, behind) + 0.05) / (Math.min(own, behind) + 0.05);
+  };
+  const least = (found, of) => Math.min(...found.map((part) => contrast(getComputedStyle(part)[of])));
+  const all = (what) => [...document.querySelectorAll(`.figure ${what}`)];
+  const texts = all(".main-svg text").filter((part) => !part.closest(".bars, .heatmaplayer, .hm"));
+  const curves = all(".scatterlayer .js-line").filter((part) => part.style.stroke !== "none");
+  return { texts: least(texts, "fill"), curves: least(curves, "stroke"), behind };
+})()"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_figures_follow_the_theme_with_enough_contrast(pages, window, kind, scheme):
+    window.open(pages[kind], scheme=scheme)
+    found = window.value(CONTRAST)
+    assert (found["behind"] < 0.05) == (scheme == "dark")
+    assert found["texts"] >= 4.5
+    assert found["curves"] >= 3
+
+
+def tab_to(window: Tab, wanted: str) -> None:
+    """Presses Tab until the element that a selector names has the focus."""
+    for _ in range(300):
+        window.press("Tab")
+        if window.value(f"document.activeElement.matches({wanted!r})"):
+            return
+    pytest.fail(f"Tab does not reach {wanted}")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_button_makes_a_page_dark_and_the_choice_is_kept(pages, window, kind):
+    shown = """[document.documentElement.dataset.theme, document.getElementById("theme").getAttribute("aria-pressed"),
+        getComputedStyle(document.querySelector(".figure .main-svg")).backgroundColor,
+        getComputedStyle(document.querySelector("section")).backgroundColor]"""
+    light, dark = "rgb(255, 255, 255)", "rgb(23, 29, 36)"
+    window.open(pages[kind])
+    assert window.value(shown) == ["light", "false", light, light]
+    tab_to(window, "#theme")
+    window.press("Enter")
+    assert window.value(shown) == ["dark", "true", dark, dark]
+    window.reload()
+    assert window.value(shown) == ["dark", "true", dark, dark]
+    tab_to(window, "#theme")
+    window.press(" ")
+    assert window.value(shown) == ["light", "false", light, light]
+    window.value("localStorage.clear()")
+
+
+@pytest.mark.slow
+def test_a_theme_keeps_what_is_hidden_and_how_panels_stand(pages, window):
+    window.open(pages["run"], 400)
+    window.value("document.querySelector('.keys[data-figure=\"figure-causes\"] button').click()")
+    window.value('document.getElementById("theme").click()')
+    hidden = 'document.getElementById("figure-causes").data.filter((trace) => trace.visible === "legendonly").length'
+    assert window.value(hidden) == 2
+    assert window.value(BESIDE) == 0
+    window.value("localStorage.clear()")

@@ -2,7 +2,8 @@
 
 const COLOURS = ["#2b6ea6", "#d0732a", "#2f8f6b", "#a8456b", "#7a62a8", "#9a8432", "#3d97a8", "#4a5563"];
 const LAYOUT = {
-  font: { family: "Inter, 'Segoe UI', Roboto, 'DejaVu Sans', Arial, sans-serif", size: 13, color: "#1f2933" },
+  font: { family: "Inter, 'Segoe UI', Roboto, 'Helvetica Neue', 'DejaVu Sans', Arial, sans-serif", size: 13, color: "#1f2933" },
+  hoverlabel: { bgcolor: "white", bordercolor: "#e6e9ed" },
   paper_bgcolor: "white", plot_bgcolor: "white", margin: { l: 80, r: 30, t: 30, b: 60 },
 };
 /** Legend below a figure, for a narrow window. */
@@ -10,7 +11,11 @@ const BELOW = { orientation: "h", x: 0, xanchor: "left", y: -0.28, yanchor: "top
 const isNarrow = () => innerWidth < 640;
 const legend = () => (isNarrow() ? BELOW : {});
 const CONFIG = { displayModeBar: false, responsive: true };
-const AXIS = { gridcolor: "#e6e9ed", zeroline: false, automargin: true };
+const AXIS = {
+  gridcolor: "#e6e9ed", linecolor: "#1f2933", zeroline: false, automargin: true, tickfont: { size: 12, color: "#1f2933" },
+};
+/** Returns the title of an axis, or of a scale of colours, as the figures of all pages have it. */
+const titled = (text) => ({ text, font: { size: 12, color: "#1f2933" } });
 /** Most rows that the table shows. */
 const ROWS = 500;
 
@@ -166,11 +171,11 @@ function drawLines(canvas, shownAxes, x, width) {
   };
   const isOn = points.map(isSelected);
   pen.lineWidth = points.length > 1000 ? 0.6 : 1.3;
-  pen.strokeStyle = "#e3e7eb";
+  pen.strokeStyle = themed("#e3e7eb");
   isOn.forEach((on, index) => { if (!on) line(index); });
   isOn.forEach((on, index) => {
     if (!on) return;
-    pen.strokeStyle = by.values[index] === null ? "#9fb3c8" : colour(share(index));
+    pen.strokeStyle = themed(by.values[index] === null ? "#9fb3c8" : colour(share(index)), PARTS);
     line(index);
   });
 }
@@ -187,12 +192,12 @@ function axisMarks(axis, at, x) {
   const isColour = at === fields.length;
   const marks = [
     svg("text", { x: x - 14, y: TOP - 18, transform: `rotate(-14 ${x - 14} ${TOP - 18})`, class: "title" }, axis.text),
-    svg("line", { x1: x, x2: x, y1: TOP, y2: BOTTOM, stroke: isColour ? "url(#scale)" : "#4a5563", "stroke-width": isColour ? 5 : 1.2 }),
+    svg("line", { x1: x, x2: x, y1: TOP, y2: BOTTOM, stroke: isColour ? "url(#scale)" : "currentColor", "stroke-width": isColour ? 5 : 1.2 }),
   ];
   const labelled = [];
   for (const [value, text] of axis.ticks) {
     const y = axis.y(value);
-    marks.push(svg("line", { x1: x - 4, x2: x, y1: y, y2: y, stroke: "#4a5563" }));
+    marks.push(svg("line", { x1: x - 4, x2: x, y1: y, y2: y, stroke: "currentColor" }));
     if (labelled.some((other) => Math.abs(other - y) < 13)) continue;
     labelled.push(y);
     marks.push(svg("text", { x: x + 6, y: y + 4, class: "tick" }, text));
@@ -248,7 +253,7 @@ function drawParallel() {
   const canvas = document.createElement("canvas");
   const over = svg("svg", { width, height: HEIGHT });
   const scale = svg("linearGradient", { id: "scale", gradientUnits: "userSpaceOnUse", x1: 0, x2: 0, y1: BOTTOM, y2: TOP });
-  scale.append(...[0, 0.5, 1].map((share) => svg("stop", { offset: share, "stop-color": colour(share) })));
+  scale.append(...[0, 0.5, 1].map((share) => svg("stop", { offset: share, "stop-color": themed(colour(share), PARTS) })));
   over.append(scale);
   shownAxes.forEach((axis, at) => over.append(...axisMarks(axis, at, x(at)), axisStrip(axis, x(at))));
   const whole = document.createElement("div");
@@ -285,10 +290,10 @@ function drawEffects(selected, column) {
     const [x, y] = ["x", "y"].map((axis, at) => axis + ([index, row][at] ? [index, row][at] + 1 : ""));
     const [left, top] = [column_ / each, 1 - row / rows];
     layout[x.replace("x", "xaxis")] = {
-      ...AXIS, type: "category", anchor: y, domain: [left, left + 0.88 / each], title: { text: isShort ? last[index] : effect.field.name, font: { size: 13 } },
+      ...AXIS, type: "category", anchor: y, domain: [left, left + 0.88 / each], title: titled(isShort ? last[index] : effect.field.name),
     };
     layout[y.replace("y", "yaxis")] = {
-      ...AXIS, anchor: `x${row ? row * each + 1 : ""}`, domain: [top - (rows > 1 ? 0.72 : 1) / rows, top], ...(row ? { matches: "y" } : {}), title: { text: title(entry(column)) },
+      ...AXIS, anchor: `x${row ? row * each + 1 : ""}`, domain: [top - (rows > 1 ? 0.72 : 1) / rows, top], ...(row ? { matches: "y" } : {}), title: titled(title(entry(column))),
     };
     const lows = effect.filled.map((one, at) => effect.levels[at] - Math.min(...one.means));
     const highs = effect.filled.map((one, at) => Math.max(...one.means) - effect.levels[at]);
@@ -327,9 +332,9 @@ function drawCurves(selected, column) {
   });
   const positive = along.number && along.values.every((value) => value > 0);
   const wide = positive && along.values[along.values.length - 1] / along.values[0] >= 16;
-  const axis = { ...AXIS, title: { text: along.name }, type: along.number ? (wide ? "log" : "linear") : "category" };
+  const axis = { ...AXIS, title: titled(along.name), type: along.number ? (wide ? "log" : "linear") : "category" };
   if (along.number && along.values.length <= 12) Object.assign(axis, { tickvals: along.values, ticktext: along.values.map(String) });
-  Plotly.react("curves", traces, { ...LAYOUT, height: 400, legend: legend(), xaxis: axis, yaxis: { ...AXIS, title: { text: title(entry(column)) } } }, CONFIG);
+  Plotly.react("curves", traces, { ...LAYOUT, height: 400, legend: legend(), xaxis: axis, yaxis: { ...AXIS, title: titled(title(entry(column))) } }, CONFIG);
 }
 
 function drawHeat(selected, column) {
@@ -348,12 +353,13 @@ function drawHeat(selected, column) {
     xgap: 2, ygap: 2, text: few ? z.map((row) => row.map((value) => (value === null ? "" : shown(value)))) : undefined, texttemplate: few ? "%{text}" : undefined,
     // Beside the map there is no room for the scale on a narrow window.
     colorbar: {
-      title: { text: title(entry(column)), side: isNarrow() ? "top" : "right" }, thickness: 12,
+      title: { ...titled(title(entry(column))), side: isNarrow() ? "top" : "right" }, thickness: 12,
       ...(isNarrow() ? { orientation: "h", y: 1, yanchor: "bottom", nticks: 5 } : {}),
     },
   };
-  const layout = { ...LAYOUT, height: (isNarrow() ? 240 : 160) + 34 * Math.min(z.length, 20), xaxis: { ...AXIS, type: "category", title: { text: fields[x].name } }, yaxis: { ...AXIS, type: "category", title: { text: fields[y].name } } };
-  Plotly.react("heat", [trace], layout, CONFIG);
+  const layout = { ...LAYOUT, height: (isNarrow() ? 240 : 160) + 34 * Math.min(z.length, 20), xaxis: { ...AXIS, type: "category", title: titled(fields[x].name) }, yaxis: { ...AXIS, type: "category", title: titled(fields[y].name) } };
+  // Anew each time: an update leaves parts of a scale that lay beside the map and now lies above it.
+  Plotly.newPlot("heat", [trace], layout, CONFIG);
 }
 
 /** Returns the points that none other beats in both numbers, by the first. */
@@ -381,7 +387,7 @@ function drawFront(selected, column, second) {
     { x: marks.map((mark) => mark.values[0]), y: marks.map((mark) => mark.values[1]), mode: "markers", name: "points", text: marks.map((mark) => describe(mark.point)), hovertemplate: "%{text}<extra></extra>", marker: { color: "#9fb3c8", size: 7 } },
     { x: best.map((mark) => mark.values[0]), y: best.map((mark) => mark.values[1]), mode: "lines+markers", name: "not beaten", text: best.map((mark) => describe(mark.point)), hovertemplate: "%{text}<extra></extra>", line: { color: COLOURS[1], shape: "linear" }, marker: { color: COLOURS[1], size: 9 } },
   ];
-  Plotly.react("front", traces, { ...LAYOUT, height: 420, legend: legend(), xaxis: { ...AXIS, title: { text: title(entry(column)) } }, yaxis: { ...AXIS, title: { text: title(entry(second)) } } }, CONFIG);
+  Plotly.react("front", traces, { ...LAYOUT, height: 420, legend: legend(), xaxis: { ...AXIS, title: titled(title(entry(column))) }, yaxis: { ...AXIS, title: titled(title(entry(second))) } }, CONFIG);
 }
 
 function drawTable(selected, column, second) {
@@ -457,6 +463,7 @@ function begin() {
   for (const id of ["number", "second"]) element(id).onchange = draw;
   for (const id of ["along", "lines", "across", "down"]) element(id).onchange = drawRest;
   draw();
+  addEventListener("theme", drawParallel);
   let width = innerWidth;
   addEventListener("resize", () => {
     // A telephone that hides its address bar resizes the window in height alone.

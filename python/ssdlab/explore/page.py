@@ -81,7 +81,6 @@ def _as_runs(table: pa.Table) -> pa.Table:
 
 def _filled(data: dict[str, Any], name: str, subtitle: str, errors: str, spec: str, rows: str) -> str:
     """Returns the page with its parts."""
-    css = files("ssdlab.report").joinpath("style.css").read_text(encoding="utf-8")
     own = files("ssdlab.explore").joinpath("page.css").read_text(encoding="utf-8")
     script = files("ssdlab.explore").joinpath("page.js").read_text(encoding="utf-8")
     frame = files("ssdlab.explore").joinpath("page.html").read_text(encoding="utf-8")
@@ -90,8 +89,9 @@ def _filled(data: dict[str, Any], name: str, subtitle: str, errors: str, spec: s
     # The title comes last: what users wrote is not searched for names of parts.
     parts = {
         "HEAD": library.head(),
+        "THEME": library.THEME,
         "LIBRARY": library.tail(),
-        "CSS": css + own,
+        "CSS": library.css() + own,
         "SCRIPT": script,
         "ERRORS": errors,
         "ROWS": rows,

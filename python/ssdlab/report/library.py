@@ -29,9 +29,20 @@ BUNDLE = "plotly-cartesian-4.1.1.min.js.gz"
 KINDS = frozenset({"bar", "heatmap", "scatter"})
 
 
+#: Button of a page that makes it dark, or light again. The script of the page connects it.
+THEME = '<button type="button" id="theme" aria-pressed="false">Dark</button>'
+
+
+@cache
 def head() -> str:
-    """Returns the script that precedes the figures of a page: they wait until the library is there."""
-    return "<script>const figures = [];</script>"
+    """Returns the script that precedes a page: its figures wait until the library is there, and it is light or dark."""
+    return f"<script>\n{files('ssdlab.report').joinpath('head.js').read_text(encoding='utf-8')}</script>"
+
+
+@cache
+def css() -> str:
+    """Returns the style sheet of all pages."""
+    return files("ssdlab.report").joinpath("style.css").read_text(encoding="utf-8")
 
 
 @cache
@@ -167,12 +178,12 @@ _PATTERNS = {
 
 def standalone(chart: go.Figure, title: str) -> str:
     """Returns a page that holds one figure called ``figure-chart``."""
-    look = "body { margin: 16px; font: 15px/1.4 sans-serif; } h1 { font-size: 17px; margin: 0 0 8px; }"
     return secured(
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{escape(title)}</title>\n<style>{look}</style>\n{head()}\n</head>\n<body>\n<h1>{escape(title)}</h1>\n"
-        f"{drawn(chart, 'chart', bar=True)}\n{tail()}\n</body>\n</html>\n"
+        f"<title>{escape(title)}</title>\n<style>\n{css()}</style>\n{head()}\n</head>\n"
+        f'<body>\n<header class="chart">{THEME}<h1>{escape(title)}</h1></header>\n'
+        f"<main>\n<section>{drawn(chart, 'chart', bar=True)}</section>\n</main>\n{tail()}\n</body>\n</html>\n"
     )
 
 

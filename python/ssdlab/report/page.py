@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from html import escape
-from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from ssdlab import terms
@@ -231,7 +230,7 @@ def _streams(run: Result) -> list[str]:
 def _resources(run: Result) -> list[str]:
     """Returns the section with the diagram of the drive; none if the drive cannot be drawn."""
     drawing = bottleneck.drawing(run)
-    return [_section("Resources", _RESOURCES, f'<div class="scroll">{drawing}</div>')] if drawing else []
+    return [_section("Resources", _RESOURCES, f'<div class="scroll diagram">{drawing}</div>')] if drawing else []
 
 
 def _power(runs: Sequence[Result]) -> list[str]:
@@ -300,13 +299,12 @@ def _gains(runs: Sequence[Result], names: Sequence[str]) -> list[tuple[str, str]
 
 def _page(title: str, header: str, parts: Mapping[str, Sequence[str]]) -> str:
     """Returns a whole page: its header, links to its parts, and the parts by their titles."""
-    css = files("ssdlab.report").joinpath("style.css").read_text(encoding="utf-8")
     links = "".join(f'<a href="#{name.lower()}">{name}</a>' for name in parts)
     body = "\n".join(_part(name, sections) for name, sections in parts.items())
     return library.secured(
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{escape(title)} · ssdlab</title>\n<style>\n{css}</style>\n"
+        f"<title>{escape(title)} · ssdlab</title>\n<style>\n{library.css()}</style>\n"
         f'{library.head()}\n</head>\n<body>\n{header}\n<nav class="parts" aria-label="Parts of the report">{links}</nav>\n'
         f"<main>\n{body}\n</main>\n"
         "<footer>Made by ssdlab. The numbers are in summary.json, latency.parquet and timeline.parquet "
@@ -325,7 +323,7 @@ def _part(name: str, sections: Sequence[str]) -> str:
 def _header(eyebrow: str, title: str, lines: Sequence[str], warnings: Sequence[str]) -> str:
     badges = "".join(f'<span class="badge">{escape(text)}</span>' for text in warnings)
     subtitle = "".join(f'<p class="subtitle">{escape(line)}</p>' for line in lines)
-    return f'<header><p class="eyebrow">{escape(eyebrow)}</p><h1>{escape(title)}</h1>{subtitle}{badges}</header>'
+    return f'<header>{library.THEME}<p class="eyebrow">{escape(eyebrow)}</p><h1>{escape(title)}</h1>{subtitle}{badges}</header>'
 
 
 def _cards(cards: Sequence[tuple[str, str]]) -> str:
