@@ -92,7 +92,7 @@ def test_links_of_the_pages_lead_somewhere(file):
 
 def test_every_sentence_is_short_and_says_something():
     for claim in CLAIMS:
-        assert 1 < len(claim.sentence.split()) <= MOST_WORDS, claim.id
+        assert 1 < len(claim.sentence.split()) <= MOST_WORDS == 25, claim.id
         assert claim.sentence.endswith("."), claim.id
         assert claim.sentence not in ("Not testable.", "Holds.", "Does not hold."), claim.id
 
