@@ -228,7 +228,11 @@ def explained(result: Result) -> Why:
             f"{result.drive}, {result.workload}: an earlier version made this result, without the causes of its tails: "
             "expected one of this version (`ssdlab rerun DIR --out NEW`)"
         )
-    tails = {op: [_tail(op, name, stated[op][name]) for name in SHARES if stated[op][name]] for op in ("read", "write")}
+    # Commands that take no time, such as reads of what was never written on an ideal drive, have no causes.
+    tails = {
+        op: [_tail(op, name, found) for name in SHARES if (found := stated[op][name]) and found["causes"]]
+        for op in ("read", "write")
+    }
     known = sorted(((op, found) for op, found in tails.items() if found), key=lambda item: -item[1][-1].mean_ns)
     return Why(result, dict(known))
 

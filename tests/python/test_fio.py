@@ -342,7 +342,7 @@ def compare_drawn(case: Case, ours: list[Io], theirs: list[Io]) -> list[str]:
         found += [] if most == most[::-1] and blocks == blocks[::-1] else [f"visits {most}, blocks {blocks} (ours, fio's)"]
     elif "zipf" not in case.text and "pareto" not in case.text:
         parts = [shares(sequence, case) for sequence in (ours, theirs)]
-        # Requests that follow one another are not independent; at the edges, fio's `normal` has more requests than ours.
+        # Requests that follow one another are not independent. At the edges, fio's `normal` has more than ours.
         compared = range(0) if "percentage_random" in case.text else range(4, 12) if "normal" in case.text else range(16)
         found += [
             f"part {n} of 16: {parts[0][n]}, fio has {parts[1][n]}" for n in compared if not is_close(parts[0][n], parts[1][n])

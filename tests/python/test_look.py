@@ -1,4 +1,4 @@
-"""How pages look and are operated: at the width of a telephone, dark, by keyboard, and to an accessibility checker."""
+"""Looks and operation of pages: the width of a telephone, dark, by keyboard, to an accessibility checker."""
 
 from __future__ import annotations
 

@@ -57,6 +57,14 @@ def test_the_causes_of_a_tail_are_those_of_its_commands_in_the_log(mixed, op):
             assert found == pytest.approx(exact, abs=0.03 * latency[slowest].mean()), (op, name, column)
 
 
+def test_commands_that_take_no_time_have_no_tail(cli, tmp_path):
+    job = tmp_path / "empty.fio"
+    job.write_text("[reads]\nrw=randread\nbs=4k\nrate_iops=1000\nnumber_ios=2000\n")
+    done = cli("run", "tiny", job, "--out", "out")
+    assert (done.returncode, "slowest" in done.stdout) == (0, False)
+    assert ssdlab.load_result(tmp_path / "here" / "out").why().tails == {}
+
+
 def test_a_tail_of_fewer_than_ten_commands_is_null_like_its_percentile(mixed):
     for op in ("all", "read", "write"):
         for name in ("p99", "p99_9", "p99_99"):
