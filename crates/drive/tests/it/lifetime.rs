@@ -161,7 +161,7 @@ fn extrapolation_meets_the_full_run_where_the_policy_chooses_among_erases() {
             let ftl = description.build_ftl_with("gentle", Box::new(Gentle), 1)?;
             Ok(Drive::with_ftl(description, ftl, 1))
         };
-        let input = Input::text("job", RANDOM.replace("iodepth=4", "iodepth=8\nthinktime=3000"));
+        let input = Input::text("job", RANDOM.replace("iodepth=4", "iodepth=8\nthinktime=1000\nthinktime_blocks=16"));
         let outcome = lifetime_of(
             &Session::default(),
             &request,
