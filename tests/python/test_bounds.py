@@ -120,7 +120,7 @@ def test_trace_in_the_place_of_a_drive(cli: Command, tmp_path: Path):
 
 @pytest.fixture(scope="module")
 def long_inputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A trace and a history of half a gigabyte each, whose last lines are faulty: whoever reads all of them fails."""
+    """A trace and a history of ten gigabytes each, compressed, whose last lines are faulty: who reads all fails."""
     folder = tmp_path_factory.mktemp("long")
     for name, first, line in (
         ("trace.gz", b"", b"128166372003061629,hm,0,Read,9556705280,4096,1\n"),
@@ -129,7 +129,7 @@ def long_inputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
         block = gzip.compress(line * 50_000)
         with (folder / name).open("wb") as file:
             file.write(gzip.compress(first))
-            for _ in range(200):
+            for _ in range(4000):
                 file.write(block)
             file.write(gzip.compress(b"no such line"))
     return folder
