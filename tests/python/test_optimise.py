@@ -307,7 +307,8 @@ def test_lifetime_is_a_number_like_others(here):
     swept |= {"columns": columns, "lifetime": {"method": "full", "wear_limit": 3}}
     [row] = ssdlab.sweep(swept, "swept", jobs=1).table.to_pylist()
     assert row["lifetime.cycles_mean"] == pytest.approx(3, abs=0.05)
-    assert row["lifetime.erase_modes.normal"] == row["lifetime.erases"] > 0
+    # The modes count erases that have begun; each of the four dies may have one under way at the end.
+    assert 0 < row["lifetime.erases"] <= row["lifetime.erase_modes.normal"] <= row["lifetime.erases"] + 4
     for change, complaint in (
         ({"columns": ["lifetime.year"]}, "columns: unknown number of a lifetime `lifetime.year`"),
         ({"columns": []}, "columns: an empty list"),

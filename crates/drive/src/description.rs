@@ -25,13 +25,16 @@ use ftl::firmware::Header;
 use ftl::policy::{Facts, ModePolicy, Needs, PolicyConfig};
 use ftl::translation::Parts;
 use ftl::{
-    Buffering, FtlConfig, MapMemory, Parameters, Precondition, Preconditioned, ReadCacheConfig, StartingKey, TranslationConfig,
-    Translator,
+    Buffering, FtlConfig, Load, MapMemory, Parameters, Precondition, Preconditioned, ReadCacheConfig, StartingKey,
+    TranslationConfig, Translator,
 };
 use host::{BufferConfig, BufferPolicy, FlushOrder, HostConfig, Rewritten};
 use kit::{Geometry, Nanos, OperationKind, Problem, Problems, SECTOR_BYTES, UNIT_BYTES};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+/// Commands outstanding in the load whose steady state `steady` makes.
+const STEADY_COMMANDS: u64 = 32;
 
 /// Callback that returns the text of a file named in a description, or the reason why it cannot be read.
 pub type File<'a> = &'a dyn Fn(&str) -> Result<String, String>;
@@ -51,10 +54,21 @@ pub enum PreconditionMethod {
     Fill,
     /// The drive is filled, and then overwritten at random with `overwrite_passes` times the user capacity.
     Random,
-    /// The steady state of uniform random overwrites, constructed in one pass. It is the state under sustained load,
-    /// or, where `ftl.gc_spare_fraction` makes collection keep blocks free while no write waits, the state after a
-    /// rest.
+    /// The steady state of uniform random overwrites of 4 KiB, under the load that `load` names. It is constructed in
+    /// one pass, without simulated time.
     Steady,
+}
+
+/// The load whose steady state is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SteadyLoad {
+    /// Writes without a pause: 32 commands outstanding, and a write buffer that is full. The dies keep about
+    /// `ftl.gc_critical_blocks` free.
+    Sustained,
+    /// A load that leaves the dies idle. They keep `ftl.gc_low_blocks` free, or the share of the spare blocks that
+    /// `ftl.gc_spare_fraction` makes of it.
+    Light,
 }
 
 /// The `[state]` section: the state in which a run begins and the way it ends.
@@ -63,6 +77,10 @@ pub enum PreconditionMethod {
 pub struct StateConfig {
     /// Method by which the drive is brought to its starting state.
     pub precondition: PreconditionMethod,
+    /// The load whose state `steady` makes. Absent: `light` where `ftl.gc_spare_fraction` makes collection keep more
+    /// than `ftl.gc_low_blocks` free, otherwise `sustained`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub load: Option<SteadyLoad>,
     /// Number of times that `random` overwrites the user capacity.
     #[serde(default = "two")]
     #[schemars(range(min = 1, max = 100))]
@@ -497,9 +515,28 @@ impl Description {
                 },
             },
             has_errors: self.ecc.source().is_some(),
+            load: self.load(&geometry),
             seed,
             policy: name.to_owned(),
             facts: self.facts(&geometry),
+        }
+    }
+
+    /// Returns the load whose steady state `steady` makes.
+    fn load(&self, geometry: &Geometry) -> Load {
+        let timing = self.timing(geometry);
+        let operation = |kind, units| kit::Operation { kind, units, pages: 1, ..kit::Operation::default() };
+        let keeps_free = self.ftl.thresholds(geometry).1 > self.ftl.gc_low_blocks;
+        let is_light = self.state.load.map_or(keeps_free, |load| load == SteadyLoad::Light);
+        let (way, shared) = self.parts(geometry).relocation(geometry.unit.data(geometry.units_per_program));
+        Load {
+            outstanding_units: if is_light { 1 } else { STEADY_COMMANDS + self.buffer.units(geometry.unit) },
+            is_light,
+            read_time: timing.array(&operation(OperationKind::Read, 1)),
+            transfer: timing.data(&operation(OperationKind::Program, geometry.units_per_program)),
+            decodes: self.ecc.source().is_some() && self.decoder_groups() > 0,
+            way,
+            shared,
         }
     }
 

@@ -107,7 +107,40 @@ impl Ftl {
     }
 }
 
+/// Position of a die in its cycle of host writes and collections.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DieState {
+    /// Number of free blocks.
+    pub free_blocks: u32,
+    /// Number of valid units.
+    pub valid: u64,
+    /// Stream of each open block, and the share of the block that is written.
+    pub open: Vec<(usize, f64)>,
+    /// Valid units that the victim of the collection under way still has, and those that it had; `None` without one.
+    pub victim: Option<(u32, u32)>,
+}
+
 impl Ftl {
+    /// Returns the number of dies.
+    pub fn die_count(&self) -> u32 {
+        self.store.geometry.die_count
+    }
+
+    /// Returns the position of a die in its cycle of host writes and collections.
+    pub fn die_state(&self, die: DieId) -> DieState {
+        let geometry = &self.store.geometry;
+        let open = self.space.open_blocks().filter(|open| geometry.die_of(open.block) == die);
+        let fill =
+            |block: BlockId, next: u32| f64::from(next) / f64::from(self.store.units_in(ModeId(self.store.block(block).mode())));
+        let collector = &self.collectors[die.index()];
+        DieState {
+            free_blocks: self.space.free_blocks(die),
+            valid: geometry.blocks_of(die).map(|block| u64::from(self.store.block(BlockId(block)).valid)).sum(),
+            open: open.map(|open| (open.stream, fill(open.block, open.next_unit))).collect(),
+            victim: collector.victim.map(|block| (u32::from(self.store.block(block).valid), collector.initial_valid)),
+        }
+    }
+
     /// Describes waiting work for the report of a stall: page moves, write queues, and the free blocks, collection,
     /// frontiers and block fill of each die.
     pub fn stall_report(&self) -> String {

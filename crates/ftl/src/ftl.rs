@@ -48,6 +48,40 @@ pub use start::StartingState;
 use std::sync::Arc;
 pub use translate::MapCacheReport;
 
+/// The load whose steady state `steady` makes, and what it meets beside the flash.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Load {
+    /// Mapping units of host writes outstanding: one for each command, and those that the write buffer holds.
+    pub outstanding_units: u64,
+    /// True if the load leaves the dies idle, so that they have the free blocks that collection gains while no write
+    /// waits.
+    pub is_light: bool,
+    /// Array time of a read.
+    pub read_time: Nanos,
+    /// Time that the data of one program takes on the channel.
+    pub transfer: Nanos,
+    /// True if what is read is decoded, and that takes time: the die is free meanwhile.
+    pub decodes: bool,
+    /// Time that the data of one program takes through the controller, to its memory and back.
+    pub way: Nanos,
+    /// Part of it for which the data occupies what all dies share.
+    pub shared: Nanos,
+}
+
+impl Default for Load {
+    fn default() -> Load {
+        Load {
+            outstanding_units: 32,
+            is_light: false,
+            read_time: Nanos(50_000),
+            transfer: Nanos::ZERO,
+            decodes: false,
+            way: Nanos::ZERO,
+            shared: Nanos::ZERO,
+        }
+    }
+}
+
 /// Parameters that the FTL takes from other parts of the description.
 #[derive(Clone, Debug)]
 pub struct Parameters {
@@ -70,6 +104,8 @@ pub struct Parameters {
     pub buffering: Buffering,
     /// True if stored data has errors, so that reads can fail.
     pub has_errors: bool,
+    /// The load whose steady state `steady` makes.
+    pub load: Load,
     /// Seed of the run.
     pub seed: u64,
 }
@@ -210,7 +246,7 @@ pub struct Ftl {
     pub(crate) cache: Option<Box<ReadCache>>,
     pub(crate) idle: IdleDies,
     /// Dies, with their groups of planes where planes take turns, in allocation order.
-    places: Vec<(DieId, Option<u32>)>,
+    pub(crate) places: Vec<(DieId, Option<u32>)>,
     /// Position in the allocation order of the last write under round-robin allocation.
     arrivals: u32,
     idle_since: Vec<SimTime>,
@@ -519,6 +555,7 @@ pub(crate) mod tests {
             copyback: false,
             buffering: Buffering::default(),
             has_errors: false,
+            load: Load::default(),
             seed: 1,
         };
         change(&mut config, &mut parameters);

@@ -32,10 +32,11 @@ pub mod victim;
 pub mod wear;
 mod writes;
 
+pub use audit::DieState;
 pub use block::{BlockRecord, BlockState};
 pub use config::{AllocationOrder, FractionOf, FtlConfig, PartialWrite, ReadInFlight, UnmappedRead, WriteAllocation};
 pub use endurance::max_streams_per_die;
-pub use ftl::{Ftl, FtlCounters, Loaded, MapCacheReport, Parameters, Pulled, StartingState};
+pub use ftl::{Ftl, FtlCounters, Load, Loaded, MapCacheReport, Parameters, Pulled, StartingState};
 pub use map::Store;
 pub use map_cache::{MapCacheConfig, MapCounters, MapMemory};
 pub use policy::PolicyConfig;

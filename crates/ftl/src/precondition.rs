@@ -5,10 +5,11 @@
 //! runs a scale model of one die (the same description with fewer blocks) through random overwrites, records how many
 //! valid units its blocks hold, from the oldest to the youngest, and fills the blocks of the full drive accordingly.
 //! Random writes and collections then put each die at a different point of its collection cycle, so that the dies do
-//! not collect in step.
+//! not collect in step, and a few blocks of writes settle them (`settle`).
 
 mod key;
 mod scale;
+mod settle;
 
 use crate::ftl::{Ftl, Parameters};
 use crate::map::{Mapped, PADDING, Store, decode, encode};
@@ -83,6 +84,8 @@ impl Ftl {
         if done {
             self.write_map_untimed();
         }
+        self.pad_frontiers();
+        let done = done && (how.method != Precondition::Steady || self.settle(&mut rng, &mut || progress(1.0)));
         self.finish_untimed(how);
         Ok(done)
     }
@@ -151,7 +154,7 @@ impl Ftl {
     /// restored by the time the run begins.
     fn collect_below(&self) -> u32 {
         let (critical, low) = self.config.thresholds(&self.store.geometry);
-        if low > self.config.gc_low_blocks { low } else { critical }
+        if low > self.config.gc_low_blocks && self.parameters.load.is_light { low } else { critical }
     }
 
     /// Chooses a victim block without simulating time.
@@ -317,7 +320,8 @@ impl Ftl {
         let valid = f64::from(self.store.block(victim).valid);
         let collecting = valid / units_per_program * facts.move_time.0 as f64 + facts.erase_time.0 as f64;
         let writing = (f64::from(units_per_block) - valid) / units_per_program * facts.program_time.0 as f64;
-        let writing_share = writing / (collecting + writing);
+        // Under a light load dies take turns write by write and keep their distances; collections are short.
+        let writing_share = if self.parameters.load.is_light { 1.0 } else { writing / (collecting + writing) };
         if phase >= writing_share {
             // A block of host writes is followed by several collections in a row: as many as make up for it and for the
             // units that they write themselves.
@@ -353,9 +357,8 @@ impl Ftl {
         }
     }
 
-    /// Pads frontiers to the end of a program unit, marks everything written as programmed, sets the ages and the wear
-    /// of all blocks, and resets the counters.
-    fn finish_untimed(&mut self, how: &Preconditioned) {
+    /// Pads frontiers to the end of a program unit.
+    fn pad_frontiers(&mut self) {
         let geometry = self.store.geometry;
         let units_per_program = geometry.units_per_program;
         let open: Vec<OpenBlock> = self.space.open_blocks().collect();
@@ -368,9 +371,17 @@ impl Ftl {
                 let first = self.space.advance(&mut self.store, &target, missing, SimTime::ZERO).expect("the frontier is open");
                 (0..missing).for_each(|unit| self.store.p2l.set((first.0 + unit) as usize, PADDING));
             }
-            let programmed = (next + missing).div_euclid(units_per_program) as u16;
-            self.store.blocks.update(block, |record| record.programmed = programmed);
             self.space.close_full(&mut self.store, die, stream);
+        }
+    }
+
+    /// Marks everything written as programmed, sets the ages and the wear of all blocks, and resets the counters. The
+    /// frontiers are at the end of a program unit.
+    fn finish_untimed(&mut self, how: &Preconditioned) {
+        let geometry = self.store.geometry;
+        for OpenBlock { block, next_unit, .. } in self.space.open_blocks() {
+            let programmed = (next_unit / geometry.units_per_program) as u16;
+            self.store.blocks.update(block, |record| record.programmed = programmed);
         }
         self.space.opened.clear();
         for die in (0..geometry.die_count).map(DieId) {
@@ -378,7 +389,8 @@ impl Ftl {
             let victim = self.collectors[die.index()].victim;
             let closed: Vec<BlockId> = victim.into_iter().chain(self.store.closed_blocks(die)).collect();
             for (rank, &block) in closed.iter().enumerate() {
-                self.store.blocks.update(block, |record| record.programmed = geometry.programs_per_block as u16);
+                let programs = self.store.units_in(ModeId(self.store.block(block).mode())) / geometry.units_per_program;
+                self.store.blocks.update(block, |record| record.programmed = programs as u16);
                 let share = 1.0 - rank as f64 / closed.len() as f64;
                 self.store.first_program[block.index()] = -((how.age.0 as f64 * share) as i64);
             }

@@ -381,7 +381,7 @@ impl ControllerConfig {
 
     /// Returns the time of the relocation of one program of `data` on its way to the memory and back, and on the
     /// resource that it occupies for longest.
-    fn relocation(&self, data: Bytes) -> (Nanos, Nanos) {
+    pub fn relocation(&self, data: Bytes) -> (Nanos, Nanos) {
         let parts = ControllerConfig {
             section: self.section.clone(),
             buffers: self.buffers,

@@ -35,6 +35,7 @@ impl Identity {
     pub fn of(description: &Description, policy: &str, seed: u64) -> Identity {
         let state = StateConfig {
             precondition: PreconditionMethod::None,
+            load: None,
             overwrite_passes: 0,
             age: Nanos::ZERO,
             pe_cycles: 0,

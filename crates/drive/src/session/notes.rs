@@ -175,23 +175,22 @@ fn alike_note(description: &Description, drive: &Drive) -> Option<String> {
     })
 }
 
-/// Number of blocks of each die after whose writes a drive has settled in its steady state. Measured: 1.1 on `tlc-1tb`,
-/// 1.4 on `ideal-512g`, under random writes.
-const SETTLING: f64 = 2.0;
+/// Number of blocks of each die over which a run from the steady state has the write amplification of the long run.
+/// Over fewer blocks it can differ by tens of percent, as where the dies are in their cycle then matters.
+const ENOUGH: f64 = 1.0;
 
-/// Returns a note if a run that began in the steady state wrote so little that it measured how the drive settles there:
-/// the open blocks begin with more room than they have under load.
+/// Returns a note if a run that began in the steady state wrote so little that it measured where the dies began.
 fn short_run_note(starting_state: &Value, description: &Description, drive: &Drive) -> Option<String> {
     let geometry = description.geometry();
     // The writes of a ramp, which is not measured, count as well.
     let host_units = drive.translator().report().counters.host_units;
     let block = f64::from(geometry.units_per_block) * f64::from(geometry.die_count);
     let written = host_units as f64 / block;
-    (starting_state["method"] == "steady" && written > 0.0 && written < SETTLING).then(|| {
+    (starting_state["method"] == "steady" && written > 0.0 && written < ENOUGH).then(|| {
         format!(
-            "the run wrote {written:.2} blocks for each die: write amplification and latency settle while the first {SETTLING:.0} are written, about {:.0} \
-             units; measure more, or leave them out of the measurement (ramp_time in a job, --ramp-time for a trace)",
-            SETTLING * block
+            "the run wrote {written:.2} blocks for each die: write amplification and latency depend on where the dies \
+             began in their cycle until one is written, about {block:.0} units; measure more, or leave them out of the \
+             measurement (ramp_time in a job, --ramp-time for a trace)"
         )
     })
 }

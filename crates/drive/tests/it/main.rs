@@ -52,6 +52,7 @@ mod saved;
 mod scaled;
 mod sizes;
 mod starting_states;
+mod steady;
 mod streams;
 mod striped;
 mod timing;

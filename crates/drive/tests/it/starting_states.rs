@@ -170,6 +170,9 @@ fn only_equal_states_are_shared() {
         base.clone().precondition("random").set("state.overwrite_passes=3"),
         base.clone().set("flash.program_time=900us"),
         base.clone().set("flash.channels=1"),
+        base.clone().set("flash.transfer_rate=800MT/s"),
+        base.clone().set("ftl.gc_preemptible=false"),
+        base.clone().set("state.load=light"),
     ];
     let all: Vec<&RunRequest> = [&base].into_iter().chain(&others).collect();
     for (number, request) in (0..).zip(&all) {
@@ -179,9 +182,7 @@ fn only_equal_states_are_shared() {
     let keys: BTreeSet<_> = all.iter().map(|request| key(request)).collect();
     assert_eq!((keys.len(), kept.states().count), (all.len(), all.len() as u64));
     let alike = [
-        base.clone().set("flash.transfer_rate=800MT/s"),
         base.clone().set("flash.scheduler={ kind = \"fifo\" }"),
-        base.clone().set("ftl.gc_preemptible=false"),
         base.clone().set("ftl.write_allocation=static"),
         base.clone().set("flash.write_mode[0].retention=90d"),
         base.clone().policy("all_fast"),

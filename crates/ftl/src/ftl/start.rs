@@ -18,7 +18,8 @@ pub struct StartingState {
 impl Ftl {
     /// Returns the key of the state to which [`Ftl::precondition`] brings this drive.
     pub fn starting_key(&self, how: &Preconditioned) -> StartingKey {
-        StartingKey::of(&self.config, &self.parameters, &self.needs, self.old_mode, how)
+        let cache = self.policy.cache_under_load();
+        StartingKey::of(&self.config, &self.parameters, &self.needs, (self.old_mode, cache), how)
     }
 
     /// Returns the approximate size of a copy of the state, in bytes.

@@ -6,8 +6,8 @@
 //! again. A policy that keeps requesting impossible moves is stopped, so that every run ends.
 
 use super::{
-    Backup, Candidate, Collection, Dispatch, Facts, Idle, Interruption, ModePolicy, Moving, Needs, PageMove, Placed, ReadAnswer,
-    Relocation, UnitRead, View, WriteAnswer, nearest_free_level,
+    Backup, Candidate, Collection, Dispatch, Facts, HostCache, Idle, Interruption, ModePolicy, Moving, Needs, PageMove, Placed,
+    ReadAnswer, Relocation, UnitRead, View, WriteAnswer, nearest_free_level,
 };
 use kit::{Archive, Archived, BlockId, Lpn, ModeId, Nanos, Ppn, Problem, Problems, Reason, SimTime};
 use std::cell::{Cell, RefCell};
@@ -439,6 +439,10 @@ impl ModePolicy for Checked {
 
     fn mode_of_old_data(&self) -> ModeId {
         self.old_mode
+    }
+
+    fn cache_under_load(&self) -> Option<HostCache> {
+        self.inner.cache_under_load()
     }
 
     fn named_stats(&self) -> Vec<(String, f64)> {

@@ -250,6 +250,17 @@ pub struct Interruption {
     pub defaulted: u64,
 }
 
+/// Blocks of each die that a policy keeps filled with host data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HostCache {
+    /// Host stream that writes them.
+    pub stream: u8,
+    /// Their write mode, which is not that of old data.
+    pub mode: ModeId,
+    /// Their number on each die.
+    pub blocks: u32,
+}
+
 /// Contract of a mode policy.
 pub trait ModePolicy: Send {
     /// Returns the services that the policy needs from the engine. The answer never changes.
@@ -398,6 +409,13 @@ pub trait ModePolicy: Send {
 
     /// Returns the write mode in which data older than the run counts as written.
     fn mode_of_old_data(&self) -> ModeId;
+
+    /// Returns the blocks that the policy keeps filled with host data in a mode of their own however long the host
+    /// writes without a pause; a steady state then begins with them. None: host data is written like old data. The
+    /// answer never changes.
+    fn cache_under_load(&self) -> Option<HostCache> {
+        None
+    }
 
     /// Saves or loads the state that the policy keeps beside its declared state and its counters for the results. The
     /// same list of values serves both directions: `archive` reads them when the drive is saved, and fills them when

@@ -40,8 +40,8 @@ pub mod wear_adaptive;
 pub use crate::declared::{BlockBytes, UnitBits};
 pub use backup::Backup;
 pub use contract::{
-    BeforeDispatch, Candidate, Collection, Dispatch, Idle, Interruption, ModePolicy, Moving, Needs, PageMove, Placed, ReadAnswer,
-    Relocation, UnitRead, WriteAnswer,
+    BeforeDispatch, Candidate, Collection, Dispatch, HostCache, Idle, Interruption, ModePolicy, Moving, Needs, PageMove, Placed,
+    ReadAnswer, Relocation, UnitRead, WriteAnswer,
 };
 use contract::{before_dispatch_default, nearest_free_level};
 pub use facts::Facts;

@@ -1,6 +1,6 @@
 //! SLC cache: one bit per cell for host writes, as in the drives of today.
 
-use super::{Collection, Dispatch, Facts, Idle, Member, ModePolicy, Moving, Needs, Relocation, View, WriteAnswer};
+use super::{Collection, Dispatch, Facts, HostCache, Idle, Member, ModePolicy, Moving, Needs, Relocation, View, WriteAnswer};
 use kit::{Archive, Archived, BlockId, DieId, ModeId, Nanos, Reason, Term};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -185,6 +185,12 @@ impl ModePolicy for SlcCache {
 
     fn mode_of_old_data(&self) -> ModeId {
         self.normal
+    }
+
+    /// The dynamic part takes no block of a die that is short of free blocks.
+    fn cache_under_load(&self) -> Option<HostCache> {
+        let blocks = self.params.static_blocks;
+        (blocks > 0 && self.cache != self.normal).then_some(HostCache { stream: 1, mode: self.cache, blocks })
     }
 
     fn stats(&self) -> Vec<(&'static str, f64)> {

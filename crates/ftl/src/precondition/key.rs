@@ -8,12 +8,13 @@ use super::{Precondition, Preconditioned};
 use crate::config::FtlConfig;
 use crate::ftl::Parameters;
 use crate::map_cache::MapCacheConfig;
-use crate::policy::{Facts, ModePolicy, Needs};
+use crate::policy::{Facts, HostCache, ModePolicy, Needs};
+use crate::writes::Buffering;
 use kit::ModeId;
 
 /// Everything that decides the state to which [`Ftl::precondition`](crate::Ftl::precondition) brings a drive: drives
-/// with equal keys have equal states. The policy has a part in it by the services that it needs and by its write mode
-/// of old data.
+/// with equal keys have equal states. The policy has a part in it by the services that it needs, by its write mode of
+/// old data, and by the cache that it keeps under load.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct StartingKey(String);
 
@@ -21,14 +22,14 @@ impl StartingKey {
     /// Returns the key of a drive that is constructed from `config` and `parameters` for `policy`, and preconditioned
     /// as `how` says.
     pub fn new(config: &FtlConfig, parameters: &Parameters, policy: &dyn ModePolicy, how: &Preconditioned) -> StartingKey {
-        StartingKey::of(config, parameters, &policy.needs(), policy.mode_of_old_data(), how)
+        StartingKey::of(config, parameters, &policy.needs(), (policy.mode_of_old_data(), policy.cache_under_load()), how)
     }
 
     pub(crate) fn of(
         config: &FtlConfig,
         parameters: &Parameters,
         needs: &Needs,
-        old_mode: ModeId,
+        (old_mode, cache): (ModeId, Option<HostCache>),
         how: &Preconditioned,
     ) -> StartingKey {
         let Parameters {
@@ -40,19 +41,22 @@ impl StartingKey {
             seed,
             // The policy is known by its needs.
             policy: _,
-            // Have a part in operations that take time.
+            // Has a part in operations that take time.
             copyback: _,
+            // Matter to a steady state.
             buffering: _,
+            load: _,
             // Errors come with reads.
             has_errors: _,
         } = parameters;
         StartingKey(format!(
-            "{how:?} {seed} {:?} {erase_wear:?} {rated_pe_cycles} {retire_at:?} {} {} {} {old_mode:?}",
+            "{how:?} {seed} {:?} {erase_wear:?} {rated_pe_cycles} {retire_at:?} {} {} {} {old_mode:?} {}",
             // The other numbers of a geometry are computed from these.
             geometry.shape,
             of_config(config),
             of_facts(facts, how),
             of_needs(needs, config.separate_relocations),
+            of_load(config, parameters, cache, how),
         ))
     }
 
@@ -61,6 +65,16 @@ impl StartingKey {
         let (start, prime) = (0x6c62_272e_07bb_0142_62b8_2175_6295_c58d_u128, 0x0000_0000_0100_0000_0000_0000_0000_013b_u128);
         let hash = self.0.bytes().fold(start, |hash, byte| (hash ^ u128::from(byte)).wrapping_mul(prime));
         format!("{hash:032x}")
+    }
+}
+
+/// Returns what decides how the dies settle in a steady state, beside the times of their operations.
+fn of_load(config: &FtlConfig, parameters: &Parameters, cache: Option<HostCache>, how: &Preconditioned) -> String {
+    let Buffering { waits_to_fill, renews: _, appends: _, longest_first: _, read_cache: _ } = &parameters.buffering;
+    match how.method {
+        Precondition::Steady => format!("{waits_to_fill} {:?} {} {cache:?}", parameters.load, config.gc_preemptible),
+        // Decides how many blocks any method leaves free.
+        Precondition::None | Precondition::Fill | Precondition::Random { .. } => parameters.load.is_light.to_string(),
     }
 }
 
@@ -82,9 +96,10 @@ fn of_config(config: &FtlConfig) -> String {
         gc_spare_fraction,
         gc_fraction_of,
         retire_at_cycles,
+        // Matters to a steady state.
+        gc_preemptible: _,
         // Decide how operations are served that take time.
         write_allocation: _,
-        gc_preemptible: _,
         gc_idle_after: _,
         gc_idle_target_blocks: _,
         unmapped_read: _,

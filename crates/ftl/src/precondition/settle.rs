@@ -1,0 +1,410 @@
+//! The last part of a steady state: the dies write and collect as a closed loop of random writes has them do it.
+//!
+//! Where a die stands in its cycle follows from rules that act on each other: which dies take the writes, whether a
+//! collection may be interrupted, how far the open blocks are filled, and how many blocks stay free. No formula gives
+//! the joint distribution; a few blocks of writes on each die do. The dies are asked in the order of the router, since
+//! that order decides which of them take the writes: one that has programmed asks before those that are idle, and idle
+//! dies take turns by their place. Operations take their array times here, and data its time on the channel. Of the
+//! controller there are the time that data takes to cross it, and the part that all dies share; there are no commands.
+
+use crate::collector::Collector;
+use crate::ftl::{Ftl, Parameters};
+use crate::idle::IdleDies;
+use crate::map::{Mapped, PADDING, decode, encode};
+use crate::policy::HostCache;
+use crate::space::{AllocationClass, Target};
+use kit::{DieId, Lpn, ModeId, Nanos, Ppn, ReadyDies, Reason, Rng, SimTime};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// Host writes by which the dies settle, in blocks of each die; up to one more is drawn. Measured over 10 to 20 seeds
+/// on 64 dies with blocks of 256 units: the numbers of dies at each stage rise and fall together with a period of
+/// about a block, at first in step for all seeds. States from one fixed point have up to 30 % too few dies with free
+/// blocks. How far they rise and fall changes over tens of blocks, so that no starting state is the mean one.
+const BLOCKS: u64 = 4;
+
+/// Operation of a die.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Task {
+    /// Program of this number of host units.
+    Write(u64),
+    /// Read of this number of units in a row of the victim.
+    Read(u64),
+    /// Program of this number of relocated units.
+    Move(u64),
+    /// Erase of the victim.
+    Erase,
+    /// Transfer of what it has read over its channel.
+    Transfer(u64),
+}
+
+/// The closed loop: what runs, and what waits.
+struct Loop {
+    now: u64,
+    /// Instants at which dies are to be asked again: instant, number, die, and whether its operation ends. Those of one
+    /// instant come in the order of their numbers.
+    ends: BinaryHeap<Reverse<(u64, u64, u32, bool)>>,
+    started: u64,
+    tasks: Vec<Option<Task>>,
+    /// Units that each die has read and not yet transferred, and the instant at which the controller has what it
+    /// transferred last.
+    reads: Vec<u64>,
+    arrives: Vec<u64>,
+    /// Places of the units that each die has read from its victim and not yet programmed.
+    gathered: Vec<Vec<Ppn>>,
+    /// Dies that may have something to do, in the order in which they are asked.
+    ready: ReadyDies,
+    /// Host units that arrive next, and those that wait for a die.
+    arriving: u64,
+    waiting: u64,
+    /// Waiting units with which a die programs.
+    least: u64,
+    written: u64,
+    /// Instants from which the part of the controller that all dies share, and each channel, are free.
+    shared_free_at: u64,
+    channel_free_at: Vec<u64>,
+    units: Vec<Lpn>,
+    /// Cache that the policy keeps filled. For each die, the number of its blocks, and the units that its open one
+    /// still takes.
+    cache: Option<HostCache>,
+    cached: Vec<(u32, u32)>,
+}
+
+impl Loop {
+    /// Notes that a die is to be asked again at an instant, and whether its operation ends then.
+    fn push_end(&mut self, die: DieId, at: u64, of_task: bool) {
+        self.started += 1;
+        self.ends.push(Reverse((at, self.started, die.0, of_task)));
+    }
+
+    /// Returns the next die of those to be asked again at an instant, and its operation if that ends.
+    fn next_end(&mut self, at: u64) -> Option<(DieId, Option<Task>)> {
+        self.ends.peek().filter(|end| end.0.0 == at)?;
+        let Reverse((_, _, die, of_task)) = self.ends.pop()?;
+        Some((DieId(die), if of_task { self.tasks[die as usize].take() } else { None }))
+    }
+
+    /// Returns the time after which `units` have crossed the controller one way, and takes their turn on the part that
+    /// all dies share.
+    fn way(&mut self, parameters: &Parameters, units: u64) -> u64 {
+        let of = |whole: Nanos| whole.0 * units / (2 * u64::from(parameters.geometry.units_per_program));
+        self.shared_free_at = self.shared_free_at.max(self.now) + of(parameters.load.shared);
+        of(parameters.load.way).max(self.shared_free_at - self.now)
+    }
+
+    /// Returns the time after which `units` have crossed the channel of a die, if they come to it after `way`.
+    fn transfer(&mut self, parameters: &Parameters, die: DieId, units: u64, way: u64) -> u64 {
+        let time = parameters.load.transfer.0 * units / u64::from(parameters.geometry.units_per_program);
+        let free_at = &mut self.channel_free_at[parameters.geometry.channel_of(die).index()];
+        *free_at = (*free_at).max(self.now + way) + time;
+        *free_at - self.now
+    }
+}
+
+impl Ftl {
+    /// Has the dies write and collect until the drive has settled. Returns false if `go_on` did.
+    pub(super) fn settle(&mut self, rng: &mut Rng, go_on: &mut dyn FnMut() -> bool) -> bool {
+        let dies = u64::from(self.store.geometry.die_count);
+        let mut load = self.closed_loop();
+        let block = u64::from(self.store.geometry.units_per_block) * dies;
+        let (mut sum, mut samples, mut last) = (0u128, 0u128, 0i128);
+        (0..dies as usize).for_each(|rank| load.ready.mark(self.idle.die_at(rank)));
+        let mut instants = 0u64;
+        let least = BLOCKS * block + rng.below(block);
+        while load.written < least + block {
+            // As in the timed drive, all operations that are done at an instant come before the choices of the dies.
+            self.go_on(&mut load, rng);
+            // No die can take a write, and none can collect.
+            let Some(&Reverse((at, ..))) = load.ends.peek() else { break };
+            load.now = at;
+            while let Some((die, task)) = load.next_end(at) {
+                load.ready.mark(die);
+                if let Some(task) = task {
+                    self.end_task(die, task, &mut load);
+                }
+            }
+            instants += 1;
+            if instants.is_multiple_of(1 << 16) && !go_on() {
+                return false;
+            }
+            if !instants.is_multiple_of(dies) || load.written < (BLOCKS - 1) * block {
+                continue;
+            }
+            let gained = u128::from(self.space_gained());
+            (sum, samples) = (sum + gained, samples + 1);
+            // Writes cost as much collection as in the long run if they leave this sum as they found it: the state
+            // therefore is one in which it has its mean.
+            let above = (gained * samples) as i128 - sum as i128;
+            if load.written >= least && (above == 0 || (above < 0) != (last < 0)) {
+                break;
+            }
+            last = above;
+        }
+        self.idle = IdleDies::new(&self.places);
+        // What has been read is read again, as nothing of it is in the controller.
+        for (collector, gathered) in self.collectors.iter_mut().zip(&load.gathered) {
+            if let Some(&first) = gathered.first() {
+                collector.cursor = first;
+            }
+        }
+        true
+    }
+
+    /// Returns the closed loop before its first write.
+    fn closed_loop(&self) -> Loop {
+        let dies = self.store.geometry.die_count as usize;
+        let program = u64::from(self.store.geometry.units_per_program);
+        let least = if self.parameters.buffering.waits_to_fill { program } else { 1 };
+        Loop {
+            now: 0,
+            ends: BinaryHeap::with_capacity(dies),
+            started: 0,
+            tasks: vec![None; dies],
+            reads: vec![0; dies],
+            arrives: vec![0; dies],
+            gathered: vec![Vec::new(); dies],
+            ready: ReadyDies::new(dies),
+            arriving: 0,
+            waiting: self.parameters.load.outstanding_units.max(least),
+            least,
+            written: 0,
+            shared_free_at: 0,
+            channel_free_at: vec![0; self.store.geometry.shape.channels as usize],
+            units: Vec::new(),
+            cache: self.policy.cache_under_load(),
+            cached: vec![(0, 0); dies],
+        }
+    }
+
+    /// Returns the units that can be written before a die has to collect, and the part of those to come from the
+    /// collections under way that is due to what they have moved.
+    fn space_gained(&self) -> u64 {
+        let (store, block) = (&self.store, u64::from(self.store.geometry.units_per_block));
+        let open = self.space.open_blocks();
+        let left: u64 = open.map(|open| u64::from(store.units_in(ModeId(store.block(open.block).mode())) - open.next_unit)).sum();
+        let moved = |collector: &Collector| {
+            let valid = collector.victim.map_or(0, |victim| u64::from(store.block(victim).valid));
+            let initial = u64::from(collector.initial_valid);
+            if collector.victim.is_some() && initial > 0 { initial.saturating_sub(valid) * block / initial } else { 0 }
+        };
+        self.space.total_free_blocks() * block + left + self.collectors.iter().map(moved).sum::<u64>()
+    }
+
+    /// Has the writes that follow those done arrive, and asks the dies. Writes without a pause arrive before a die that
+    /// has programmed chooses, so that it takes one of them; under a light load it rests by then.
+    fn go_on(&mut self, load: &mut Loop, rng: &mut Rng) {
+        if self.parameters.load.is_light {
+            self.start_tasks(load, rng);
+        }
+        for _ in 0..std::mem::take(&mut load.arriving) {
+            load.waiting += 1;
+            self.offer_write(load);
+        }
+        self.start_tasks(load, rng);
+    }
+
+    /// Asks every die that may have something to do, in the order of the router.
+    fn start_tasks(&mut self, load: &mut Loop, rng: &mut Rng) {
+        let mut index = 0;
+        while let Some(die) = load.ready.take(index) {
+            index += 1;
+            if load.tasks[die.index()].is_none() {
+                self.start_task(die, load, rng);
+            }
+        }
+        load.ready.clear();
+    }
+
+    /// Offers the next idle die a write, if one waits.
+    fn offer_write(&mut self, load: &mut Loop) {
+        if load.waiting >= load.least {
+            let Ftl { idle, space, .. } = self;
+            idle.wake_one(|die| space.has_space(die), &mut load.ready);
+        }
+    }
+
+    /// Ends the operation of a die.
+    fn end_task(&mut self, die: DieId, task: Task, load: &mut Loop) {
+        match task {
+            Task::Write(units) => load.arriving += units,
+            Task::Read(units) => load.reads[die.index()] = units,
+            Task::Transfer(units) => {
+                let way = load.way(&self.parameters, units);
+                // While its data is decoded, a die is free.
+                load.arrives[die.index()] = load.now + way + u64::from(self.parameters.load.decodes);
+            }
+            Task::Erase => self.finish_collection(die, load),
+            Task::Move(_) => {}
+        }
+    }
+
+    /// Starts the next operation of a die that has none, by the order of [`Ftl::choose`].
+    fn start_task(&mut self, die: DieId, load: &mut Loop, rng: &mut Rng) {
+        let free = self.space.free_blocks(die);
+        let (critical, low) = self.config.thresholds(&self.store.geometry);
+        let collects = self.collectors[die.index()].victim.is_some();
+        let may_write = load.waiting >= load.least && self.space.has_space(die);
+        let has_arrived = load.arrives[die.index()] <= load.now;
+        let read = std::mem::take(&mut load.reads[die.index()]);
+        let mut task = (read > 0).then_some(Task::Transfer(read));
+        if task.is_none() && has_arrived && (free < critical || !self.config.gc_preemptible && collects) {
+            task = self.collect_next(die, free < low, &mut load.gathered[die.index()]);
+        }
+        if task.is_none() && may_write {
+            task = Some(self.write_program(die, load, rng));
+        }
+        if task.is_none() && has_arrived && (free < low || collects) {
+            task = self.collect_next(die, free < low, &mut load.gathered[die.index()]);
+        }
+        let Some(task) = task else {
+            self.idle.insert(die);
+            if !has_arrived {
+                load.push_end(die, load.arrives[die.index()], false);
+            }
+            return;
+        };
+        self.idle.remove(die);
+        if matches!(task, Task::Write(_)) {
+            self.offer_write(load);
+        }
+        let facts = &self.parameters.facts;
+        let time = match task {
+            Task::Write(units) => {
+                // Its data has come to the controller the same way.
+                load.way(&self.parameters, units);
+                let way = load.way(&self.parameters, units);
+                load.transfer(&self.parameters, die, units, way) + facts.program_time.0
+            }
+            Task::Move(units) => {
+                let way = load.way(&self.parameters, units);
+                load.transfer(&self.parameters, die, units, way) + facts.program_time.0
+            }
+            Task::Transfer(units) => load.transfer(&self.parameters, die, units, 0),
+            Task::Read(_) => self.parameters.load.read_time.0,
+            Task::Erase => facts.erase_time.0,
+        };
+        load.tasks[die.index()] = Some(task);
+        load.push_end(die, load.now + time.max(1), true);
+    }
+
+    /// Programs waiting host units, all of them random.
+    fn write_program(&mut self, die: DieId, load: &mut Loop, rng: &mut Rng) -> Task {
+        let count = load.waiting.min(u64::from(self.store.geometry.units_per_program));
+        load.units.clear();
+        load.units.extend((0..count).map(|_| Lpn(rng.below(self.store.user_units) as u32)));
+        self.hint(&load.units, true);
+        let (stream, mode) = self.stream_of_program(die, load);
+        let target = Target { die, stream, mode, class: AllocationClass::Host, plane: None, level: 0 };
+        let place = self.next_program(&target);
+        for (&lpn, ppn) in load.units.iter().zip(place.0..) {
+            if let Mapped::At(old) = decode(self.store.l2p.get(lpn.index())) {
+                self.store.invalidate(old);
+            }
+            self.store.l2p.set(lpn.index(), encode(Ppn(ppn)));
+            self.store.place(lpn, Ppn(ppn));
+        }
+        self.end_program(&target, place, count as u32);
+        load.waiting -= count;
+        load.written += count;
+        Task::Write(count)
+    }
+
+    /// Returns the stream and the mode of the next host program of a die: those of the policy's cache while it is not
+    /// full.
+    fn stream_of_program(&self, die: DieId, load: &mut Loop) -> (usize, ModeId) {
+        if let Some(HostCache { stream, mode, blocks }) = load.cache {
+            let (cached, left) = &mut load.cached[die.index()];
+            if *left == 0 && *cached < blocks {
+                (*cached, *left) = (*cached + 1, self.store.units_in(mode));
+            }
+            if *left > 0 {
+                *left -= self.store.geometry.units_per_program;
+                return (stream.into(), mode);
+            }
+        }
+        (0, self.policy.mode_of_old_data())
+    }
+
+    /// Takes the next step of a die's collection, like [`Ftl::collect`]. Returns `None` if there is nothing to collect.
+    fn collect_next(&mut self, die: DieId, for_space: bool, gathered: &mut Vec<Ppn>) -> Option<Task> {
+        if self.collectors[die.index()].victim.is_none() {
+            let victim = if for_space { self.choose_untimed(die)? } else { return None };
+            let taken = self.collection_of(victim, Reason::Gc, false);
+            self.take_victim(die, &taken, false);
+        }
+        let geometry = self.store.geometry;
+        let victim = self.collectors[die.index()].victim?;
+        let (first, program) = (geometry.first_of(victim), geometry.units_per_program as usize);
+        let end = Ppn(first.0 + geometry.units_per_block);
+        loop {
+            let next = self.store.next_valid(self.collectors[die.index()].cursor, end);
+            if gathered.len() >= program || next.is_none() && !gathered.is_empty() {
+                gathered.retain(|&ppn| self.store.is_valid(ppn));
+                if gathered.len() >= program || next.is_none() && !gathered.is_empty() {
+                    let moved = self.move_gathered_untimed(die, gathered);
+                    return Some(Task::Move(moved));
+                }
+                continue;
+            }
+            let Some(from) = next else { return Some(Task::Erase) };
+            if from >= self.collectors[die.index()].prefetched_until {
+                let (until, loaded) = self.store.look_ahead_moves(&self.bits, from, end);
+                self.collectors[die.index()].prefetched_until = until;
+                self.sink ^= loaded;
+            }
+            let row_units = geometry.units_per_page * geometry.shape.planes_per_program;
+            let row_end = Ppn(first.0 + (geometry.row_of(from.0 - first.0) + 1) * row_units);
+            let (mut next, before) = (Some(from), gathered.len());
+            while let Some(ppn) = next {
+                gathered.push(ppn);
+                next = self.store.next_valid(Ppn(ppn.0 + 1), row_end);
+            }
+            self.collectors[die.index()].cursor = row_end;
+            return Some(Task::Read((gathered.len() - before) as u64));
+        }
+    }
+
+    /// Programs gathered units to the die's relocation frontier, and returns their number.
+    fn move_gathered_untimed(&mut self, die: DieId, gathered: &mut Vec<Ppn>) -> u64 {
+        let mode = self.policy.mode_of_old_data();
+        let of_map = self.is_of_map(self.store.lpn_at(gathered[0]));
+        let stream = if of_map { self.map_stream() } else { self.relocation_stream(mode) };
+        let plane = self.collectors[die.index()].victim.map(|victim| self.store.geometry.group_of(victim));
+        let target = Target { die, stream, mode, class: AllocationClass::Relocation, plane, level: 0 };
+        let count = gathered.len().min(self.store.geometry.units_per_program as usize);
+        let place = self.next_program(&target);
+        for (&from, to) in gathered[..count].iter().zip(place.0..) {
+            let lpn = self.store.lpn_at(from);
+            self.store.invalidate(from);
+            self.store.l2p.set(lpn.index(), encode(Ppn(to)));
+            self.store.place(lpn, Ppn(to));
+        }
+        gathered.drain(..count);
+        self.end_program(&target, place, count as u32);
+        count as u64
+    }
+
+    /// Returns the first place of the next program of a frontier.
+    fn next_program(&mut self, target: &Target) -> Ppn {
+        let units = self.store.geometry.units_per_program;
+        self.space.advance(&mut self.store, target, units, SimTime::ZERO).expect("the die has space for it")
+    }
+
+    /// Pads a program of `count` units, and closes its block if that is full.
+    fn end_program(&mut self, target: &Target, place: Ppn, count: u32) {
+        for unit in count..self.store.geometry.units_per_program {
+            self.store.p2l.set((place.0 + unit) as usize, PADDING);
+        }
+        self.space.close_full(&mut self.store, target.die, target.stream);
+    }
+
+    /// Erases the victim of a die, which is empty.
+    fn finish_collection(&mut self, die: DieId, load: &mut Loop) {
+        let victim = self.collectors[die.index()].victim.take().expect("it is erased");
+        if load.cache.is_some_and(|cache| self.store.block(victim).mode() == cache.mode.0) {
+            load.cached[die.index()].0 -= 1;
+        }
+        self.store.begin_erase(victim);
+        self.end_erase(victim, ModeId(0));
+    }
+}
