@@ -1,4 +1,4 @@
-"""A policy that splits collected data by temperature (docs/PYTHON_POLICY.md)."""
+"""A policy that splits collected data by temperature (docs/guide/policy.md)."""
 
 import ssdlab
 

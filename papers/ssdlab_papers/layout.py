@@ -40,7 +40,7 @@ of the interval of ours; **direction only**: it does not, but points the way tha
 the condition that the note gives; **differs**; **not testable**: its input is lost; **input**: a parameter of our model, not \
 scored. ± is half of the 95 % confidence interval over the seeds. What the works' text does not carry is marked [F] found in \
 another source, [D] derived, [R] recalled or [A] assumed, and `FACTS 1.2` is a section of the collection of these numbers, \
-`docs/models/FACTS.md`."""
+`docs/models/facts.md`."""
 
 
 def pages(outcomes: Sequence[Outcome]) -> dict[str, str]:

@@ -1,6 +1,6 @@
 """Types of the options, for type checkers and editors.
 
-Made from the declarations in Rust, which ``docs/OPTIONS.md`` shows. Do not edit: after a change of a declaration,
+Made from the declarations in Rust, which ``docs/reference/options.md`` shows. Do not edit: after a change of a declaration,
 ``SSDLAB_BLESS=1 cargo test -p drive reference`` writes this file anew.
 """
 
@@ -23,7 +23,7 @@ class SetupKeywords(TypedDict, total=False):
     #: Starting state: `none`, `fill`, `random` or `steady`; absent: the drive's own.
     precondition: str | None
     #: Cap on the power of the flash, such as `3W`; absent: the drive's own (`power.cap`), if it has one. An operation
-    #: whose current would exceed it waits (docs/POWER_MODEL.md). The drive's description has a section `[power]`.
+    #: whose current would exceed it waits (docs/models/power.md). The drive's description has a section `[power]`.
     power_cap: str | None
 
 
@@ -32,7 +32,7 @@ class SavedDriveKeywords(TypedDict, total=False):
 
     #: Saved drive to start from, which an earlier run wrote with `save`. Under the same description, policy and seed
     #: it goes on exactly where it was. Otherwise the saved state is adopted, and a note gives the reason
-    #: (docs/SAVING.md).
+    #: (docs/guide/saving.md).
     load: str | PathLike[str] | None
     #: File to save the drive to at the end of the run. An existing file is replaced; the command requires `--force`
     #: for that.
@@ -45,7 +45,7 @@ class WorkloadKeywords(TypedDict, total=False):
     #: Format of the trace; absent: recognised from its content.
     format: str | None
     #: Columns of a table of any format, such as `time=1:us,op=4,offset=5:B,size=6:B`, counted from 1, or by their
-    #: names in its header, such as `time=Timestamp:iso,op=Type,offset=Offset:B,size=Size:B`. docs/WORKLOADS.md has all
+    #: names in its header, such as `time=Timestamp:iso,op=Type,offset=Offset:B,size=Size:B`. docs/reference/workloads.md has all
     #: units and roles.
     columns: str | None
     #: Event that is the arrival of a request, where a trace records several: `queued` (the block layer has it) or
@@ -93,7 +93,7 @@ class WorkloadFields:
     #: Format of the trace; absent: recognised from its content.
     format: str | None = None
     #: Columns of a table of any format, such as `time=1:us,op=4,offset=5:B,size=6:B`, counted from 1, or by their
-    #: names in its header, such as `time=Timestamp:iso,op=Type,offset=Offset:B,size=Size:B`. docs/WORKLOADS.md has all
+    #: names in its header, such as `time=Timestamp:iso,op=Type,offset=Offset:B,size=Size:B`. docs/reference/workloads.md has all
     #: units and roles.
     columns: str | None = None
     #: Event that is the arrival of a request, where a trace records several: `queued` (the block layer has it) or
@@ -141,7 +141,7 @@ class RunKeywords(TypedDict, total=False):
     steady_state: bool
     #: Length of a round of the SNIA rule, such as `1s`; requires `steady_state`.
     steady_round: str | None
-    #: Time of the power failure, such as `10s`, from the start of the run; requires `power_down` (docs/POWER.md).
+    #: Time of the power failure, such as `10s`, from the start of the run; requires `power_down` (docs/models/power_failure.md).
     power_cut: str | None
     #: Time without power, such as `30d`, in which the drive's data ages; requires `power_cut`.
     power_down: str | None
@@ -155,7 +155,7 @@ class RunKeywords(TypedDict, total=False):
     #: Number of batches of commands, 2 to 100, from which confidence intervals of means and percentiles follow;
     #: absent: no intervals. 20 suits most runs. The measured commands are divided into this number of batches, or up
     #: to twice as many, each of the same number of commands; the summary then has a section `intervals`
-    #: (docs/EXPLORE.md).
+    #: (docs/guide/explore.md).
     batches: int | None
     #: Start of the timeline and of the recorded spans, such as `10ms`, from the start of the measurement; absent:
     #: immediately.
@@ -181,7 +181,7 @@ class RecordsKeywords(TypedDict, total=False):
     #: or `.csv.zst`. `ssdlab.read_history` reads it, `ssdlab.compare_histories` compares two of them.
     history: str | PathLike[str] | None
     #: File for the firmware trace: the flash operations of the translation layer, which `ftl.translation = "replay"`
-    #: replays (docs/FIRMWARE_TRACE.md).
+    #: replays (docs/reference/firmware_trace.md).
     record_firmware: str | PathLike[str] | None
 
 

@@ -22,7 +22,7 @@ def read_commands(path: str | PathLike[str]) -> pa.Table:
 
     Its columns are ``op, job, offset, length, submitted_ns, completed_ns``, one for each cause of latency, and
     ``queue, stream, flags, media_error, status, request, trace_offset, stream_name``; ``request`` and ``trace_offset``
-    join the log with the trace (docs/RESULTS.md). For a file larger than memory use
+    join the log with the trace (docs/reference/results.md). For a file larger than memory use
     ``pyarrow.parquet.ParquetFile(path).iter_batches()`` or ``pyarrow.csv.open_csv(path)``.
 
     Raises:

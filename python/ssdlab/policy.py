@@ -1,7 +1,7 @@
 """Mode policies in Python: a class with the calls of the engine's contract.
 
 A policy chooses the mode of each write, read and erase, and the data that is moved: see :class:`Policy`, and
-``docs/PYTHON_POLICY.md``.
+``docs/guide/policy.md``.
 """
 
 from __future__ import annotations

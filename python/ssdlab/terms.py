@@ -1,4 +1,4 @@
-"""Definitions of the names in results, as the engine declares them (``docs/RESULTS.md``)."""
+"""Definitions of the names in results, as the engine declares them (``docs/reference/results.md``)."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ def pipe(path: str) -> bytes | None:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Workload(WorkloadFields):
-    """Workload that has not been read yet. Options that are left out take the engine's defaults (docs/OPTIONS.md).
+    """Workload that has not been read yet. Options that are left out take the engine's defaults (docs/reference/options.md).
 
     Examples:
         >>> workload = ssdlab.Workload("examples/trace.csv.gz", replay="closed:4", max_requests=500)

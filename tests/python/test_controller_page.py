@@ -1,4 +1,4 @@
-"""The worked example of docs/CONTROLLER.md: each row of its table is run."""
+"""The worked example of docs/guide/controller.md: each row of its table is run."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 import ssdlab
 
-PAGE = (Path(__file__).parents[2] / "docs" / "CONTROLLER.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[2] / "docs" / "guide" / "controller.md").read_text(encoding="utf-8")
 ROWS = [[cell.strip() for cell in row.split("|")[1:-1]] for row in re.findall(r"^\| [A-D] \|.*\|$", PAGE, re.MULTILINE)]
 
 

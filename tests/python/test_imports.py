@@ -514,7 +514,7 @@ OTHERWISE = [
     ("ssdsim", "allocation=1;", "allocation=0;"),
     ("disksim", "Cleaning in background = 0", "Cleaning in background = 1"),
 ]
-PAGE = Path(__file__).parents[2] / "docs" / "IMPORT.md"
+PAGE = Path(__file__).parents[2] / "docs" / "guide" / "import.md"
 MARK = "<!-- tables -->\n"
 
 
@@ -565,7 +565,7 @@ def test_page_lists_every_parameter(tmp_path: Path):
 
 
 def test_page_has_the_figures_of_its_experiment(tmp_path: Path):
-    """The table of docs/COMING_FROM.md: the same drive and scenario in MQSim's files, at two depths."""
+    """The table of docs/guide/coming_from.md: the same drive and scenario in MQSim's files, at two depths."""
     page = (PAGE.parent / "COMING_FROM.md").read_text()
     drive = ssdlab.import_drive(EXAMPLE).drive
     scenario = (EXAMPLE.parent / "mqsim-scenario.xml").read_text()

@@ -1,4 +1,4 @@
-"""docs/LIMITS.md states the effect of every limit: a number, or that there is none."""
+"""docs/internals/limits.md states the effect of every limit: a number, or that there is none."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-PAGE = Path(__file__).parents[2] / "docs" / "LIMITS.md"
+PAGE = Path(__file__).parents[2] / "docs" / "internals" / "limits.md"
 HEAD = ["limit", "effect, in numbers", "where it bites", "way round"]
 
 

@@ -16,7 +16,7 @@ from ssdlab.report.causes import COLOURS
 from ssdlab.report.read_errors import tables
 from ssdlab.units import count, significant
 
-PAGE = Path(__file__).parents[2] / "docs" / "READ_ERRORS.md"
+PAGE = Path(__file__).parents[2] / "docs" / "models" / "read_errors.md"
 READS = "[reads]\nrw=randread\nbs=4k\niodepth=8\nnumber_ios=4000\nnorandommap=1\n"
 #: At this rate, half of the codewords have more errors than the code of `tiny` corrects.
 ERRORS = ["ecc.errors={kind='constant',rates=[3.2e-3]}", "ecc.decoder='engines'"]

@@ -605,7 +605,7 @@ def test_the_page_fits_its_window(shown, tmp_path, width):
 @pytest.mark.slow
 def test_the_table_of_architectures_is_what_the_example_gives(examples, tmp_path):
     done = ssdlab.sweep(examples / "architectures.toml", tmp_path / "out", jobs=2)
-    page = (examples.parent / "docs" / "EXPLORE.md").read_text(encoding="utf-8")
+    page = (examples.parent / "docs" / "guide" / "explore.md").read_text(encoding="utf-8")
     written = [[cell.strip() for cell in line.split("|")[2:-1]] for line in re.findall(r"^\| C\d+ \|.*$", page, re.MULTILINE)]
     found = done.table.to_pylist()
 

@@ -13,7 +13,7 @@ import ssdlab
 from ssdlab import terms
 from ssdlab.report import amplification, attempts, causes, content, latency, modes, timeline, utilisation
 
-PAGE = Path(__file__).parents[2] / "docs" / "RESULTS.md"
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "results.md"
 JOB = "rw=randrw\nbs=4k\niodepth=8\nnumber_ios=1500\nnorandommap=1\n"
 MIXED = f"[w]\n{JOB}[other]\n{JOB}"
 ERRORS = ["ecc.errors={kind='constant',rates=[2.7e-3]}", "ecc.plan='read_retry'"]

@@ -208,7 +208,7 @@ def test_the_report_and_the_table_lead_with_it(mixed, folder, cli):
     assert "The slowest 0.1 % of the writes (10 commands) take" in shown
 
 
-PAGE = (Path(__file__).parents[2] / "docs" / "TAIL.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[2] / "docs" / "guide" / "tail.md").read_text(encoding="utf-8")
 
 
 def test_the_example_of_the_page_is_what_the_drive_does(tmp_path):

@@ -1,5 +1,5 @@
 /*
- * ssdlab: a solid-state drive inside another simulator. docs/C_LIBRARY.md has the rules of the clock, of threads and of
+ * ssdlab: a solid-state drive inside another simulator. docs/reference/c.md has the rules of the clock, of threads and of
  * a drive's life, and examples/c a program.
  *
  * Times are in nanoseconds since the drive's time 0, sizes and offsets in bytes. Texts are UTF-8 and end with a zero

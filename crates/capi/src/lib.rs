@@ -2,7 +2,7 @@
 //!
 //! The names that this crate exports are stable: a change that breaks a program raises [`ABI_VERSION`] and has a line
 //! in the changelog. All other public items of the workspace's crates may change with every version. The C side is
-//! [`abi`], with the header `include/ssdlab.h` and the page `docs/C_LIBRARY.md`.
+//! [`abi`], with the header `include/ssdlab.h` and the page `docs/reference/c.md`.
 //!
 //! ```
 //! use ssdlab::{Builder, Bytes, HostCommand, Op, SimTime};

@@ -32,13 +32,13 @@ mod tests {
     /// `SSDLAB_BLESS=1 cargo test -p lab reference` writes the page again.
     #[test]
     fn the_page_of_parts_is_up_to_date() {
-        let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/models/PARTS.md");
+        let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/models/parts.md");
         let page = super::page();
         if std::env::var_os("SSDLAB_BLESS").is_some() {
             std::fs::create_dir_all(path.parent().expect("a folder")).expect("can be made");
             std::fs::write(&path, &page).expect("can be written");
         }
         let kept = std::fs::read_to_string(&path).unwrap_or_default();
-        assert!(kept == page, "docs/models/PARTS.md is out of date: SSDLAB_BLESS=1 cargo test -p lab reference");
+        assert!(kept == page, "docs/models/parts.md is out of date: SSDLAB_BLESS=1 cargo test -p lab reference");
     }
 }

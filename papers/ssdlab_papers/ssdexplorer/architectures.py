@@ -124,7 +124,7 @@ def _cheapest(curves: _Curves, common: dict[str, Any]) -> Claim:
         high=1.0 - 1e-9,
         region=region,
         note=f"holds if {region}: C6 has 512 dies on 16 channels, C8 256 dies on 32. The coefficients are assumed "
-        "(docs/EXPLORE.md); the thesis names none",
+        "(docs/guide/explore.md); the thesis names none",
         **common,
     )
 

@@ -22,7 +22,7 @@ _SHOWN_DRIVES = 20
 
 
 def optimise(
-    spec: Annotated[Path, typer.Argument(metavar="SPEC", help="Specification of the search (TOML, docs/EXPLORE.md).")],
+    spec: Annotated[Path, typer.Argument(metavar="SPEC", help="Specification of the search (TOML, docs/guide/explore.md).")],
     out: Annotated[
         Path,
         typer.Option(metavar="DIR", help="Folder of the results. One with trials of the same specification goes on."),

@@ -29,7 +29,7 @@ def schema(
 
     if form == "markdown":
         if of == "workload":
-            raise InputError("workload: has no reference page in this form: docs/WORKLOADS.md describes its fields")
+            raise InputError("workload: has no reference page in this form: docs/reference/workloads.md describes its fields")
         typer.echo(drives.reference(of), nl=False)
     else:
         print_json(terms.definitions() if of == "results" else drives.schema(of))

@@ -23,7 +23,7 @@ _SHOWN = 5
 
 
 def sweep(
-    spec: Annotated[Path, typer.Argument(metavar="SPEC", help="Specification of the sweep (TOML, docs/EXPLORE.md).")],
+    spec: Annotated[Path, typer.Argument(metavar="SPEC", help="Specification of the sweep (TOML, docs/guide/explore.md).")],
     out: Annotated[
         Path,
         typer.Option(metavar="DIR", help="Folder of the results. One with runs of the same specification is completed."),

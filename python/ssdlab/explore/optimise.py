@@ -174,7 +174,7 @@ def optimise(
     """Searches the fields of a specification for the best drives.
 
     Args:
-        spec: A file, or a dictionary with its fields (docs/EXPLORE.md).
+        spec: A file, or a dictionary with its fields (docs/guide/explore.md).
         out: Folder of the results: a new one, or one of the same specification, which goes on. Several processes may
             work on one folder at the same time.
         trials: Number of trials, those in the folder included; absent: that of the specification.

@@ -201,7 +201,7 @@ def sweep(
     :func:`ssdlab.run` gives for its inputs.
 
     Args:
-        spec: A file, or a dictionary with its fields (docs/EXPLORE.md).
+        spec: A file, or a dictionary with its fields (docs/guide/explore.md).
         out: Folder of the results: a new one, or one with runs of the same specification, which are kept.
         jobs: Number of processes; absent: one for each core.
         reuse: Folders of other sweeps, whose runs are taken over where they are the same.

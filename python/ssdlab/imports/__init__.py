@@ -118,7 +118,7 @@ def import_drive(
     variant: str | None = None,
     capacity: str | None = None,
 ) -> ImportedDrive:
-    """Returns the drive that a file of another simulator describes (docs/IMPORT.md).
+    """Returns the drive that a file of another simulator describes (docs/guide/import.md).
 
     Args:
         path: MQSim's ``ssdconfig.xml``, SimpleSSD's ``.cfg``, a run script of FEMU, NVMeVirt's ``ssd_config.h``,

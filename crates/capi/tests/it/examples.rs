@@ -103,7 +103,7 @@ fn the_example_in_c_gives_the_results_of_the_run_loop() {
 /// The program in the documentation compiles, and does what the page says.
 #[test]
 fn the_example_of_the_page_reads_a_block() {
-    let page = std::fs::read_to_string(root().join("docs/C_LIBRARY.md")).expect("the page exists");
+    let page = std::fs::read_to_string(root().join("docs/reference/c.md")).expect("the page exists");
     let text = page.split("```c\n").nth(1).and_then(|rest| rest.split("```").next()).expect("a program");
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
     let (source, program) = (folder.join("page.c"), folder.join("page"));

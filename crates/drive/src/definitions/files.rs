@@ -104,9 +104,9 @@ pub const FILES: &[File] = &[
                 its code times 16, and 2 if it is for all of them."),
             column("media_error", "bool", "", "True for a command that read data which could not be corrected, or was \
                 lost before \
-                ([READ_ERRORS.md](READ_ERRORS.md))."),
+                ([Reads that fail](../models/read_errors.md))."),
             column("status", "string", "", "`success`, `media_error`, or the reason why a drive with zones refused the command \
-                ([ZONES.md](ZONES.md))."),
+                ([Zones](../models/zones.md))."),
             column("request", "u64", "", "Request of the workload that the command belongs to, from 0: of a trace, its \
                 number among the requests of the selected streams, trims and flushes included, in the order of time, as \
                 `--slice` counts them, the same in each repetition; otherwise its number in its job. A flush and the \

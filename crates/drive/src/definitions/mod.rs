@@ -1,7 +1,7 @@
 //! Definitions of every name that can appear in a result, from where each is declared: causes and reasons (`kit`), the
 //! statistics of the policies (`ftl`), the keys of the summary and of the report of a life, the columns of tables.
 //!
-//! From these declarations come the page `docs/RESULTS.md`, the explanations in the report, and the output of
+//! From these declarations come the page `docs/reference/results.md`, the explanations in the report, and the output of
 //! `ssdlab schema results`.
 //!
 //! A path of a key is its names, joined by dots. `*` stands for an element of a list. A name, or the end of a name, in

@@ -11,8 +11,8 @@ use std::fmt::Write;
 const HEAD: &str = "# Reference: the names in results
 
 Made from the declarations in the engine; a test compares the two. `ssdlab schema results` prints the same as JSON, and the
-report shows the definitions when the pointer rests on a name. [FILES.md](FILES.md) says which files are written, and when;
-[GLOSSARY.md](GLOSSARY.md) compares the terms with those of the field.
+report shows the definitions when the pointer rests on a name. [Files that are written](files.md) says which files are written, and when;
+[Glossary](glossary.md) compares the terms with those of the field.
 
 In a key, `*` stands for an element of a list. A name, or the end of one, in capitals is a placeholder: `OP` for `all`, `read`,
 `write`, `trim` or `flush` (`intervals`, `causes` and `causes_tail` have the first three only), `CAUSE` and `REASON` for a cause and a reason,
@@ -34,7 +34,7 @@ const FIELDS: &str = "
 
 A change of one of these fields may make the cause smaller: a larger value (`+`), a smaller one (`-`), or the value that is
 stated. Without any of these, it depends on the load. `ssdlab why` shows those of the causes of a tail; `ssdlab why --try` runs
-the load with each of them changed ([TAIL.md](TAIL.md)).
+the load with each of them changed ([Why is my tail long?](../guide/tail.md)).
 
 | cause | what stands behind it | fields |
 | --- | --- | --- |
@@ -62,7 +62,7 @@ Also of `ssdlab compare --json`.
 const LIFE: &str = "
 ## Keys of `lifetime.json`
 
-Also of `ssdlab lifetime --json` ([LIFETIME.md](LIFETIME.md)). Every key is always present.
+Also of `ssdlab lifetime --json` ([Lifetime of a drive](../guide/lifetime.md)). Every key is always present.
 ";
 
 /// Returns the page, in Markdown.

@@ -1,7 +1,7 @@
 //! The declarations: one field for each option.
 //!
 //! The first paragraph of a field's doc comment is the help of the command; the whole comment stands in the
-//! documentation of the Python functions and in `docs/OPTIONS.md`. Entries of the schema refine what the type says:
+//! documentation of the Python functions and in `docs/reference/options.md`. Entries of the schema refine what the type says:
 //!
 //! - `x-value`: placeholder of the value in the help of the command.
 //! - `x-panel`: heading in the help of the command.
@@ -41,7 +41,7 @@ pub struct Setup {
     pub precondition: Option<String>,
     /// Cap on the power of the flash, such as `3W`; absent: the drive's own (`power.cap`), if it has one.
     ///
-    /// An operation whose current would exceed it waits (docs/POWER_MODEL.md). The drive's description has a section
+    /// An operation whose current would exceed it waits (docs/models/power.md). The drive's description has a section
     /// `[power]`.
     #[schemars(extend("x-value" = "POWER"))]
     pub power_cap: Option<String>,
@@ -62,7 +62,7 @@ pub struct SavedDrive {
     /// Saved drive to start from, which an earlier run wrote with `save`.
     ///
     /// Under the same description, policy and seed it goes on exactly where it was. Otherwise the saved state is
-    /// adopted, and a note gives the reason (docs/SAVING.md).
+    /// adopted, and a note gives the reason (docs/guide/saving.md).
     #[schemars(extend("x-value" = "FILE", "x-panel" = "Starting state", "x-file" = "input"))]
     pub load: Option<String>,
     /// File to save the drive to at the end of the run.
@@ -82,7 +82,7 @@ pub struct RunOptions {
     /// Length of a round of the SNIA rule, such as `1s`; requires `steady_state`.
     #[schemars(extend("x-value" = "TIME", "x-panel" = "Starting state"))]
     pub steady_round: Option<String>,
-    /// Time of the power failure, such as `10s`, from the start of the run; requires `power_down` (docs/POWER.md).
+    /// Time of the power failure, such as `10s`, from the start of the run; requires `power_down` (docs/models/power_failure.md).
     #[schemars(extend("x-value" = "TIME", "x-panel" = "Power failure"))]
     pub power_cut: Option<String>,
     /// Time without power, such as `30d`, in which the drive's data ages; requires `power_cut`.
@@ -105,7 +105,7 @@ pub struct RunOptions {
     /// absent: no intervals. 20 suits most runs.
     ///
     /// The measured commands are divided into this number of batches, or up to twice as many, each of the same number
-    /// of commands; the summary then has a section `intervals` (docs/EXPLORE.md).
+    /// of commands; the summary then has a section `intervals` (docs/guide/explore.md).
     #[schemars(extend("x-value" = "N", "x-panel" = "Output", "x-least" = 2))]
     pub batches: Option<u32>,
     /// Start of the timeline and of the recorded spans, such as `10ms`, from the start of the measurement; absent:
@@ -146,7 +146,7 @@ pub struct Records {
     #[schemars(extend("x-value" = "FILE", "x-panel" = "Output", "x-file" = "output"))]
     pub history: Option<String>,
     /// File for the firmware trace: the flash operations of the translation layer, which `ftl.translation = "replay"`
-    /// replays (docs/FIRMWARE_TRACE.md).
+    /// replays (docs/reference/firmware_trace.md).
     #[schemars(extend("x-value" = "FILE", "x-panel" = "Output", "x-file" = "output"))]
     pub record_firmware: Option<String>,
 }

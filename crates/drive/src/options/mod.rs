@@ -2,7 +2,7 @@
 //!
 //! From these declarations come the requests of [`session`](crate::session) and [`lifetime`](crate::lifetime), the
 //! options of the command, the keyword arguments of the Python functions and their types
-//! (`python/ssdlab/_declared.py`), and the page `docs/OPTIONS.md`. A new option of `ssdlab run` is a field of
+//! (`python/ssdlab/_declared.py`), and the page `docs/reference/options.md`. A new option of `ssdlab run` is a field of
 //! [`RunOptions`], and the code that uses it.
 
 mod declared;

@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 const HEAD: &str = r#""""Types of the options, for type checkers and editors.
 
-Made from the declarations in Rust, which ``docs/OPTIONS.md`` shows. Do not edit: after a change of a declaration,
+Made from the declarations in Rust, which ``docs/reference/options.md`` shows. Do not edit: after a change of a declaration,
 ``SSDLAB_BLESS=1 cargo test -p drive reference`` writes this file anew.
 """
 

@@ -15,7 +15,7 @@ fn assert_up_to_date(name: &str, text: &str) {
 
 #[test]
 fn the_reference_page_is_up_to_date() {
-    assert_up_to_date("docs/REFERENCE.md", &Description::reference());
+    assert_up_to_date("docs/reference/fields.md", &Description::reference());
 }
 
 #[test]
@@ -27,12 +27,12 @@ fn the_schemas_for_editors_are_up_to_date() {
 
 #[test]
 fn the_page_of_the_options_is_up_to_date() {
-    assert_up_to_date("docs/OPTIONS.md", &options::reference());
+    assert_up_to_date("docs/reference/options.md", &options::reference());
 }
 
 #[test]
 fn the_page_of_the_names_in_results_is_up_to_date() {
-    assert_up_to_date("docs/RESULTS.md", &definitions::reference());
+    assert_up_to_date("docs/reference/results.md", &definitions::reference());
 }
 
 #[test]

@@ -45,7 +45,7 @@ pub struct PowerConfig {
     #[serde(default = "microsecond")]
     pub window: Nanos,
     /// Cap on the power of the flash at any instant: an array phase that would exceed it waits
-    /// (docs/POWER_MODEL.md). Absent: no cap.
+    /// (docs/models/power.md). Absent: no cap.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cap: Option<Power>,
     /// Order in which array phases that wait under the cap begin.

@@ -1,5 +1,5 @@
 //! Firmware traces: the flash operations of a translation layer with their processing times, as a text
-//! (docs/FIRMWARE_TRACE.md).
+//! (docs/reference/firmware_trace.md).
 
 mod parse;
 

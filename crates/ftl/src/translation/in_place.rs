@@ -32,7 +32,7 @@ const MOST_PLACES: u32 = 1 << 31;
 /// Start-gap (Qureshi et al., MICRO 2009) levels the wear: each region of a die has one place more than lines, the gap,
 /// and after each `gap_interval` writes to the region the line before the gap moves into it, for one read and one
 /// program of the die. No policy, no starting state other than that of a new drive, and no saved state. A trim leaves
-/// the data as it is. See `docs/RRAM.md`.
+/// the data as it is. See `docs/models/rram_drives.md`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {

@@ -19,7 +19,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 /// Replays a firmware trace, which `ssdlab run --record-firmware` or the simulator of a processor has written
-/// (docs/FIRMWARE_TRACE.md): each host command is answered with the flash operations that the file has for it, and each
+/// (docs/reference/firmware_trace.md): each host command is answered with the flash operations that the file has for it, and each
 /// die executes its operations in the order of the file. Everything else is simulated, so that the same firmware can be
 /// run on another controller or with other times of the flash. The geometry and the workload must be those of the file.
 ///

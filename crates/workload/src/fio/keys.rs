@@ -1,5 +1,5 @@
 //! The keys of fio's job files, each with what it does here: the only declaration, from which the parser, its messages
-//! and the tables of `docs/WORKLOADS.md` follow.
+//! and the tables of `docs/reference/workloads.md` follow.
 
 /// Standing of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -77,7 +77,7 @@ pub fn parse<'a>(name: &str, lines: &'a [Line], ignore: &[String], problems: &mu
         problems.add(
             name,
             format!(
-                "keys that are honoured: {}; docs/WORKLOADS.md lists all keys; `--ignore KEY,...` leaves keys out",
+                "keys that are honoured: {}; docs/reference/workloads.md lists all keys; `--ignore KEY,...` leaves keys out",
                 honoured.join(", ")
             ),
         );
@@ -119,7 +119,7 @@ fn check_key(place: &str, written: &str, value: Option<&str>) -> Result<&'static
     let Some(key) = keys::find(written) else {
         let mut problem = Problem::new(
             place,
-            format!("fio key `{written}` is refused: it is not known here: expected a key of docs/WORKLOADS.md"),
+            format!("fio key `{written}` is refused: it is not known here: expected a key of docs/reference/workloads.md"),
         );
         problem.nearest = kit::problem::nearest(written, keys::names()).map(str::to_owned);
         return Err(Fault { problem, is_refusal: true });

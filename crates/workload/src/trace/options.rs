@@ -20,7 +20,7 @@ pub struct Options {
     /// Columns of a table of any format, such as `time=1:us,op=4,offset=5:B,size=6:B`, counted from 1, or by their
     /// names in its header, such as `time=Timestamp:iso,op=Type,offset=Offset:B,size=Size:B`.
     ///
-    /// docs/WORKLOADS.md has all units and roles.
+    /// docs/reference/workloads.md has all units and roles.
     #[schemars(extend("x-value" = "SPEC", "x-panel" = "Workload"))]
     pub columns: Option<String>,
     /// Event that is the arrival of a request, where a trace records several: `queued` (the block layer has it) or

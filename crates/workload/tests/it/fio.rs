@@ -251,7 +251,7 @@ fn strided_zones_are_visited_one_after_the_other() {
 #[test]
 fn the_page_of_workloads_has_the_table_of_keys() {
     const MARKS: [&str; 2] = ["<!-- keys of fio: made by a test -->\n", "<!-- end of the keys of fio -->\n"];
-    let path = format!("{}/../../docs/WORKLOADS.md", env!("CARGO_MANIFEST_DIR"));
+    let path = format!("{}/../../docs/reference/workloads.md", env!("CARGO_MANIFEST_DIR"));
     let page = std::fs::read_to_string(&path).expect("the page can be read");
     let (before, rest) = page.split_once(MARKS[0]).expect("the page has the first mark");
     let (_, after) = rest.split_once(MARKS[1]).expect("the page has the second mark");
@@ -261,7 +261,7 @@ fn the_page_of_workloads_has_the_table_of_keys() {
         std::fs::write(&path, &made).expect("the page can be written");
     }
     let page = std::fs::read_to_string(&path).expect("the page can be read");
-    assert!(page == made, "docs/WORKLOADS.md is out of date: SSDLAB_BLESS=1 cargo test -p workload page_of_workloads");
+    assert!(page == made, "docs/reference/workloads.md is out of date: SSDLAB_BLESS=1 cargo test -p workload page_of_workloads");
 }
 
 #[test]

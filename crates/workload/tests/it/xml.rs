@@ -317,7 +317,7 @@ fn faults_of_scenarios() {
 #[test]
 fn the_page_of_workloads_has_the_tables_of_elements() {
     const MARKS: [&str; 2] = ["<!-- elements: made by a test -->\n", "<!-- end of the elements -->\n"];
-    let path = format!("{}/../../docs/WORKLOADS.md", env!("CARGO_MANIFEST_DIR"));
+    let path = format!("{}/../../docs/reference/workloads.md", env!("CARGO_MANIFEST_DIR"));
     let page = std::fs::read_to_string(&path).expect("the page can be read");
     let (before, rest) = page.split_once(MARKS[0]).expect("the page has the first mark");
     let (_, after) = rest.split_once(MARKS[1]).expect("the page has the second mark");
@@ -327,5 +327,5 @@ fn the_page_of_workloads_has_the_tables_of_elements() {
         std::fs::write(&path, &made).expect("the page can be written");
     }
     let page = std::fs::read_to_string(&path).expect("the page can be read");
-    assert!(page == made, "docs/WORKLOADS.md is out of date: SSDLAB_BLESS=1 cargo test -p workload page_of_workloads");
+    assert!(page == made, "docs/reference/workloads.md is out of date: SSDLAB_BLESS=1 cargo test -p workload page_of_workloads");
 }

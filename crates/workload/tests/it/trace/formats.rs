@@ -42,10 +42,10 @@ fn every_member_is_found_by_its_names() {
 /// The page for users has a line for each format.
 #[test]
 fn every_member_is_described() {
-    let page = include_str!("../../../../../docs/TRACES.md");
+    let page = include_str!("../../../../../docs/reference/traces.md");
     for member in format::all() {
         let rows = page.lines().filter(|line| line.starts_with(&format!("| `{}` | ", member.name())));
-        assert_eq!(rows.count(), 1, "docs/TRACES.md: {}", member.name());
+        assert_eq!(rows.count(), 1, "docs/reference/traces.md: {}", member.name());
     }
 }
 
