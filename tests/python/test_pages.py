@@ -1,0 +1,106 @@
+"""Every command on every page is run; outputs that a page shows are what the commands print."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import ssdlab
+from conftest import PATIENCE, SSDLAB
+from pages import ELSEWHERE, KINDS, PAGES, ROOT, Block, blocks, shown
+
+TEXTS = {page.relative_to(ROOT).as_posix(): page.read_text(encoding="utf-8") for page in PAGES}
+RUN = [
+    pytest.param(name, id=name, marks=[pytest.mark.slow] if "<!-- slow -->" in text else [])
+    for name, text in TEXTS.items()
+    if any(block.kind in ("sh", "console", "python") and "not run" not in block.directives for block in blocks(text))
+]
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """An empty folder with what the repository has beside a page."""
+    here = tmp_path / "here"
+    here.mkdir()
+    for name in ("examples", "papers"):
+        (here / name).symlink_to(ROOT / name)
+    return here
+
+
+@pytest.mark.parametrize("name", RUN)
+def test_the_commands_of_a_page_work(name, folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    names: dict[str, object] = {"ssdlab": ssdlab}
+    for block in blocks(TEXTS[name]):
+        if "not run" in block.directives:
+            continue
+        if "file" in block.directives:
+            (folder / block.directives["file"]).write_text(block.text, encoding="utf-8")
+        elif block.kind == "sh":
+            run(block.text, f"{name}:{block.line}")
+        elif block.kind == "console":
+            check(name, block)
+        elif block.kind == "python":
+            exec(compile("\n" * (block.line - 1) + block.text, name, "exec"), names)
+
+
+def run(commands: str, place: str) -> str:
+    """Runs the commands of a block by a shell, and returns their output."""
+    stubs = "".join(f"{name}() {{ :; }}\n" for name in ELSEWHERE)
+    done = subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", stubs + commands],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        env={**os.environ, "PATH": f"{Path(SSDLAB).parent}:{os.environ['PATH']}", "NO_COLOR": "1", "COLUMNS": "100"},
+    )
+    assert done.returncode == 0, f"{place}:\n{commands}\n{done.stdout}{done.stderr}"
+    return done.stdout
+
+
+def check(name: str, block: Block) -> None:
+    """Runs the commands of a ``console`` block and compares their outputs, or writes them into the page."""
+    for one in shown(block.text):
+        output = run(one.command, f"{name}:{block.line}")
+        if one.agrees(output):
+            continue
+        if not os.environ.get("SSDLAB_BLESS"):
+            pytest.fail(f"{name}:{block.line}: `{one.command}` prints\n{output}")
+        page = ROOT / name
+        text = page.read_text(encoding="utf-8")
+        old, new = ("\n".join([*lines]) for lines in (one.output + ([] if one.is_whole else ["…"]), one.blessed(output)))
+        assert text.count(old) == 1, f"{name}: output that cannot be found once; write it by hand:\n{output}"
+        page.write_text(text.replace(old, new), encoding="utf-8")
+
+
+def test_the_targets_that_pages_name_exist():
+    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
+    named = {
+        target
+        for text in TEXTS.values()
+        for block in blocks(text)
+        if block.kind == "sh"
+        for target in re.findall(r"^make ([a-z]+)", block.text, re.MULTILINE)
+    }
+    assert named
+    assert named <= targets
+
+
+def test_blocks_that_are_not_run_say_why():
+    for name, text in TEXTS.items():
+        for block in blocks(text):
+            if "not run" in block.directives:
+                assert block.kind in KINDS, f"{name}:{block.line}: a block that is not run anyway"
+                assert len(block.directives["not run"].split()) > 1, f"{name}:{block.line}: without a reason"
+
+
+def test_links_to_files_of_the_repository_lead_somewhere():
+    for name, text in TEXTS.items():
+        for target in re.findall(r"\]\(([^)\s]+)\)", re.sub(r"```.*?```", "", text, flags=re.DOTALL)):
+            if "://" not in target and not target.startswith("#"):
+                path = (ROOT / name).parent / Path(target.partition("#")[0])
+                assert path.exists(), f"{name}: {target}"
