@@ -15,7 +15,7 @@ ENGINE := $(shell find crates presets -name '*.rs' -o -name '*.toml') Cargo.toml
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo build c check test lint format bench wheel lock licenses clean tools
+.PHONY: help demo build c check test lint format docs bench wheel lock licenses clean tools
 
 help: ## List the targets.
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -85,6 +85,10 @@ format: $(VENV)/.stamp-dev ## Bring the sources into format.
 	cargo fmt --all
 	$(BIN)/ruff check --fix python tests/python bench papers examples tools conftest.py
 	$(BIN)/ruff format python tests/python bench papers examples tools conftest.py
+
+docs: $(VENV)/.stamp-dev build ## Build the documentation in target/docs; a dead link or a warning ends it.
+	$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going --jobs auto docs target/docs
+	@echo "The documentation: $(CURDIR)/target/docs/index.html"
 
 bench: build ## Measure the speed of the fixed scenarios; a line is added to bench/history.jsonl.
 	$(PYTHON) bench/run.py $(FLOOR:%=--floor %)

@@ -46,6 +46,11 @@ def blocks(text: str) -> Iterator[Block]:
         yield Block(found[2], found[3], text[: found.start(3)].count("\n") + 1, dict(said))
 
 
+def lines_of(output: str) -> list[str]:
+    """Returns the lines of an output without the spaces that fill a terminal."""
+    return "\n".join(line.rstrip() for line in output.splitlines()).strip("\n").splitlines()
+
+
 @dataclass
 class Shown:
     """A command of a ``console`` block with the output that the page shows."""
@@ -56,12 +61,12 @@ class Shown:
 
     def agrees(self, output: str) -> bool:
         """Whether the output of a run is what the page shows."""
-        lines = [line.rstrip() for line in output.strip("\n").splitlines()]
+        lines = lines_of(output)
         return lines == self.output if self.is_whole else lines[: len(self.output)] == self.output
 
     def blessed(self, output: str) -> list[str]:
         """Returns the lines that the page has to show for the output of a run: as many as it showed."""
-        lines = [line.rstrip() for line in output.strip("\n").splitlines()]
+        lines = lines_of(output)
         return lines if self.is_whole else [*lines[: max(len(self.output), 1)], "…"]
 
 
@@ -70,7 +75,7 @@ def shown(text: str) -> list[Shown]:
     result = []
     for part in re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]:
         command, _, output = re.sub(r"\\\n\s*", "", part).partition("\n")
-        lines = [line.rstrip() for line in output.strip("\n").splitlines()]
+        lines = lines_of(output)
         is_whole = not lines or lines[-1] != "…"
         result.append(Shown(command, lines if is_whole else lines[:-1], is_whole))
     return result
