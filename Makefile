@@ -15,25 +15,31 @@ ENGINE := $(shell find crates presets -name '*.rs' -o -name '*.toml') Cargo.toml
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo build c check test lint format docs bench wheel lock licenses clean tools
+.PHONY: help demo build c check test lint format docs pictures bench wheel lock licenses clean tools
 
 help: ## List the targets.
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-DEMO_DRIVE    ?= ofwar-64g
-DEMO_WORKLOAD ?= examples/telegram-like.toml
+DEMO_DRIVE    ?= pcie4-tlc-2tb
+DEMO_WORKLOAD ?= examples/mixed.fio
 DEMO_POLICIES ?= baseline,ofwar,all_fast
 
-demo: ## Build, run one workload under three policies, write a report.
-	@echo "1 of 2: build the engine and install ssdlab in $(VENV). The first time: 2 to 5 minutes on two cores."
+demo: ## Build; find out why the slowest reads of a modern drive are slow; compare three policies.
+	@echo "1 of 3: build the engine and install ssdlab in $(VENV). The first time: 2 to 5 minutes on two cores."
 	@$(MAKE) --no-print-directory build
+	@mkdir -p target/demo
 	@echo
-	@echo "2 of 2: two hours of a message service on $(DEMO_DRIVE), under $(DEMO_POLICIES). About 10 s on two cores."
-	@mkdir -p target
-	$(BIN)/ssdlab compare $(DEMO_DRIVE) $(DEMO_WORKLOAD) --policy $(DEMO_POLICIES) --precondition steady \
-		--out target/demo --force
+	@echo "2 of 3: why are the slowest reads slow? A small drive with the architecture of $(DEMO_DRIVE). About 20 s on two cores."
+	$(BIN)/ssdlab shrink $(DEMO_DRIVE) --to 32GiB --out target/demo/drive.toml --force
+	$(BIN)/ssdlab run target/demo/drive.toml $(DEMO_WORKLOAD) --precondition steady --out target/demo/tail --force
+	$(BIN)/ssdlab why target/demo/tail --try
 	@echo
-	@echo "The report: $(CURDIR)/target/demo/report.html"
+	@echo "3 of 3: two hours of a message service on ofwar-64g, under $(DEMO_POLICIES). About 10 s on two cores."
+	$(BIN)/ssdlab compare ofwar-64g examples/telegram-like.toml --policy $(DEMO_POLICIES) --precondition steady \
+		--out target/demo/policies --force
+	@echo
+	@echo "The reports: $(CURDIR)/target/demo/tail/report.html"
+	@echo "             $(CURDIR)/target/demo/policies/report.html"
 
 build: $(VENV)/.stamp-engine $(VENV)/.stamp-papers ## Build the engine; install ssdlab and the experiments in .venv.
 
@@ -89,6 +95,9 @@ format: $(VENV)/.stamp-dev ## Bring the sources into format.
 docs: $(VENV)/.stamp-dev build ## Build the documentation in target/docs; a dead link or a warning ends it.
 	$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going --jobs auto docs target/docs
 	@echo "The documentation: $(CURDIR)/target/docs/index.html"
+
+pictures: build ## Draw the pictures of README and documentation again, in headless Chromium.
+	$(BIN)/python tools/pictures.py
 
 bench: build ## Measure the speed of the fixed scenarios; a line is added to bench/history.jsonl.
 	$(PYTHON) bench/run.py $(FLOOR:%=--floor %)
