@@ -4,7 +4,7 @@ Blocks of a page are taken in order, in one empty folder that holds ``examples``
 
 - ``toml``, ``ini``, ``csv`` after the comment ``<!-- file: NAME -->`` becomes that file;
 - ``sh`` is run by a shell, which ends at the first command that fails; what `ELSEWHERE` lists does nothing there;
-- ``console``: each command after ``$`` is run, and its output is the text below it. A last line ``…`` stands for the rest;
+- ``console``: each command after ``$`` is run, and its output is below it. A last line ``…`` stands for the rest;
 - ``python`` is executed; the blocks of a page share their names.
 
 ``<!-- not run: REASON -->`` before a block takes it out. A page with ``<!-- slow -->`` is run with the slow tests only.
@@ -60,7 +60,7 @@ class Shown:
     is_whole: bool
 
     def agrees(self, output: str) -> bool:
-        """Whether the output of a run is what the page shows."""
+        """Returns true if the output of a run is what the page shows."""
         lines = lines_of(output)
         return lines == self.output if self.is_whole else lines[: len(self.output)] == self.output
 

@@ -1,7 +1,8 @@
 //! The declarations: one field for each option.
 //!
 //! The first paragraph of a field's doc comment is the help of the command; the whole comment stands in the
-//! documentation of the Python functions and in `docs/reference/options.md`. Entries of the schema refine what the type says:
+//! documentation of the Python functions and in `docs/reference/options.md`. Entries of the schema refine
+//! what the type says:
 //!
 //! - `x-value`: placeholder of the value in the help of the command.
 //! - `x-panel`: heading in the help of the command.
@@ -82,7 +83,8 @@ pub struct RunOptions {
     /// Length of a round of the SNIA rule, such as `1s`; requires `steady_state`.
     #[schemars(extend("x-value" = "TIME", "x-panel" = "Starting state"))]
     pub steady_round: Option<String>,
-    /// Time of the power failure, such as `10s`, from the start of the run; requires `power_down` (docs/models/power_failure.md).
+    /// Time of the power failure, such as `10s`, from the start of the run; requires `power_down`
+    /// (docs/models/power_failure.md).
     #[schemars(extend("x-value" = "TIME", "x-panel" = "Power failure"))]
     pub power_cut: Option<String>,
     /// Time without power, such as `30d`, in which the drive's data ages; requires `power_cut`.

@@ -173,8 +173,8 @@ fn compare(seed: u64, detail: Detail) -> Option<Compared> {
 }
 
 /// A replay may depart from its record in the order of what dies do within one instant, and where reads and urgent
-/// moves take turns (docs/reference/firmware_trace.md has the counts). All commands complete all the same, unless two of them
-/// come to the translation layer in another order.
+/// moves take turns (docs/reference/firmware_trace.md has the counts). All commands complete all the same, unless two
+/// of them come to the translation layer in another order.
 #[test]
 fn random_drives_and_their_replays_are_equal() {
     let cases = (0..400).flat_map(|seed| [Detail::None, Detail::Controller].map(|detail| (seed, detail)));

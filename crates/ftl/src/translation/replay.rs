@@ -19,9 +19,10 @@ use std::ops::Range;
 use std::sync::Arc;
 
 /// Replays a firmware trace, which `ssdlab run --record-firmware` or the simulator of a processor has written
-/// (docs/reference/firmware_trace.md): each host command is answered with the flash operations that the file has for it, and each
-/// die executes its operations in the order of the file. Everything else is simulated, so that the same firmware can be
-/// run on another controller or with other times of the flash. The geometry and the workload must be those of the file.
+/// (docs/reference/firmware_trace.md): each host command is answered with the flash operations that the file has for
+/// it, and each die executes its operations in the order of the file. Everything else is simulated, so that the same
+/// firmware can be run on another controller or with other times of the flash. The geometry and the workload must be
+/// those of the file.
 ///
 /// There is no policy, no retention limit, no stored error and no saved state. The "offline" mode of the thesis on
 /// SSDExplorer (1.3.1).
