@@ -104,3 +104,29 @@ def test_links_to_files_of_the_repository_lead_somewhere():
             if "://" not in target and not target.startswith("#"):
                 path = (ROOT / name).parent / Path(target.partition("#")[0])
                 assert path.exists(), f"{name}: {target}"
+
+
+def test_the_files_that_the_pages_on_the_inside_name_exist():
+    crates = {path.name for path in (ROOT / "crates").iterdir()}
+    named = [
+        (name, *found)
+        for name in ("docs/internals/architecture.md", "docs/internals/where.md")
+        for found in re.findall(r"`([a-z]+)/([a-z_/.]+)`", TEXTS[name])
+        if found[0] in crates
+    ]
+    assert len(named) > 80
+
+    def exists(crate: str, path: str) -> bool:
+        # A folder, a file, or a module without its ending.
+        inside = ROOT / "crates" / crate / "src" / path.rstrip("/")
+        return inside.exists() or inside.with_suffix(".rs").exists() or (ROOT / "crates" / crate / path).exists()
+
+    assert [one for one in named if not exists(*one[1:])] == []
+
+
+def test_a_change_is_a_line_in_the_change_log():
+    lines = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8").splitlines()
+    assert [line for line in lines if len(line) > 160] == []
+    entries = [line for line in lines if line and not line.startswith("#")][1:]
+    assert [line for line in entries if not line.startswith("- ")] == []
+    assert len(entries) == len(set(entries))
