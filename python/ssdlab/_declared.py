@@ -45,8 +45,8 @@ class WorkloadKeywords(TypedDict, total=False):
     #: Format of the trace; absent: recognised from its content.
     format: str | None
     #: Columns of a table of any format, such as `time=1:us,op=4,offset=5:B,size=6:B`, counted from 1, or by their
-    #: names in its header, such as `time=Timestamp:iso,op=Type,offset=Offset:B,size=Size:B`. docs/reference/workloads.md has all
-    #: units and roles.
+    #: names in its header, such as `time=Timestamp:iso,op=Type,offset=Offset:B,size=Size:B`.
+    #: docs/reference/workloads.md has all units and roles.
     columns: str | None
     #: Event that is the arrival of a request, where a trace records several: `queued` (the block layer has it) or
     #: `issued` (the device has it). Absent: `queued` where the trace has such events, otherwise `issued`. Formats:
@@ -93,8 +93,8 @@ class WorkloadFields:
     #: Format of the trace; absent: recognised from its content.
     format: str | None = None
     #: Columns of a table of any format, such as `time=1:us,op=4,offset=5:B,size=6:B`, counted from 1, or by their
-    #: names in its header, such as `time=Timestamp:iso,op=Type,offset=Offset:B,size=Size:B`. docs/reference/workloads.md has all
-    #: units and roles.
+    #: names in its header, such as `time=Timestamp:iso,op=Type,offset=Offset:B,size=Size:B`.
+    #: docs/reference/workloads.md has all units and roles.
     columns: str | None = None
     #: Event that is the arrival of a request, where a trace records several: `queued` (the block layer has it) or
     #: `issued` (the device has it). Absent: `queued` where the trace has such events, otherwise `issued`. Formats:
@@ -141,7 +141,8 @@ class RunKeywords(TypedDict, total=False):
     steady_state: bool
     #: Length of a round of the SNIA rule, such as `1s`; requires `steady_state`.
     steady_round: str | None
-    #: Time of the power failure, such as `10s`, from the start of the run; requires `power_down` (docs/models/power_failure.md).
+    #: Time of the power failure, such as `10s`, from the start of the run; requires `power_down`
+    #: (docs/models/power_failure.md).
     power_cut: str | None
     #: Time without power, such as `30d`, in which the drive's data ages; requires `power_cut`.
     power_down: str | None
