@@ -83,14 +83,14 @@ lint: $(VENV)/.stamp-dev $(VENV)/.stamp-papers ## Check format, style and types.
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	$(BIN)/python tools/style.py
-	$(BIN)/ruff check python tests/python bench papers examples tools conftest.py
-	$(BIN)/ruff format --check python tests/python bench papers examples tools conftest.py
+	$(BIN)/ruff check python tests/python bench papers examples tools docs/conf.py conftest.py
+	$(BIN)/ruff format --check python tests/python bench papers examples tools docs/conf.py conftest.py
 	$(BIN)/mypy
 
 format: $(VENV)/.stamp-dev ## Bring the sources into format.
 	cargo fmt --all
-	$(BIN)/ruff check --fix python tests/python bench papers examples tools conftest.py
-	$(BIN)/ruff format python tests/python bench papers examples tools conftest.py
+	$(BIN)/ruff check --fix python tests/python bench papers examples tools docs/conf.py conftest.py
+	$(BIN)/ruff format python tests/python bench papers examples tools docs/conf.py conftest.py
 
 docs: $(VENV)/.stamp-dev build ## Build the documentation in target/docs; a dead link or a warning ends it.
 	$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going --jobs auto docs target/docs

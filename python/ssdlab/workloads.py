@@ -70,7 +70,9 @@ def pipe(path: str) -> bytes | None:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Workload(WorkloadFields):
-    """Workload that has not been read yet. Options that are left out take the engine's defaults (docs/reference/options.md).
+    """Workload that has not been read yet. Options that are left out take the engine's defaults.
+
+    docs/reference/options.md has all of them.
 
     Examples:
         >>> workload = ssdlab.Workload("examples/trace.csv.gz", replay="closed:4", max_requests=500)

@@ -5,8 +5,8 @@ use std::fmt::Write;
 
 const HEAD: &str = r#""""Types of the options, for type checkers and editors.
 
-Made from the declarations in Rust, which ``docs/reference/options.md`` shows. Do not edit: after a change of a declaration,
-``SSDLAB_BLESS=1 cargo test -p drive reference`` writes this file anew.
+Made from the declarations in Rust, which ``docs/reference/options.md`` shows. Do not edit: after a change of a
+declaration, ``SSDLAB_BLESS=1 cargo test -p drive reference`` writes this file anew.
 """
 
 from collections.abc import Sequence
