@@ -49,8 +49,8 @@ class Load:
     def of(cls, path: str, fields: Mapping[str, Any], options: Mapping[str, Any]) -> Load:
         """Returns the workload in a file with these fields changed.
 
-        A field is an option of a workload (docs/reference/options.md), a key of a fio job, set for all of its jobs, or a
-        field of a workload TOML.
+        A field is an option of a workload (docs/reference/options.md), a key of a fio job, set for all of its jobs, or
+        a field of a workload TOML.
 
         Raises:
             InputError: the file cannot be read, or has no such fields.
