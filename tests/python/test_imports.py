@@ -566,7 +566,7 @@ def test_page_lists_every_parameter(tmp_path: Path):
 
 def test_page_has_the_figures_of_its_experiment(tmp_path: Path):
     """The table of docs/guide/coming_from.md: the same drive and scenario in MQSim's files, at two depths."""
-    page = (PAGE.parent / "COMING_FROM.md").read_text()
+    page = (PAGE.parent / "coming_from.md").read_text()
     drive = ssdlab.import_drive(EXAMPLE).drive
     scenario = (EXAMPLE.parent / "mqsim-scenario.xml").read_text()
     deep = ssdlab.run(drive, ssdlab.Workload.from_text(scenario), precondition="fill")

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 DOCS = Path(__file__).parents[2] / "docs"
-PAGE = DOCS / "LEARNED.md"
+PAGE = DOCS / "study" / "learned.md"
 MOST_WORDS = 600
 _LINK = re.compile(r"\[([^\]]+)\]\(([^)]+)\)")
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
@@ -49,9 +49,9 @@ def without_proof(sentence: str) -> str:
     proof = ""
     for target in targets:
         file, _, anchor = target.partition("#")
-        if file == "ONE_BUDGET.md":
-            proof += (DOCS / file).read_text(encoding="utf-8")
-        elif anchor not in known or f"### {anchor}\n" not in (DOCS / file).read_text(encoding="utf-8"):
+        if file == "one_budget.md":
+            proof += (PAGE.parent / file).read_text(encoding="utf-8")
+        elif anchor not in known or f"### {anchor}\n" not in (PAGE.parent / file).read_text(encoding="utf-8"):
             return f"no such address: {target}"
         else:
             proof += json.dumps(known[anchor])
@@ -74,10 +74,10 @@ def test_each_sentence_has_its_proof():
     ("sentence", "what"),
     [
         ("OFWAR is fast.", "no proof"),
-        ("It is [fast](results/ofwar.md#ofwar-fig10z).", "no such address: results/ofwar.md#ofwar-fig10z"),
-        ("It is [fast](results/agcr.md#ofwar-fig10a).", "no such address: results/agcr.md#ofwar-fig10a"),
-        ("It gains [18.9 %](results/ofwar.md#ofwar-fig10a), not 50 %.", "not in the proof: 50"),
-        ("It gains [0.12345](ONE_BUDGET.md).", "not in the proof: 0.12345"),
+        ("It is [fast](../results/ofwar.md#ofwar-fig10z).", "no such address: ../results/ofwar.md#ofwar-fig10z"),
+        ("It is [fast](../results/agcr.md#ofwar-fig10a).", "no such address: ../results/agcr.md#ofwar-fig10a"),
+        ("It gains [18.9 %](../results/ofwar.md#ofwar-fig10a), not 50 %.", "not in the proof: 50"),
+        ("It gains [0.12345](one_budget.md).", "not in the proof: 0.12345"),
     ],
 )
 def test_what_has_no_proof_is_found(sentence, what):

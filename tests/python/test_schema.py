@@ -197,6 +197,6 @@ def test_the_command_prints_them(cli):
     assert json.loads(cli("schema", "workload").stdout) == ssdlab.schema("workload")
     wrong = cli("schema", "workload", "--format", "markdown")
     assert wrong.returncode == 2
-    assert "WORKLOADS" in wrong.stderr
+    assert "workloads.md" in wrong.stderr
     with pytest.raises(ssdlab.InputError, match=r"unknown schema `drives`.*did you mean `drive`"):
         ssdlab.schema("drives")

@@ -117,7 +117,7 @@ def test_the_command_prints_the_definitions_and_the_page(cli):
 
 
 def test_a_definition_is_plain_text_for_the_report():
-    assert terms.key("power_failure") == "Effect of a power failure (POWER.md). Absent unless power failed."
+    assert terms.key("power_failure") == "Effect of a power failure (Power failure). Absent unless power failed."
     assert (terms.key("power"), terms.column("latency.parquet", "op_ns")) == ("", "")
     for kind in (terms.causes(), terms.reasons(), terms.words()):
         assert not any(mark in text for text in kind.values() for mark in ("`", "](", "<", "%{"))

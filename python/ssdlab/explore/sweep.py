@@ -135,8 +135,8 @@ class Sweep:
             >>> done = ssdlab.sweep(spec, "rules")
             >>> for point, found in done.estimates("write_amplification"):
             ...     print(point, round(found.mean, 2), found.low < found.mean < found.high)
-            {'ftl.victim': 'greedy'} 3.33 True
-            {'ftl.victim': 'fifo'} 3.57 True
+            {'ftl.victim': 'greedy'} 3.36 True
+            {'ftl.victim': 'fifo'} 3.54 True
         """
         from ssdlab.explore import statistics
 
