@@ -38,22 +38,7 @@ The same description, workload and seed give the same results.
 shows the options of a command.
 """
 
-_TAIL = r""".SH EXIT STATUS
-.TP
-.B 0
-The command is done.
-.TP
-.B 1
-A fault of ssdlab or of the system;
-.B ssdlab doctor
-found something broken.
-.TP
-.B 2
-Bad input: the message has the place, what was found and what was expected. Nothing was written.
-.TP
-.B 130
-Interrupted by Ctrl-C. A partial result is kept and marked.
-.SH ENVIRONMENT
+_TAIL = r""".SH ENVIRONMENT
 .TP
 .B NO_COLOR
 If set, output has no colours.
@@ -74,11 +59,15 @@ def page() -> str:
     from typer.main import get_command
 
     from ssdlab.cli.commands import app
+    from ssdlab.cli.statuses import STATUSES
 
     commands: Any = get_command(app)
     lines = [".SH COMMANDS"]
     for name, command in commands.commands.items():
         lines += _section(f"ssdlab {name}", command)
+    lines.append(".SH EXIT STATUS")
+    for status, meaning in STATUSES.items():
+        lines += [".TP", f".B {status}", *_lines(meaning)]
     return _HEAD + "\n".join(lines) + "\n" + _TAIL
 
 

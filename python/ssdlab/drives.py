@@ -208,10 +208,11 @@ def policies() -> dict[str, str]:
     return dict(_engine.policies())
 
 
-def schema(of: Literal["drive", "workload"] = "drive") -> dict[str, Any]:
-    """Returns the JSON Schema (draft 7) of a drive's description, or of a workload in TOML, as editors use it.
+def schema(of: Literal["drive", "workload", "sweep", "optimise"] = "drive") -> dict[str, Any]:
+    """Returns the JSON Schema (draft 7) of a kind of file in TOML, as editors use it.
 
-    Whatever it rejects, the engine rejects. Relations between fields are checked by the engine alone.
+    The kinds are the description of a drive, a workload, and the specifications of ``ssdlab sweep`` and ``ssdlab
+    optimise``. Whatever a schema rejects, ssdlab rejects. Relations between fields are checked by ssdlab alone.
 
     Raises:
         InputError: there is no schema of this name.
@@ -222,9 +223,13 @@ def schema(of: Literal["drive", "workload"] = "drive") -> dict[str, Any]:
         >>> ssdlab.schema("workload")["title"]
         'ssdlab workload'
     """
-    known = ["drive", "workload"]
+    from ssdlab.explore import schema as specifications
+
+    known = ["drive", "workload", *specifications.PURPOSES]
     if of not in known:
         raise unknown_name("schema", of, known)
+    if of in specifications.PURPOSES:
+        return specifications.schema(of)
     fields: dict[str, Any] = json.loads(_engine.schema(of))
     return fields
 

@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from ssdlab import provenance
-from ssdlab.cli import signals
+from ssdlab.cli import signals, statuses
 
 if TYPE_CHECKING:
     from ssdlab.cli.commands import app
@@ -41,5 +41,5 @@ def main() -> None:
         except SystemExit as end:
             status = end.code
         except KeyboardInterrupt:
-            status = signals.INTERRUPTED
+            status = statuses.INTERRUPTED
         sys.exit(signals.exit_status(status))

@@ -14,8 +14,8 @@ from ssdlab.cli import asking, given, options
 from ssdlab.cli.commands import Group
 from ssdlab.cli.console import print_json, remark, standard_output
 from ssdlab.cli.progress import work_bar
-from ssdlab.cli.signals import INTERRUPTED
 from ssdlab.cli.spread import spread
+from ssdlab.cli.statuses import INTERRUPTED
 from ssdlab.errors import Interrupted
 
 if TYPE_CHECKING:

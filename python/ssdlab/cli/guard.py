@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from ssdlab.cli import signals
+from ssdlab.cli import statuses
 from ssdlab.cli.console import complain, remark
 from ssdlab.errors import InputError
 from ssdlab.words import as_flags
@@ -28,17 +28,17 @@ def guarded() -> Iterator[None]:
             yield
     except InputError as error:
         complain(str(error))
-        raise SystemExit(2) from None
+        raise SystemExit(statuses.INPUT) from None
     except KeyboardInterrupt:
         remark("interrupted: there is no result")
-        raise SystemExit(signals.INTERRUPTED) from None
+        raise SystemExit(statuses.INTERRUPTED) from None
     except BrokenPipeError:
         raise
     except OSError as error:
         # Files are named where they are written; what has no name is the output that this command prints.
         name = error.filename or ("standard output" if error.errno == errno.ENOSPC else "")
         complain(f"{name}: {os.strerror(error.errno) if error.errno else error}" if name else str(error))
-        raise SystemExit(1) from None
+        raise SystemExit(statuses.FAULT) from None
     except Exception as fault:
         if hasattr(fault, "exit_code"):  # raised by Typer: a misspelt command or option, an exit
             raise
@@ -46,9 +46,9 @@ def guarded() -> Iterator[None]:
 
         traceback.print_exc()
         complain("this is a fault of ssdlab, not of its input: please report it with the lines above")
-        raise SystemExit(1) from None
+        raise SystemExit(statuses.FAULT) from None
     except BaseException as fault:
         if type(fault).__name__ != "PanicException":
             raise
         complain(f"this is a fault of ssdlab's engine, not of its input: please report it: {fault}")
-        raise SystemExit(1) from None
+        raise SystemExit(statuses.FAULT) from None

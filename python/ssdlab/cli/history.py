@@ -7,9 +7,7 @@ from typing import Annotated
 import typer
 
 from ssdlab.cli.console import standard_output
-
-#: Exit status if the histories differ.
-DIFFERENT = 3
+from ssdlab.cli.statuses import DIFFERENT
 
 
 def history(

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ssdlab.cli.console import complain, discard_output, remark, say
-from ssdlab.cli.signals import INTERRUPTED
+from ssdlab.cli.statuses import INTERRUPTED
 from ssdlab.errors import InputError
 from ssdlab.files import undisturbed
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -20,7 +20,7 @@ from ssdlab.files import undisturbed
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from ssdlab.experiments import Outcome
+    from ssdlab.experiments import Experiments, Outcome
 
 #: Width from which a table of values has all its columns [characters].
 _NARROW = 110
@@ -39,8 +39,8 @@ _COLOURS = {
 #: First names that are no experiments.
 _ABOUT_CLAIMS = ("claim", "claims")
 _Names = typer.Argument(
-    metavar="NAME",
-    help="The experiments, or `all`; without one they are listed. `claim ID`: one claim alone; `claims [WORK]`: their ids.",
+    metavar="NAME|all|claims [WORK]|claim ID",
+    help="Experiments, or all of them; claims: their ids, or those of some works; claim ID: one of them.",
 )
 _Runs = typer.Option(
     "--runs",
@@ -75,7 +75,14 @@ def paper(
     json: options.Json = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Run published experiments: show our value beside each published one, which values are missed, and why."""
+    """Run published experiments: show our value beside each published one, which values are missed, and why.
+
+    `ssdlab paper` lists the experiments; `ssdlab paper NAME ...` runs those named, and `ssdlab paper all` every one.
+
+    `ssdlab paper claims [WORK ...]` lists the claims with their ids and times.
+
+    `ssdlab paper claim ID` runs the part of an experiment behind one claim.
+    """
     from ssdlab.experiments import find
 
     experiments = find()
@@ -90,11 +97,7 @@ def paper(
     if names[0] in _ABOUT_CLAIMS:
         if out is not None or update:
             raise InputError(f"--out, --update: `paper {names[0]}` writes no page")
-        if names[0] == "claims":
-            list_claims(experiments.claims(), names[1:], json)
-        else:
-            with work_bar(name_of_claim(names[1:]), quiet or json) as progress:
-                show_claim(experiments.run_claim(names[1], quick, traces, progress, runs, full), json)
+        _about_claims(experiments, names, json, lambda bar: (quick, traces, bar, runs, full), quiet or json)
         return
     wanted = _wanted(names, [*summaries])
     if update and out is None:
@@ -128,6 +131,17 @@ def paper(
             raise
         meaning = f"{len(outcomes)} of {len(wanted)} experiments are complete"
         conclude(lambda: print_json(_document(outcomes)) if json else None, folder, ending, meaning, quiet=quiet)
+
+
+def _about_claims(
+    experiments: Experiments, names: Sequence[str], json: bool, settings: Callable[[Any], tuple[Any, ...]], quiet: bool
+) -> None:
+    """Lists claims, or runs one; `settings` are those of the run, with its progress bar."""
+    if names[0] == "claims":
+        list_claims(experiments.claims(), names[1:], json)
+        return
+    with work_bar(name_of_claim(names[1:]), quiet) as progress:
+        show_claim(experiments.run_claim(names[1], *settings(progress)), json)
 
 
 def _merged(kept: Sequence[Outcome], new: Sequence[Outcome], order: Sequence[str]) -> list[Outcome]:

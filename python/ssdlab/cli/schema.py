@@ -1,4 +1,4 @@
-"""``ssdlab schema``: the fields of a drive's description or of a workload, and the names in results."""
+"""``ssdlab schema``: the fields of a description, a workload, a sweep or a search, and the names in results."""
 
 from __future__ import annotations
 
@@ -9,14 +9,21 @@ import typer
 from ssdlab.cli.console import print_json
 from ssdlab.errors import InputError
 
+#: Pages that are written by hand.
+_PAGES = {
+    "workload": "docs/reference/workloads.md",
+    "sweep": "docs/guide/explore.md",
+    "optimise": "docs/guide/explore.md",
+}
+
 
 def schema(
     of: Annotated[
-        Literal["drive", "workload", "results"],
+        Literal["drive", "workload", "sweep", "optimise", "results"],
         typer.Argument(
-            metavar="[drive|workload|results]",
-            help="drive: the fields of a description; workload: those of a workload in TOML; results: keys, causes, reasons "
-            "and columns, with definitions.",
+            metavar="[drive|workload|sweep|optimise|results]",
+            help="drive: the fields of a description; workload: those of a workload in TOML; sweep, optimise: those of their "
+            "specifications; results: keys, causes, reasons and columns, with definitions.",
         ),
     ] = "drive",
     form: Annotated[
@@ -28,8 +35,8 @@ def schema(
     from ssdlab import drives, terms
 
     if form == "markdown":
-        if of == "workload":
-            raise InputError("workload: has no reference page in this form: docs/reference/workloads.md describes its fields")
+        if of == "workload" or of == "sweep" or of == "optimise":
+            raise InputError(f"{of}: has no reference page in this form: {_PAGES[of]} describes its fields")
         typer.echo(drives.reference(of), nl=False)
     else:
         print_json(terms.definitions() if of == "results" else drives.schema(of))

@@ -11,8 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-#: Exit status of an interrupted command; :func:`exit_status` replaces it by that of the signal.
-INTERRUPTED = 130
+from ssdlab.cli.statuses import INTERRUPTED
 
 
 class Terminated(KeyboardInterrupt):

@@ -8,11 +8,20 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ssdlab.declared import GROUPS
+from ssdlab.declared import GROUPS, Option
 from ssdlab.errors import InputError, unknown_name
 from ssdlab.explore.spec import MOST_POINTS, MOST_RUNS, Range, Spec
 
-__all__ = ["Point", "check_options", "combined", "divided", "points"]
+__all__ = ["Point", "check_options", "check_values", "combined", "divided", "points"]
+
+#: Types of the values of an option in a specification, by its kind, and their name in a message.
+_KINDS: Mapping[str, tuple[tuple[type, ...], str]] = {
+    "text": ((str,), "a text"),
+    "texts": ((str, list), "a text, or a list of texts"),
+    "integer": ((int,), "a whole number of at least 0"),
+    "number": ((int, float), "a number"),
+    "flag": ((bool,), "true or false"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +139,25 @@ def check_options(names: Iterable[str], refusal: Callable[[str, str], InputError
     for name in names:
         if name not in known:
             raise refusal(name, str(unknown_name("option", name, [*known])))
+
+
+def check_values(given: Mapping[str, Any], options: Mapping[str, Option], refusal: Callable[[str, str], InputError]) -> None:
+    """Checks that the values of options have their types.
+
+    Args:
+        given: Values by name.
+        options: The options by name.
+        refusal: Makes the error from a name and a complaint.
+
+    Raises:
+        InputError: a value has another type.
+    """
+    for name, value in given.items():
+        types, expected = _KINDS[options[name].value]
+        fits = isinstance(value, types) and (isinstance(value, bool) == (bool in types))
+        fits = fits and not (isinstance(value, list) and not all(isinstance(one, str) for one in value))
+        if not fits or (options[name].value == "integer" and value < 0):
+            raise refusal(name, f"{value!r}: expected {expected}")
 
 
 def _samples(spec: Spec) -> list[dict[str, Any]]:

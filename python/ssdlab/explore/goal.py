@@ -15,11 +15,13 @@ __all__ = ["Constraint", "Method", "Objective"]
 #: Error at a key of a specification.
 Complaint = Callable[[str, str], InputError]
 
-_DIRECTIONS = ("minimise", "maximise")
+DIRECTIONS = ("minimise", "maximise")
 SAMPLERS = ("tpe", "nsga2", "gp", "random")
 _SIGN = re.compile(r"<=|>=|==|!=|<|>")
 #: Most trials, so that a misplaced number does not make millions of them.
 MOST_TRIALS = 1_000_000
+#: Least and largest value of each number of ``[optimise]``.
+BOUNDS = {"trials": (1, MOST_TRIALS), "seed": (0, 2**32 - 1), "pruning": (1, 2**63 - 1), "population": (2, 10_000)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +69,7 @@ class Objective:
             raise error(
                 f"{at}/key", f'{"missing" if key is None else repr(key)}: expected a name, such as "latency.all.p99_99_ns"'
             )
-        if direction not in _DIRECTIONS:
+        if direction not in DIRECTIONS:
             raise error(f"{at}/direction", f"{direction!r}: expected minimise or maximise")
         return cls(short.get(key, key), direction == "maximise")
 
@@ -173,8 +175,7 @@ class Method:
             raise error("optimise/sampler", f"{found.sampler!r}: expected one of {', '.join(SAMPLERS)}")
         if type(found.comparison) is not bool:
             raise error("optimise/comparison", f"{found.comparison!r}: expected true or false")
-        bounds = {"trials": (1, MOST_TRIALS), "seed": (0, 2**32 - 1), "pruning": (1, 2**63 - 1), "population": (2, 10_000)}
-        for name, (low, high) in bounds.items():
+        for name, (low, high) in BOUNDS.items():
             value = getattr(found, name)
             if name in table and (type(value) is not int or not low <= value <= high):
                 raise error(f"optimise/{name}", f"{value!r}: expected a whole number, {low} to {high}")

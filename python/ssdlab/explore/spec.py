@@ -23,7 +23,7 @@ from ssdlab.workloads import STANDARD_INPUT
 __all__ = ["Design", "Range", "Spec", "SpecLike", "Until"]
 
 #: Keys of a specification.
-_KEYS = (
+KEYS = (
     "title",
     "drive",
     "workload",
@@ -51,8 +51,8 @@ _KEYS = (
     "lifetime",
 )
 #: Keys that a sweep alone has, and those that a search alone has.
-_SWEEP_KEYS = ("vary", "zip", "points", "design", "until", "most_seeds")
-_SEARCH_KEYS = ("search", "reference", "measure", "objective", "constraint", "optimise")
+SWEEP_KEYS = ("vary", "zip", "points", "design", "until", "most_seeds")
+SEARCH_KEYS = ("search", "reference", "measure", "objective", "constraint", "optimise")
 #: Prefix of the numbers of the runs with which those of a search are compared.
 REFERENCE = "reference."
 #: Short names of numbers in a stopping rule.
@@ -61,7 +61,7 @@ _SHORT = {
     **{f"p{share}": f"latency.all.p{share.replace('.', '_')}_ns" for share in ("50", "90", "99", "99.9", "99.99")},
 }
 _UNTIL = re.compile(r"\s*(\S+)\s+within\s+(\d+(?:\.\d+)?)\s*%\s*")
-_DESIGN_KINDS = ("grid", "random", "latin_hypercube", "sobol")
+DESIGN_KINDS = ("grid", "random", "latin_hypercube", "sobol")
 #: Fields of a range.
 _RANGE_KEYS = ("low", "high", "count", "log", "step")
 #: Fields of what a search may choose for a field.
@@ -69,7 +69,7 @@ _SEARCH_RANGE_KEYS = ("choices", "low", "high", "log", "step")
 #: Parts of a point that are no fields of the drive.
 PARTS = ("drive", "workload", "policy", "precondition")
 #: Most seeds, so that a misplaced number does not make millions of runs.
-_MOST_SEEDS = 10_000
+MOST_SEEDS = 10_000
 #: Largest number of points of a sweep: all are planned before the first is run.
 MOST_POINTS = 1_000_000
 #: Largest number of runs of a sweep, points times seeds.
@@ -292,7 +292,7 @@ class Spec:
         given = tomllib.loads(self.text)
         is_sweep = purpose == "sweep"
         here, other = ("sweep", "optimise") if is_sweep else ("optimise", "sweep")
-        for key in _SEARCH_KEYS if is_sweep else _SWEEP_KEYS:
+        for key in SEARCH_KEYS if is_sweep else SWEEP_KEYS:
             if key in given:
                 raise self.error(key, f"a key of `ssdlab {other}`; `ssdlab {here}` has [{'vary' if is_sweep else 'search'}]")
         if is_sweep:
@@ -360,10 +360,10 @@ class _Reader:
 
     def spec(self) -> Spec:
         for key in self.document:
-            if key not in _KEYS:
-                near = closest(key, list(_KEYS))
+            if key not in KEYS:
+                near = closest(key, list(KEYS))
                 hint = f" (did you mean `{near}`?)" if near else ""
-                raise self.error(key, f"unknown key: expected one of {', '.join(_KEYS)}{hint}")
+                raise self.error(key, f"unknown key: expected one of {', '.join(KEYS)}{hint}")
         for key in ("drive", "workload"):
             varied = {*self.table("vary"), *self.table("search"), *(name for zipped in self.tables("zip") for name in zipped)}
             listed = self.tables("points")
@@ -443,9 +443,9 @@ class _Reader:
         value = self.document.get("seeds", [1])
         found = range(1, value + 1) if isinstance(value, int) and not isinstance(value, bool) else value
         # A number of seeds is compared before they are counted one by one.
-        is_few = isinstance(value, list) or (type(value) is int and 0 < value <= _MOST_SEEDS)
-        if not is_few or not 0 < len(found) <= _MOST_SEEDS or not all(type(seed) is int and seed >= 0 for seed in found):
-            raise self.error("seeds", f"{value!r}: expected a list of whole numbers, or their number, 1 to {_MOST_SEEDS}")
+        is_few = isinstance(value, list) or (type(value) is int and 0 < value <= MOST_SEEDS)
+        if not is_few or not 0 < len(found) <= MOST_SEEDS or not all(type(seed) is int and seed >= 0 for seed in found):
+            raise self.error("seeds", f"{value!r}: expected a list of whole numbers, or their number, 1 to {MOST_SEEDS}")
         if len(set(found)) < len(found):
             raise self.error("seeds", f"{value!r}: expected each seed once")
         return tuple(found)
@@ -459,8 +459,8 @@ class _Reader:
         match = _UNTIL.fullmatch(text)
         if match is None:
             raise self.error("until", f'`{text}`: expected a number and a share, such as "p99.99 within 5 %"')
-        if type(most) is not int or not len(self.seeds()) <= most <= _MOST_SEEDS:
-            raise self.error("most_seeds", f"{most!r}: expected a number from that of the `seeds` to {_MOST_SEEDS}")
+        if type(most) is not int or not len(self.seeds()) <= most <= MOST_SEEDS:
+            raise self.error("most_seeds", f"{most!r}: expected a number from that of the `seeds` to {MOST_SEEDS}")
         number = _SHORT.get(match[1], match[1])
         if "." not in number and number not in ("write_amplification", "write_amplification_bytes"):
             raise self.error("until", f"{number}: expected a name such as {', '.join(_SHORT)}, or one with dots")
@@ -483,9 +483,11 @@ class _Reader:
                 raise self.error(key, f"{name}: unknown key of a range: expected {', '.join(_RANGE_KEYS)}")
         number = {name: value for name, value in table.items() if name in ("low", "high", "count", "step")}
         bad = [name for name, value in number.items() if isinstance(value, bool) or not isinstance(value, int | float)]
+        if type(table.get("log", False)) is not bool:
+            raise self.error(key, f"log = {table['log']!r}: expected true or false")
         if bad or not {"low", "high"} <= table.keys():
             raise self.error(key, f"{table}: expected numbers low and high{', and ' + bad[0] if bad else ''}")
-        found = Range(table["low"], table["high"], table.get("count"), bool(table.get("log", False)), table.get("step"))
+        found = Range(table["low"], table["high"], table.get("count"), table.get("log", False), table.get("step"))
         if not found.low < found.high or (found.log and found.low <= 0) or (found.step is not None and found.step <= 0):
             raise self.error(key, f"{table}: expected low below high, with `log` above 0, and a step above 0")
         if found.count is not None and (type(found.count) is not int or not 2 <= found.count <= MOST_POINTS):
@@ -527,14 +529,17 @@ class _Reader:
         for name in table:
             if name not in ("kind", "samples", "seed"):
                 raise self.error(f"design/{name}", "unknown key: expected kind, samples, seed")
+        if type(table.get("seed", 0)) is not int or table.get("seed", 0) < 0:
+            raise self.error("design/seed", f"{table['seed']!r}: expected a whole number of at least 0")
         design = Design(**table)
-        if design.kind not in _DESIGN_KINDS:
-            raise self.error("design/kind", f"`{design.kind}`: expected one of {', '.join(_DESIGN_KINDS)}")
+        if design.kind not in DESIGN_KINDS:
+            raise self.error("design/kind", f"`{design.kind}`: expected one of {', '.join(DESIGN_KINDS)}")
         if design.kind == "grid":
             for name, values in vary.items():
                 if isinstance(values, Range) and values.count is None:
                     raise self.error(f"vary/{name}", "a range in a grid: expected its `count`, or a `design` that draws samples")
-        elif type(design.samples) is not int or not 0 < design.samples <= MOST_POINTS:
+        needs_samples = design.kind != "grid" or "samples" in table
+        if needs_samples and (type(design.samples) is not int or not 0 < design.samples <= MOST_POINTS):
             raise self.error("design/samples", f"{design.samples!r}: expected a number of samples, 1 to {MOST_POINTS}")
         return design
 

@@ -128,15 +128,21 @@ class Maker:
         self.life = {"method": "extrapolate", **self.checked_life()} if spec.lifetime_numbers else None
 
     def checked_options(self, options: Mapping[str, Any]) -> dict[str, Any]:
-        """Returns options whose names have been checked."""
-        design.check_options(options, lambda name, what: self.spec.error(f"options/{name}", what))
+        """Returns options whose names and types have been checked."""
+
+        def refusal(name: str, what: str) -> InputError:
+            return self.spec.error(f"options/{name}", what)
+
+        design.check_options(options, refusal)
+        design.check_values(options, {**GROUPS["run"], **GROUPS["workload"]}, refusal)
         return dict(options)
 
     def checked_life(self) -> dict[str, Any]:
-        """Returns the options of lifetimes, whose names have been checked."""
+        """Returns the options of lifetimes, whose names and types have been checked."""
         for name in self.spec.life:
             if name not in GROUPS["life"]:
                 raise self.spec.error(f"lifetime/{name}", str(unknown_name("option", name, [*GROUPS["life"]])))
+        design.check_values(self.spec.life, GROUPS["life"], lambda name, what: self.spec.error(f"lifetime/{name}", what))
         return dict(self.spec.life)
 
     def drive(self, name: str) -> Drive:
