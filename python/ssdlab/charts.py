@@ -12,6 +12,7 @@ from pathlib import Path
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
+from ssdlab.drawing import looks
 from ssdlab.errors import InputError
 from ssdlab.files import check_new_file, new_file
 from ssdlab.words import in_own_words
@@ -26,22 +27,6 @@ _SIZE, _DPI = (7.2, 4.5), 160
 #: Letters of the title in one line of a picture.
 _TITLE_LETTERS = 66
 _AXIS_LETTERS = {"x": 72, "y": 44}
-_WARNING = "#b3261e"
-#: Colours of curves that are ordered by a quantity, dark to light (viridis, without its palest end).
-_RAMP = ("#440154", "#472d7b", "#3b528b", "#2c728e", "#21918c", "#28ae80", "#5ec962", "#b5c92c")
-#: Marker shapes, as plotly and as matplotlib name them. With eight colours and nine shapes, a pair repeats after 72
-#: series.
-_MARKS = (
-    ("circle", "o"),
-    ("square", "s"),
-    ("triangle-up", "^"),
-    ("diamond", "D"),
-    ("triangle-down", "v"),
-    ("pentagon", "p"),
-    ("cross", "P"),
-    ("star", "*"),
-    ("x", "X"),
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,15 +156,14 @@ class Chart:
         """
         places = [at if one.colour is None else one.colour for at, one in enumerate(self.series)]
         last = max((place for place in places if isinstance(place, int)), default=0)
+        marks = [*looks.MARKS.items()]
         return [
-            (place, _MARKS[0]) if isinstance(place, str) else (self._colour(place, last), _MARKS[place % len(_MARKS)])
+            (place, marks[0]) if isinstance(place, str) else (self._colour(place, last), marks[place % len(marks)])
             for place in places
         ]
 
     def _colour(self, place: int, last: int) -> str:
-        from ssdlab.report import style
-
-        return _ramp(place / max(last, 1)) if self.ordered else style.run_colour(place)
+        return _ramp(place / max(last, 1)) if self.ordered else looks.RUNS[place % len(looks.RUNS)]
 
     def has_legend(self) -> bool:
         """Returns True if the chart needs a legend to tell its series apart.
@@ -248,11 +232,11 @@ def _plain(value: float, title: str) -> str:
 
 def _ramp(share: float) -> str:
     """Returns the colour at position `share`, from 0 to 1, of the ramp."""
-    at = share * (len(_RAMP) - 1)
-    first = min(int(at), len(_RAMP) - 2)
+    at = share * (len(looks.RAMP) - 1)
+    first = min(int(at), len(looks.RAMP) - 2)
     parts = []
     for place in (1, 3, 5):
-        low, high = (int(_RAMP[first + step][place : place + 2], 16) for step in (0, 1))
+        low, high = (int(looks.RAMP[first + step][place : place + 2], 16) for step in (0, 1))
         parts.append(round(low + (high - low) * (at - first)))
     return "#" + "".join(f"{part:02x}" for part in parts)
 
@@ -315,7 +299,7 @@ def _page(chart: Chart, path: Path, _: str) -> None:
         _plotly_mark(figure, chart, mark)
     if chart.note:
         place = {"x": 0, "y": 1.0, "xref": "paper", "yref": "paper", "xanchor": "left", "yanchor": "bottom"}
-        figure.add_annotation(text=chart.note, showarrow=False, font={"size": 12, "color": _WARNING}, **place)
+        figure.add_annotation(text=chart.note, showarrow=False, font={"size": looks.AXIS_TEXT, "color": looks.WARNING}, **place)
     path.write_text(library.standalone(figure, chart.title), encoding="utf-8")
 
 
@@ -327,7 +311,7 @@ def _trace(figure: Any, chart: Chart, one: Series, colour: str, shape: str) -> N
     if one.low is not None and one.high is not None:
         up = [high - y for high, y in zip(one.high, one.y, strict=True)]
         down = [y - low for low, y in zip(one.low, one.y, strict=True)]
-        errors = {"error_y": {"array": up, "arrayminus": down, "symmetric": False, "thickness": 1.1, "width": 3}}
+        errors = {"error_y": {"array": up, "arrayminus": down, "symmetric": False, "thickness": looks.ERROR, "width": 3}}
     figure.add_scatter(
         x=list(one.x),
         y=list(one.y),
@@ -336,8 +320,8 @@ def _trace(figure: Any, chart: Chart, one: Series, colour: str, shape: str) -> N
         text=[""] * (len(one.x) - 1) + [one.name] if chart.labelled else None,
         textposition="top center",
         cliponaxis=not chart.labelled,
-        line={"color": colour, "width": 1.8, "dash": "dash" if one.dashed else "solid"},
-        marker={"size": 8 if chart.cases or chart.labelled else 6, "symbol": shape, "color": colour},
+        line={"color": colour, "width": looks.CURVE, "dash": "dash" if one.dashed else "solid"},
+        marker={"size": looks.MARK_ALONE if chart.cases or chart.labelled else looks.MARK, "symbol": shape, "color": colour},
         **errors,
     )
 
@@ -353,9 +337,7 @@ def _plotly_mode(chart: Chart, one: Series) -> Iterator[str]:
 
 def _plotly_mark(figure: Any, chart: Chart, mark: Mark) -> None:
     """Adds a line and its text. On a log axis plotly takes the value for the line, its logarithm for the text."""
-    from ssdlab.report import style
-
-    line = {"color": style.INK, "width": 1.2, "dash": "dot"}
+    line = {"color": looks.INK, "width": looks.MARK_LINE, "dash": "dot"}
     axis, across = (chart.x, "y") if mark.on == "x" else (chart.y, "x")
     place = math.log10(mark.at) if axis.log else mark.at
     ends = {f"{mark.on}0": mark.at, f"{mark.on}1": mark.at, f"{across}0": 0, f"{across}1": 1}
@@ -364,7 +346,7 @@ def _plotly_mark(figure: Any, chart: Chart, mark: Mark) -> None:
         "text": mark.text,
         "showarrow": False,
         "bgcolor": "rgba(255,255,255,0.75)",
-        "font": {"size": 12, "color": style.MUTED},
+        "font": {"size": looks.FINE_TEXT, "color": looks.MUTED},
     }
     anchor = {"xanchor": "left", "yanchor": "top"} if mark.on == "x" else {"xanchor": "right", "yanchor": "bottom"}
     where = {mark.on: place, across: 1, f"{mark.on}ref": mark.on, f"{across}ref": f"{across} domain"}
@@ -392,25 +374,15 @@ def _picture(chart: Chart, path: Path, kind: str) -> None:
     import matplotlib
     from matplotlib.figure import Figure
 
-    from ssdlab.report import style
-
-    looks: dict[Any, Any] = {
-        "font.family": "DejaVu Sans",  # comes with matplotlib: the same picture on every machine
-        "font.size": 9,
-        "svg.fonttype": "none",  # text remains text, not outlines
-        "svg.hashsalt": "ssdlab",
-        "axes.edgecolor": style.INK,
-        "text.color": style.INK,
-        "axes.labelcolor": style.INK,
-        "xtick.color": style.INK,
-        "ytick.color": style.INK,
-    }
-    with matplotlib.rc_context(looks), warnings.catch_warnings():
+    fine = looks.FINE_TEXT * looks.POINT
+    with matplotlib.rc_context(looks.picture()), warnings.catch_warnings():
         # Axes with one point, or with no point that they can show, cause warnings; they are drawn all the same.
         warnings.simplefilter("ignore")
         figure = Figure(figsize=_SIZE, dpi=_DPI, layout="constrained")
         axes = figure.subplots()
-        axes.set_title("\n".join(wrap(chart.title, _TITLE_LETTERS)), loc="left", fontsize=10, fontweight="bold")
+        axes.set_title(
+            "\n".join(wrap(chart.title, _TITLE_LETTERS)), loc="left", fontsize=looks.TITLE_TEXT * looks.POINT, fontweight="bold"
+        )
         draw = _bars if chart.stacked else _curves
         draw(axes, chart)
         _matplotlib_axis(axes, "x", chart.x, chart.labels("x"))
@@ -418,16 +390,16 @@ def _picture(chart: Chart, path: Path, kind: str) -> None:
         _slant(axes, [text for _, text in chart.labels("x")] or chart.cases_named())
         for mark in chart.marks:
             _mark(axes, mark)
-        axes.grid(color=style.GRID, linewidth=0.7, axis="y" if chart.stacked else "both")
+        axes.grid(color=looks.GRID, linewidth=looks.GRID_LINE * looks.POINT, axis="y" if chart.stacked else "both")
         axes.set_axisbelow(True)
         for side in ("top", "right"):
             axes.spines[side].set_visible(False)
         if chart.note:
-            figure.supxlabel(chart.note, x=0.01, ha="left", fontsize=7.5, color=_WARNING)
+            figure.supxlabel(chart.note, x=0.01, ha="left", fontsize=fine, color=looks.WARNING)
         if chart.has_legend():
             # Beside the axes, not under the title, which may be as wide as the picture.
             beside: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0), "borderaxespad": 0.0}
-            axes.legend(title=chart.legend or None, **beside, fontsize=8, title_fontsize=8, frameon=False)
+            axes.legend(title=chart.legend or None, **beside, fontsize=fine, title_fontsize=fine, frameon=False)
         # Without the time of day: equal charts give equal files.
         metadata = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind, {})
         figure.savefig(path, format=kind, metadata=metadata)
@@ -435,20 +407,33 @@ def _picture(chart: Chart, path: Path, kind: str) -> None:
 
 def _curves(axes: Axes, chart: Chart) -> None:
     for one, (colour, (_, shape)) in zip(chart.series, chart.looks(), strict=True):
-        curve = "none" if chart.cases or not one.joined else "--" if one.dashed else "-"
-        style: dict[str, Any] = {"color": colour, "linewidth": 1.4, "linestyle": curve}
+        curve = "none" if chart.cases or not one.joined else looks.DASHES["dash" if one.dashed else "solid"][0]
+        style: dict[str, Any] = {"color": colour, "linewidth": looks.CURVE * looks.POINT, "linestyle": curve}
         alone = chart.cases or chart.labelled
-        marker: dict[str, Any] = {"marker": shape, "markersize": 5.0 if alone else 3.6} if one.points or alone else {}
+        marker: dict[str, Any] = (
+            {"marker": shape, "markersize": (looks.MARK_ALONE if alone else looks.MARK) * looks.POINT}
+            if one.points or alone
+            else {}
+        )
         x: Any = list(one.x)
         if one.low is not None and one.high is not None:
             up = [max(high - y, 0.0) for high, y in zip(one.high, one.y, strict=True)]
             down = [max(y - low, 0.0) for low, y in zip(one.low, one.y, strict=True)]
-            axes.errorbar(x, list(one.y), yerr=(down, up), label=one.name, capsize=2, elinewidth=0.9, **style, **marker)
+            axes.errorbar(
+                x,
+                list(one.y),
+                yerr=(down, up),
+                label=one.name,
+                capsize=2,
+                elinewidth=looks.ERROR * looks.POINT,
+                **style,
+                **marker,
+            )
         else:
             axes.plot(x, list(one.y), label=one.name, **style, **marker)
         if chart.labelled and x:
             place: dict[str, Any] = {"xytext": (0, 5), "textcoords": "offset points", "ha": "center", "va": "bottom"}
-            axes.annotate(one.name, (x[-1], one.y[-1]), **place, fontsize=8, color=colour)
+            axes.annotate(one.name, (x[-1], one.y[-1]), **place, fontsize=looks.FINE_TEXT * looks.POINT, color=colour)
     if chart.labelled:
         axes.margins(x=0.12, y=0.1)
 
@@ -468,7 +453,7 @@ def _slant(axes: Axes, labels: Sequence[str]) -> None:
     """Slants the labels of the x axis if they would overlap."""
     letter, width = 5.5, 330.0  # in points: width of a letter, and of the axes beside a legend
     if labels and max(map(len, labels)) * letter > width / len(labels):
-        axes.tick_params(axis="x", labelsize=8, labelrotation=45.0)
+        axes.tick_params(axis="x", labelsize=looks.FINE_TEXT * looks.POINT, labelrotation=45.0)
         for label in axes.get_xticklabels():
             label.set(horizontalalignment="right", rotation_mode="anchor")
 
@@ -491,9 +476,11 @@ def _matplotlib_axis(axes: Axes, which: str, axis: Axis, labels: Sequence[tuple[
 
 
 def _mark(axes: Axes, mark: Mark) -> None:
-    from ssdlab.report import style
-
-    line: dict[str, Any] = {"color": style.INK, "linewidth": 1.0, "linestyle": ":"}
+    line: dict[str, Any] = {
+        "color": looks.INK,
+        "linewidth": looks.MARK_LINE * looks.POINT,
+        "linestyle": looks.DASHES["dot"][0],
+    }
     if mark.on == "x":
         axes.axvline(mark.at, **line)
         axes.annotate(
@@ -503,8 +490,8 @@ def _mark(axes: Axes, mark: Mark) -> None:
             xytext=(3, 0),
             textcoords="offset points",
             va="top",
-            fontsize=7.5,
-            color=style.MUTED,
+            fontsize=looks.FINE_TEXT * looks.POINT,
+            color=looks.MUTED,
         )
     else:
         axes.axhline(mark.at, **line)
@@ -517,8 +504,8 @@ def _mark(axes: Axes, mark: Mark) -> None:
             ha="right",
             bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.75, "pad": 0.8},
             va="bottom",
-            fontsize=7.5,
-            color=style.MUTED,
+            fontsize=looks.FINE_TEXT * looks.POINT,
+            color=looks.MUTED,
             zorder=1.5,  # behind curves and points
         )
 

@@ -72,6 +72,6 @@ def _block(title: str, remarks: Iterable[str], *tables: str) -> str:
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    titles = "".join(f"<th>{escape(title)}</th>" for title in head)
+    titles = "".join(f'<th scope="col">{escape(title)}</th>' if title else "<td></td>" for title in head)
     body = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in rows)
     return f"<table><thead><tr>{titles}</tr></thead><tbody>{body}</tbody></table>"

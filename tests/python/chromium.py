@@ -105,8 +105,18 @@ class Tab:
         return done["result"].get("value")
 
     def press(self, key: str, shift: bool = False) -> None:
-        """Presses a key: ``Tab``, ``Enter``, ``Escape``, an arrow or a space."""
-        codes = {"Tab": 9, "Enter": 13, "Escape": 27, " ": 32, "ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39, "ArrowDown": 40}
+        """Presses a key: ``Tab``, ``Enter``, ``Escape``, an arrow ``Delete`` or a space."""
+        codes = {
+            "Tab": 9,
+            "Delete": 46,
+            "Enter": 13,
+            "Escape": 27,
+            " ": 32,
+            "ArrowLeft": 37,
+            "ArrowUp": 38,
+            "ArrowRight": 39,
+            "ArrowDown": 40,
+        }
         pressed = {"key": key, "code": "Space" if key == " " else key, "windowsVirtualKeyCode": codes[key]}
         text = {"Enter": "\r", " ": " "}.get(key)
         down = {"type": "keyDown", "text": text} if text else {"type": "rawKeyDown"}

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 
 import pytest
 
 from chromium import dom_of
 from ssdlab.charts import Axis, Chart, Series
+from ssdlab.drawing import looks
+
+ROOT = Path(__file__).parents[2]
 
 NAMES = ["hm_0", "a load with a long name", "another with a name as long", "prxy_0", "a fifth", "a sixth"]
 
@@ -40,7 +44,8 @@ def test_points_that_are_not_joined_have_no_curve(tmp_path):
         for points, joined in ((True, True), (True, False))
     ]
     drawings = [chart(one).save(tmp_path / f"{at}.svg").read_text() for at, one in enumerate(lines)]
-    assert ["stroke: #123456; stroke-width: 1.4" in drawing for drawing in drawings] == [True, False]
+    curve = f"stroke: #123456; stroke-width: {looks.CURVE * looks.POINT:g}"
+    assert [curve in drawing for drawing in drawings] == [True, False]
 
 
 def test_a_long_title_of_an_axis_is_wrapped(tmp_path):
@@ -128,3 +133,31 @@ def test_names_stand_beside_points_or_in_a_legend(tmp_path):
         traces, layout = page(drawn, tmp_path)
         assert layout["showlegend"] is not labelled
         assert [one.get("text") for one in traces] == ([["", "one"], ["", "two"]] if labelled else [None, None])
+
+
+def test_colours_and_fonts_are_declared_once():
+    folder = ROOT / "python/ssdlab"
+    sources = [path for path in (*folder.rglob("*.py"), *folder.rglob("*.js")) if path.name != "looks.py"]
+    declared = {
+        path.relative_to(ROOT).as_posix(): re.findall(r"[\"']#[0-9a-fA-F]{6}\b|Segoe UI|DejaVu", path.read_text(encoding="utf-8"))
+        for path in sources
+    }
+    assert len(declared) > 100
+    assert {name: found for name, found in declared.items() if found} == {}
+    sheet = (folder / "report/style.css").read_text(encoding="utf-8")
+    light = dict(re.findall(r"--(\w+): (#\w+);", sheet.split("@media")[0]))
+    assert (light["ink"], light["muted"], light["accent"]) == (looks.INK, looks.MUTED, looks.BLUE)
+    assert looks.FONT.replace("'", '"') in sheet
+
+
+def test_a_curve_has_one_look_on_a_page_and_in_a_picture(tmp_path):
+    drawn = chart(Series("one", [1.0, 2.0], [3.0, 4.0], dashed=True), Series("two", [1.0, 2.0], [3.0, 5.0]))
+    traces, layout = page(drawn, tmp_path)
+    picture = drawn.save(tmp_path / "chart.svg").read_text()
+    for trace in traces:
+        line = trace["line"]
+        width = line["width"] * looks.POINT
+        assert f"stroke: {line['color']}" in picture
+        assert re.search(rf"stroke-width: {width:g}[^\d]|stroke: {line['color']}; stroke-width: {width:g}", picture)
+    assert layout["template"]["layout"]["font"]["color"] == looks.INK
+    assert f"fill: {looks.INK}" in picture

@@ -74,7 +74,8 @@ def test_labels_are_kept_with_a_comparison(cli, folders, tmp_path, job):
     html = page.read_text()
     assert "<h1>as bought against with more</h1>" in html
     # The fields that differ have their full names and their units.
-    rows = dict(re.findall(r"<tr><td>([\w.]+)</td>(.*?)</tr>", html.split("<h3>What differs</h3>")[1].split("</section>")[0]))
+    table = html.split("<h3>What differs</h3>")[1].split("</section>")[0]
+    rows = dict(re.findall(r'<tr><th scope="row">([\w.]+)</th>(.*?)</tr>', table))
     assert {*rows} == {"flash.channels", "flash.read_time", "flash.program_time", "ftl.victim.kind", "buffer.capacity"}
     assert ">50us<" in rows["flash.read_time"]
     assert ">60us<" in rows["flash.read_time"]

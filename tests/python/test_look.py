@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,8 +11,9 @@ import pytest
 
 import ssdlab
 from chromium import Tab, tab
+from conftest import PATIENCE
 
-KINDS = ["run", "compare", "sweep", "optimise", "chart"]
+KINDS = ["run", "compare", "sweep", "optimise", "chart", "curves"]
 JOB = "rw=randrw\nbs=4k\niodepth=8\nnumber_ios=3000\nnorandommap=1\n"
 
 
@@ -27,7 +30,8 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     job = folder / "job.fio"
     job.write_text(f"[j]\n{JOB}")
     spec = {"title": "a sweep", "drive": "tiny", "workload": str(job), "seeds": 2, "precondition": "steady"}
-    vary = {"ftl.victim": ["greedy", "fifo"], "ftl.overprovisioning": [0.1, 0.28]}
+    # Without spare space a run fails, and the page says so.
+    vary = {"ftl.victim": ["greedy", "fifo"], "ftl.overprovisioning": [0.0, 0.1, 0.28]}
     swept = ssdlab.sweep({**spec, "vary": vary}, folder / "swept", jobs=1)
     (folder / "sweep.html").write_text(swept.report(), encoding="utf-8")
     search = {
@@ -44,6 +48,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     }
     (folder / "optimise.html").write_text(ssdlab.optimise(search, folder / "found", jobs=1).report(), encoding="utf-8")
     one.plot_latency().save(folder / "chart.html")
+    ssdlab.cell.rber("ofwar-mlc", pe=[3_000, 10_000], age=["1d", "1y"]).chart().save(folder / "curves.html")
     return {kind: folder / f"{kind}.html" for kind in KINDS}
 
 
@@ -165,3 +170,149 @@ def test_a_theme_keeps_what_is_hidden_and_how_panels_stand(pages, window):
     assert window.value(hidden) == 2
     assert window.value(BESIDE) == 0
     window.value("localStorage.clear()")
+
+
+@pytest.fixture(scope="module")
+def axe(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The accessibility checker axe-core, as a script; skips the test where npm cannot bring it."""
+    npm = shutil.which("npm")
+    if npm is None:
+        pytest.skip("no npm here, which brings axe-core")
+    folder = tmp_path_factory.mktemp("axe")
+    command = [npm, "install", "--no-audit", "--no-fund", "--ignore-scripts", "--silent", "axe-core@4"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=PATIENCE, check=False)
+    script = folder / "node_modules/axe-core/axe.min.js"
+    if not script.exists():
+        pytest.skip(f"npm cannot bring axe-core: {done.stderr.strip()[-200:]}")
+    return script.read_text(encoding="utf-8")
+
+
+#: Findings of the checker that keep people out, each with the first part of the page that has it.
+FINDINGS = """axe.run(document).then((found) => found.violations
+  .filter((one) => ["serious", "critical"].includes(one.impact))
+  .map((one) => `${one.id} (${one.nodes.length}): ${one.nodes[0].html.slice(0, 200)}`))"""
+#: Opens the details of a selector, and waits until they are drawn.
+OPEN = """Promise.all([...document.querySelectorAll("WHICH")].map((part) => new Promise((done) => {
+  if (part.open || part.hidden) return done();
+  part.addEventListener("toggle", () => requestAnimationFrame(() => requestAnimationFrame(done)), { once: true });
+  part.open = true;
+})))"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_accessibility_checker_finds_nothing_serious(pages, window, axe, kind, scheme):
+    for width in (1400, 400):
+        window.open(pages[kind], width, scheme)
+        # The tables of the figures are alike: one is looked at.
+        window.value(OPEN.replace("WHICH", "details:not(.numbers), section:first-of-type .numbers"))
+        window.value(f"{axe}; 0")
+        assert window.value(FINDINGS) == []
+
+
+#: Parts of a page that can be operated: links, buttons, menus, axes, frames that scroll, and names with a meaning.
+OPERATED = """(() => {
+  const scrolls = (part) => ["auto", "scroll"].some((way) => [getComputedStyle(part).overflowX, getComputedStyle(part).overflowY]
+    .includes(way)) && (part.scrollWidth > part.clientWidth || part.scrollHeight > part.clientHeight);
+  const seen = (part) => part.checkVisibility({ visibilityProperty: true });
+  const all = [...document.querySelectorAll("body *")].filter(seen);
+  const found = all.filter((part) => part.matches("a, button, select, summary, [role=slider], .term") || scrolls(part));
+  found.forEach((part, at) => { part.dataset.operated = at; });
+  return found.map((part) => `${part.tagName} ${part.className.baseVal ?? part.className} ${part.textContent.slice(0, 40)}`);
+})()"""
+#: The part with the focus, by its number; whether the focus is seen; and whether the part is out of sight.
+FOCUSED = """(() => {
+  const part = document.activeElement;
+  const style = getComputedStyle(part);
+  const box = part.getBoundingClientRect();
+  const top = document.querySelector("nav.parts")?.getBoundingClientRect().bottom ?? 0;
+  const isCovered = box.bottom <= (part.closest("nav, header") ? 0 : top) || box.top >= innerHeight;
+  const isMarked = parseFloat(style.outlineWidth) > 0 && style.outlineStyle !== "none" || style.stroke !== "none";
+  return [part.dataset.operated ?? null, isMarked, isCovered];
+})()"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("width", [400, 1400])
+@pytest.mark.parametrize("kind", KINDS)
+def test_tab_reaches_all_that_can_be_operated_and_the_focus_is_seen(pages, window, kind, width):
+    window.open(pages[kind], width)
+    window.value("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    expected = window.value(OPERATED)
+    reached: dict[int, str] = {}
+    for _ in range(len(expected) + 20):
+        window.press("Tab")
+        number, is_marked, is_covered = window.value(FOCUSED)
+        if number is None:
+            break
+        what = expected[int(number)]
+        assert is_marked, f"the focus on {what} is not seen"
+        assert not is_covered, f"{what} has the focus behind something else"
+        reached[int(number)] = what
+    assert [what for at, what in enumerate(expected) if at not in reached] == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["run", "compare"])
+def test_a_meaning_is_shown_to_the_keyboard_as_to_the_pointer(pages, window, kind):
+    window.open(pages[kind])
+    shown = "[document.getElementById('meaning').hidden, document.getElementById('meaning').textContent]"
+    for place in ("th .term", ".keys .term", ".card.term"):
+        count = window.value(f"document.querySelectorAll({place!r}).length")
+        assert (count > 0) == (place != ".card.term" or kind == "run")
+        if not count:
+            continue
+        tab_to(window, place)
+        assert window.value(shown) == [False, window.value("document.activeElement.dataset.meaning")]
+        assert window.value("document.activeElement.getAttribute('aria-describedby')") == "meaning"
+        window.press("Escape")
+        assert window.value(shown)[0] is True
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_figure_has_its_numbers_as_a_text(pages, window, kind):
+    window.open(pages[kind])
+    window.value(OPEN.replace("WHICH", ".numbers"))
+    found = window.value("""[...document.querySelectorAll(".figure")].filter((one) => one.data.length).map((one) => [
+      one.getAttribute("aria-label"), one.nextElementSibling.querySelectorAll("tr").length,
+      one.nextElementSibling.querySelector("td").textContent])""")
+    assert found
+    for label, rows, text in found:
+        assert label.startswith("Figure: ")
+        assert rows > 0
+        assert text
+        assert "%{" not in text
+        assert "<" not in text
+
+
+@pytest.mark.slow
+def test_points_are_selected_by_the_keyboard(pages, window):
+    window.open(pages["sweep"])
+    said = "document.getElementById('selected').textContent"
+    value = "document.activeElement.getAttribute('aria-valuetext')"
+    assert window.value(said) == "4 of 4 points"
+    tab_to(window, '[data-axis="ftl.overprovisioning"]')
+    assert window.value(value) == "0.1; selected: all"
+    window.press("ArrowUp")
+    assert window.value(value) == "0.28; selected: all"
+    window.press("ArrowDown", shift=True)
+    assert window.value(value) == "0.1; selected: 0.1 to 0.28"
+    window.press("ArrowUp", shift=True)
+    assert window.value(value) == "0.28; selected: 0.28 to 0.28"
+    assert window.value(said) == "2 of 4 points"
+    window.press("Delete")
+    assert window.value(said) == "4 of 4 points"
+
+
+@pytest.mark.slow
+def test_a_heading_of_the_table_sorts_by_the_keyboard(pages, window):
+    window.open(pages["sweep"])
+    tab_to(window, "#table thead button")
+    sorted_by = "document.querySelector('#table th[aria-sort]').textContent"
+    window.press("Enter")
+    assert window.value(sorted_by).startswith("ftl.victim ▲")
+    window.press(" ")
+    assert window.value(sorted_by).startswith("ftl.victim ▼")
+    assert window.value("document.activeElement.matches('#table thead button')")

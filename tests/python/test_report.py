@@ -218,7 +218,7 @@ def test_ratios_are_marked_as_better_and_worse(spare):
     assert [verdict.judged(ratio, -1) for ratio in (0.5, 0.999, 2.0)] == ["better", "", "worse"]
     assert [verdict.judged(ratio, 1) for ratio in (0.5, 2.0)] == ["worse", "better"]
     table = ssdlab.Comparison(spare).report().split("Side by side")[1].split("</table>")[0]
-    assert re.search(r'commands per second</span></td>.*?<small><span class="better">×', table)
+    assert re.search(r'commands per second</span></th>.*?<small><span class="better">×', table)
 
 
 def test_a_run_that_only_writes_has_no_second_copy_of_its_latency(spare, result):

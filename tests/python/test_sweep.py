@@ -570,12 +570,12 @@ def test_a_selection_in_one_chart_is_one_in_all(shown, tmp_path):
     html = shown.report()
     whole = dom_of(html, "", tmp_path / "whole.html")
     assert "6 of 6 points" in whole
-    assert whole.count("<tr><td>") >= 6
+    assert whole.count('<tr><th scope="row">') >= 6
     # Channels are the second axis, from 4 at the top (84) to 1 at the bottom (400): 1 and 2 are selected.
     some = dom_of(html, f"{DRAG} drag(1, 404, 250);", tmp_path / "some.html")
     assert "4 of 6 points" in some
     table = some[some.index('id="table"') : some.index("Specification")]
-    cells = re.findall(r"<tr><td>(\w+)</td><td>(\d+)</td>", table)
+    cells = re.findall(r'<tr><th scope="row">(\w+)</th><td>(\d+)</td>', table)
     assert sorted(cells) == [("fifo", "1"), ("fifo", "2"), ("greedy", "1"), ("greedy", "2")]
     assert "±" in table
     for chart in ("effects", "curves", "heat", "front"):

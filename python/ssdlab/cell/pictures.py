@@ -12,6 +12,7 @@ import numpy as np
 from ssdlab.cell.facts import step_unit
 from ssdlab.cell.words import rate, span, step_text
 from ssdlab.charts import Axis, Chart, Mark, Series
+from ssdlab.drawing import looks
 from ssdlab.errors import InputError
 from ssdlab.units import YEAR_S
 
@@ -26,8 +27,6 @@ _SPANS = tuple(
 )
 #: Density below which a curve is not drawn: no such cell could be found [1/V].
 _FAINT = 1e-8
-#: Colour of the unused rest of the window.
-_FREE = "#dfe3e8"
 
 
 def vth(answer: Vth) -> Chart:
@@ -191,7 +190,7 @@ def budget(answer: Budget) -> Chart:
     """Returns the shares of the window, stacked, with a bar for each wear."""
     if not answer.shares:
         raise InputError(f"cell: {answer.cell} knows error rates, not levels: there are no shares of a window to draw")
-    colours = {"free": _FREE}
+    colours = {"free": looks.FREE}
     bars = [f"{cycles:,.0f}" for cycles in np.atleast_1d(answer.pe)]
     shares = {**answer.shares, "free": answer.free}
     window = float(np.atleast_1d(answer.window)[0])

@@ -10,6 +10,7 @@ from html import escape
 from itertools import pairwise
 from typing import Any
 
+from ssdlab.drawing import looks
 from ssdlab.drawing.layout import Box, Flow, arrange
 from ssdlab.units import percent
 
@@ -30,10 +31,8 @@ _NAME_WIDTH = 112
 #: commands spend nine tenths of their time at it waiting.
 SATURATED = 0.9
 
-_FONT = "Inter, 'Segoe UI', Roboto, 'Helvetica Neue', 'DejaVu Sans', Arial, sans-serif"
-_INK, _MUTED, _RULE, _ALERT = "#1f2933", "#66727f", "#8a94a0", "#a3201a"
-#: Colours of utilisations, darker as they rise.
-_COLOURS = ((0.0, (244, 246, 248)), (0.5, (250, 228, 176)), (0.8, (238, 166, 92)), (1.0, (178, 40, 32)))
+#: Colours of utilisations, darker as they rise: red, green, blue.
+_COLOURS = tuple((share, looks.parts(colour)) for share, colour in looks.HEAT)
 
 
 def svg(
@@ -54,7 +53,7 @@ def svg(
     parts = [*(_flow(flow) for flow in layout.flows), *(_box(box, shares, bottleneck) for box in layout.boxes)]
     for note in layout.notes:
         rows += 1
-        parts.append(_text(0, rows * _CELL_HEIGHT - 5, note, _MUTED))
+        parts.append(_text(0, rows * _CELL_HEIGHT - 5, note, looks.MUTED))
     if utilisation is not None:
         rows += 2
         parts.append(_scale(width, (rows - 1) * _CELL_HEIGHT))
@@ -62,7 +61,7 @@ def svg(
     name = escape(f"Diagram of the drive {diagram['drive']}")
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="-1 -1 {width + 2} {height}" width="{width + 2}" height="{height}" '
-        f'role="img" font-family="{_FONT}" font-size="13" style="max-width:100%;height:auto">\n'
+        f'role="img" font-family="{looks.FONT}" font-size="{looks.TEXT}" style="max-width:100%;height:auto">\n'
         f'<title>{name}</title>\n<rect x="-1" y="-1" width="{width + 2}" height="{height}" fill="white"/>\n'
         + "\n".join(parts)
         + "\n</svg>\n"
@@ -118,20 +117,20 @@ def _pale(share: float) -> str:
     return "#{:02x}{:02x}{:02x}".format(*(round(255 - 0.4 * (255 - value)) for value in _mixed(share)))
 
 
-def _text(x: float, y: float, text: str, fill: str = _INK, extra: str = "") -> str:
+def _text(x: float, y: float, text: str, fill: str = looks.INK, extra: str = "") -> str:
     return f'<text x="{x:g}" y="{y:g}" fill="{fill}"{extra}>{escape(text)}</text>'
 
 
 def _flow(flow: Flow) -> str:
     corners = " ".join(f"{x * _CELL_WIDTH + _CELL_WIDTH // 2},{y * _CELL_HEIGHT + _CELL_HEIGHT // 2}" for x, y in flow.points)
-    line = f'<polyline points="{corners}" fill="none" stroke="{_RULE}" stroke-width="1.5"/>'
+    line = f'<polyline points="{corners}" fill="none" stroke="{looks.RULE}" stroke-width="1.5"/>'
     if flow.at is None:
         return line
     x, y = flow.at
     # A text at the right of its line begins near it; one at the left ends near it.
     is_left = x < flow.points[1][0]
     place, anchor = ((x + len(flow.text)) * _CELL_WIDTH, ' text-anchor="end"') if is_left else (x * _CELL_WIDTH, "")
-    return line + _text(place, y * _CELL_HEIGHT + 14, flow.text, _MUTED, f'{anchor} font-size="12"')
+    return line + _text(place, y * _CELL_HEIGHT + 14, flow.text, looks.MUTED, f'{anchor} font-size="12"')
 
 
 def _box(box: Box, shares: Mapping[str, float], bottleneck: Mapping[str, Any] | None) -> str:
@@ -139,24 +138,24 @@ def _box(box: Box, shares: Mapping[str, float], bottleneck: Mapping[str, Any] | 
     width, height = box.width * _CELL_WIDTH, box.height * _CELL_HEIGHT
     if box.is_thin:
         rect = f'<rect x="{x}" y="{y + 1}" width="{width}" height="{height - 2}" rx="9" fill="white" '
-        rect += f'stroke="{_RULE}" stroke-dasharray="3 3"/>'
-        return rect + _text(x + width / 2, y + 14, box.title, _MUTED, ' text-anchor="middle" font-size="12"')
+        rect += f'stroke="{looks.RULE}" stroke-dasharray="3 3"/>'
+        return rect + _text(x + width / 2, y + 14, box.title, looks.MUTED, ' text-anchor="middle" font-size="12"')
     kinds = _kinds(box.node, shares)
     names = [name for kind in kinds for name in kind]
     fill = _pale(shares[busiest(shares, names)]) if names else "white"
     is_bottleneck = bottleneck is not None and bottleneck["resource"] in names and bottleneck["utilisation"] >= SATURATED
-    border = f'stroke="{_ALERT}" stroke-width="3"' if is_bottleneck else f'stroke="{_RULE}"'
+    border = f'stroke="{looks.ALERT}" stroke-width="3"' if is_bottleneck else f'stroke="{looks.RULE}"'
     parts = [f'<rect x="{x}" y="{y}" width="{width}" height="{height}" rx="5" fill="{fill}" {border}/>']
     parts.append(_text(x + 12, y + 15, box.title, extra=' font-weight="600"'))
     if is_bottleneck:
         extra = ' text-anchor="end" font-weight="600"'
-        parts.append(_text(x + width - 12, y + 15, "bottleneck", _ALERT, extra))
+        parts.append(_text(x + width - 12, y + 15, "bottleneck", looks.ALERT, extra))
     parts += [_text(x + 12, y + 15 + _CELL_HEIGHT * number, line) for number, line in enumerate(box.lines, 1)]
     top = y + _CELL_HEIGHT * (1 + len(box.lines)) + 1
     for kind in kinds:
         before = _NAME_WIDTH if len(kinds) > 1 else 0
         if before:
-            parts.append(_text(x + 12, top + 12, resource_name(kind[0].rstrip("0123456789_")), _MUTED, ' font-size="12"'))
+            parts.append(_text(x + 12, top + 12, resource_name(kind[0].rstrip("0123456789_")), looks.MUTED, ' font-size="12"'))
         parts += _cells(x + 12 + before, top, width - 24 - before, kind, shares)
         top += _CELL_HEIGHT * -(-len(_groups(kind)) // _IN_ROW)
     if names:
@@ -186,11 +185,11 @@ def _cells(x: int, y: int, width: int, names: Sequence[str], shares: Mapping[str
         share = shares[name]
         left, top = x + number % in_row * step, y + number // in_row * _CELL_HEIGHT
         parts.append(
-            f'<rect x="{left:.1f}" y="{top}" width="{step - 2:.1f}" height="16" rx="2" fill="{colour(share)}" stroke="{_RULE}" '
-            f'stroke-width="0.5"><title>{escape(resource_name(name))}: {percent(share)} busy</title></rect>'
+            f'<rect x="{left:.1f}" y="{top}" width="{step - 2:.1f}" height="16" rx="2" fill="{colour(share)}" '
+            f'stroke="{looks.RULE}" stroke-width="0.5"><title>{escape(resource_name(name))}: {percent(share)} busy</title></rect>'
         )
         if step >= 48:
-            ink = "white" if share > 0.9 else _INK
+            ink = "white" if share > 0.9 else looks.INK
             parts.append(_text(left + step / 2 - 1, top + 12, percent(share), ink, ' text-anchor="middle" font-size="11"'))
     return parts
 
@@ -199,9 +198,9 @@ def _scale(width: int, y: int) -> str:
     """Returns the scale of the colours."""
     steps, step = 20, 9
     left = width - steps * step - 40
-    parts = [_text(left - 8, y + 12, "busy: 0 %", _MUTED, ' text-anchor="end" font-size="12"')]
+    parts = [_text(left - 8, y + 12, "busy: 0 %", looks.MUTED, ' text-anchor="end" font-size="12"')]
     for number in range(steps):
         share = number / (steps - 1)
         parts.append(f'<rect x="{left + number * step}" y="{y}" width="{step}" height="16" fill="{colour(share)}"/>')
-    parts.append(_text(width, y + 12, "100 %", _MUTED, ' text-anchor="end" font-size="12"'))
+    parts.append(_text(width, y + 12, "100 %", looks.MUTED, ' text-anchor="end" font-size="12"'))
     return "\n".join(parts)

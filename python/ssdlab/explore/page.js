@@ -1,9 +1,9 @@
 "use strict";
 
-const COLOURS = ["#2b6ea6", "#d0732a", "#2f8f6b", "#a8456b", "#7a62a8", "#9a8432", "#3d97a8", "#4a5563"];
+const COLOURS = LOOKS.curves;
 const LAYOUT = {
-  font: { family: "Inter, 'Segoe UI', Roboto, 'Helvetica Neue', 'DejaVu Sans', Arial, sans-serif", size: 13, color: "#1f2933" },
-  hoverlabel: { bgcolor: "white", bordercolor: "#e6e9ed" },
+  font: { family: LOOKS.font, size: LOOKS.text, color: LOOKS.ink },
+  hoverlabel: { bgcolor: "white", bordercolor: LOOKS.grid },
   paper_bgcolor: "white", plot_bgcolor: "white", margin: { l: 80, r: 30, t: 30, b: 60 },
 };
 /** Legend below a figure, for a narrow window. */
@@ -12,10 +12,10 @@ const isNarrow = () => innerWidth < 640;
 const legend = () => (isNarrow() ? BELOW : {});
 const CONFIG = { displayModeBar: false, responsive: true };
 const AXIS = {
-  gridcolor: "#e6e9ed", linecolor: "#1f2933", zeroline: false, automargin: true, tickfont: { size: 12, color: "#1f2933" },
+  gridcolor: LOOKS.grid, linecolor: LOOKS.ink, zeroline: false, automargin: true, tickfont: { size: LOOKS.axisText, color: LOOKS.ink },
 };
 /** Returns the title of an axis, or of a scale of colours, as the figures of all pages have it. */
-const titled = (text) => ({ text, font: { size: 12, color: "#1f2933" } });
+const titled = (text) => ({ text, standoff: 12, font: { size: LOOKS.axisText, color: LOOKS.ink } });
 /** Most rows that the table shows. */
 const ROWS = 500;
 
@@ -101,7 +101,7 @@ function options(id, values, selected) {
 const STEP = 96, TOP = 84, BOTTOM = 400, HEIGHT = 412;
 /** Width of the strip on an axis that takes drags [px], and the least length of a drag: a shorter one is a click. */
 const STRIP = 30, DRAG = 4;
-const STOPS = [[0x2b, 0x6e, 0xa6], [0xc9, 0xc2, 0x7a], [0xb2, 0x28, 0x20]];
+const STOPS = LOOKS.points;
 
 /** Returns the colour of a share, 0 to 1. */
 function colour(share) {
@@ -171,11 +171,11 @@ function drawLines(canvas, shownAxes, x, width) {
   };
   const isOn = points.map(isSelected);
   pen.lineWidth = points.length > 1000 ? 0.6 : 1.3;
-  pen.strokeStyle = themed("#e3e7eb");
+  pen.strokeStyle = themed(LOOKS.unselected);
   isOn.forEach((on, index) => { if (!on) line(index); });
   isOn.forEach((on, index) => {
     if (!on) return;
-    pen.strokeStyle = themed(by.values[index] === null ? "#9fb3c8" : colour(share(index)), PARTS);
+    pen.strokeStyle = themed(by.values[index] === null ? LOOKS.unknown : colour(share(index)), PARTS);
     line(index);
   });
 }
@@ -209,10 +209,11 @@ function axisMarks(axis, at, x) {
   return marks;
 }
 
-/** Returns the strip on an axis that takes drags, which select, and clicks, which drop a selection. */
+/** Returns the strip on an axis that takes drags, which select, clicks, which drop a selection, and keys; and its cursor. */
 function axisStrip(axis, x) {
   const strip = svg("rect", { x: x - STRIP / 2, y: TOP - 8, width: STRIP, height: BOTTOM - TOP + 16, class: "strip" });
   const at = (event) => event.clientY - strip.ownerSVGElement.getBoundingClientRect().top;
+  const cursor = offerKeys(strip, axis);
   strip.onpointerdown = (event) => {
     const begin = at(event);
     strip.setPointerCapture(event.pointerId);
@@ -229,7 +230,45 @@ function axisStrip(axis, x) {
       drawRest();
     };
   };
-  return strip;
+  return [strip, svg("circle", { cx: x, cy: axis.y(cursor), r: 5, class: "cursor" })];
+}
+
+/** Place of the keyboard on each axis, by its name: the number of a value, and where a selection by Shift began. */
+const places = new Map();
+
+/** Lets the arrow keys move along the values of an axis, and select with Shift; returns the value that they are at. */
+function offerKeys(strip, axis) {
+  const values = [...new Set(axis.values.filter((value) => value !== null))].sort((one, other) => one - other);
+  const place = places.get(axis.name) || { at: 0, from: null, before: [] };
+  place.at = Math.max(0, Math.min(place.at, values.length - 1));
+  places.set(axis.name, place);
+  const named = (value) => (axis.ticks.find(([at]) => at === value) || [value, shown(value)])[1];
+  const selected = (brushes.get(axis.name) || []).map((ends) => ends.map(named).join(" to "));
+  const given = {
+    tabindex: 0, role: "slider", "aria-orientation": "vertical", "aria-label": axis.text, "data-axis": axis.name,
+    "aria-valuemin": 0, "aria-valuemax": Math.max(values.length - 1, 1), "aria-valuenow": place.at,
+    "aria-valuetext": `${named(values[place.at])}; selected: ${selected.join(", ") || "all"}`,
+  };
+  for (const [name, value] of Object.entries(given)) strip.setAttribute(name, value);
+  const steps = { ArrowUp: 1, ArrowRight: 1, ArrowDown: -1, ArrowLeft: -1, Home: -values.length, End: values.length };
+  strip.onkeydown = (event) => {
+    const drops = event.key === "Delete" || event.key === "Backspace";
+    if (!drops && !(event.key in steps)) return;
+    event.preventDefault();
+    const from = place.at;
+    if (drops) brushes.delete(axis.name);
+    else place.at = Math.max(0, Math.min(place.at + steps[event.key], values.length - 1));
+    if (drops || !event.shiftKey) place.from = null;
+    else {
+      if (place.from === null) [place.from, place.before] = [from, brushes.get(axis.name) || []];
+      const ends = [values[place.from], values[place.at]].sort((one, other) => one - other);
+      brushes.set(axis.name, [...place.before, ends]);
+    }
+    drawParallel();
+    if (drops || event.shiftKey) drawRest();
+    [...element("parallel").querySelectorAll(".strip")].find((one) => one.dataset.axis === axis.name).focus();
+  };
+  return values.length ? values[place.at] : 0;
 }
 
 /** Adds the interval of a drag to the selection of an axis; a click drops the interval below it, or else all of them. */
@@ -251,11 +290,12 @@ function drawParallel() {
   const gap = (width - 200) / Math.max(shownAxes.length - 1, 1);
   const x = (at) => 24 + at * gap;
   const canvas = document.createElement("canvas");
-  const over = svg("svg", { width, height: HEIGHT });
+  canvas.setAttribute("aria-hidden", "true");
+  const over = svg("svg", { width, height: HEIGHT, role: "group", "aria-label": "Axes of the points" });
   const scale = svg("linearGradient", { id: "scale", gradientUnits: "userSpaceOnUse", x1: 0, x2: 0, y1: BOTTOM, y2: TOP });
   scale.append(...[0, 0.5, 1].map((share) => svg("stop", { offset: share, "stop-color": themed(colour(share), PARTS) })));
   over.append(scale);
-  shownAxes.forEach((axis, at) => over.append(...axisMarks(axis, at, x(at)), axisStrip(axis, x(at))));
+  shownAxes.forEach((axis, at) => over.append(...axisMarks(axis, at, x(at)), ...axisStrip(axis, x(at))));
   const whole = document.createElement("div");
   [whole.className, whole.style.width, whole.style.height] = ["parallel", `${width}px`, `${HEIGHT}px`];
   whole.append(canvas, over);
@@ -299,7 +339,7 @@ function drawEffects(selected, column) {
     const highs = effect.filled.map((one, at) => Math.max(...one.means) - effect.levels[at]);
     return {
       x: effect.filled.map((one) => one.label), y: effect.levels, xaxis: x, yaxis: y, mode: "lines+markers",
-      line: { color: COLOURS[0] }, error_y: { type: "data", symmetric: false, array: highs, arrayminus: lows, color: "#b8c0c9", thickness: 1.2 },
+      line: { color: COLOURS[0] }, error_y: { type: "data", symmetric: false, array: highs, arrayminus: lows, color: LOOKS.pale, thickness: LOOKS.error },
     };
   });
   Plotly.react("effects", traces, layout, CONFIG);
@@ -327,7 +367,7 @@ function drawCurves(selected, column) {
     return {
       x: own.map((one) => (along.number ? one.value : label(along, one.value))), y: own.map((one) => one.level), mode: "lines+markers",
       name: line === null ? "" : `${fields[by].name} ${line.label}`, showlegend: line !== null, line: { color: COLOURS[index % COLOURS.length] },
-      error_y: has ? { type: "data", symmetric: false, thickness: 1.2, array: own.map((one) => (one.high === null ? 0 : one.high - one.level)), arrayminus: own.map((one) => (one.low === null ? 0 : one.level - one.low)) } : undefined,
+      error_y: has ? { type: "data", symmetric: false, thickness: LOOKS.error, array: own.map((one) => (one.high === null ? 0 : one.high - one.level)), arrayminus: own.map((one) => (one.low === null ? 0 : one.level - one.low)) } : undefined,
     };
   });
   const positive = along.number && along.values.every((value) => value > 0);
@@ -349,7 +389,7 @@ function drawHeat(selected, column) {
   }));
   const few = z.length * (z[0] || []).length <= 150;
   const trace = {
-    type: "heatmap", x: fields[x].groups.map((one) => one.label), y: fields[y].groups.map((one) => one.label), z, colorscale: [[0, "#f3f6f9"], [0.5, "#e9b872"], [1, "#b22820"]],
+    type: "heatmap", x: fields[x].groups.map((one) => one.label), y: fields[y].groups.map((one) => one.label), z, colorscale: LOOKS.map,
     xgap: 2, ygap: 2, text: few ? z.map((row) => row.map((value) => (value === null ? "" : shown(value)))) : undefined, texttemplate: few ? "%{text}" : undefined,
     // Beside the map there is no room for the scale on a narrow window.
     colorbar: {
@@ -384,8 +424,8 @@ function drawFront(selected, column, second) {
   });
   const best = front(marks).sort((one, other) => one.values[0] - other.values[0]);
   const traces = [
-    { x: marks.map((mark) => mark.values[0]), y: marks.map((mark) => mark.values[1]), mode: "markers", name: "points", text: marks.map((mark) => describe(mark.point)), hovertemplate: "%{text}<extra></extra>", marker: { color: "#9fb3c8", size: 7 } },
-    { x: best.map((mark) => mark.values[0]), y: best.map((mark) => mark.values[1]), mode: "lines+markers", name: "not beaten", text: best.map((mark) => describe(mark.point)), hovertemplate: "%{text}<extra></extra>", line: { color: COLOURS[1], shape: "linear" }, marker: { color: COLOURS[1], size: 9 } },
+    { x: marks.map((mark) => mark.values[0]), y: marks.map((mark) => mark.values[1]), mode: "markers", name: "points", text: marks.map((mark) => describe(mark.point)), hovertemplate: "%{text}<extra></extra>", marker: { color: LOOKS.unknown, size: LOOKS.mark } },
+    { x: best.map((mark) => mark.values[0]), y: best.map((mark) => mark.values[1]), mode: "lines+markers", name: "not beaten", text: best.map((mark) => describe(mark.point)), hovertemplate: "%{text}<extra></extra>", line: { color: COLOURS[1], shape: "linear" }, marker: { color: COLOURS[1], size: LOOKS.markAlone } },
   ];
   Plotly.react("front", traces, { ...LAYOUT, height: 420, legend: legend(), xaxis: { ...AXIS, title: titled(title(entry(column))) }, yaxis: { ...AXIS, title: titled(title(entry(second))) } }, CONFIG);
 }
@@ -403,15 +443,23 @@ function drawTable(selected, column, second) {
   });
   const head = document.createElement("tr");
   heads.forEach((text, at) => {
-    const cell = document.createElement("th");
-    cell.textContent = at === order.at ? `${text} ${order.up ? "▲" : "▼"}` : text;
-    cell.onclick = () => { sorting = { at, up: !(order.at === at && order.up) }; drawRest(); };
+    const [cell, button] = [document.createElement("th"), document.createElement("button")];
+    [cell.scope, button.type] = ["col", "button"];
+    button.textContent = at === order.at ? `${text} ${order.up ? "▲" : "▼"}` : text;
+    if (at === order.at) cell.setAttribute("aria-sort", order.up ? "ascending" : "descending");
+    button.onclick = () => {
+      sorting = { at, up: !(order.at === at && order.up) };
+      drawRest();
+      element("table").querySelectorAll("thead button")[at].focus();
+    };
+    cell.append(button);
     head.append(cell);
   });
   const body = rows.slice(0, ROWS).map(({ point, cells: values }) => {
     const line = document.createElement("tr");
     values.forEach((value, at) => {
-      const cell = document.createElement("td");
+      const cell = document.createElement(at ? "td" : "th");
+      if (!at) cell.scope = "row";
       cell.textContent = value === null || value === undefined ? "–" : shown(value);
       const number = point.numbers[columns[at - fields.length]];
       if (number && number[1] !== null) {
@@ -423,7 +471,10 @@ function drawTable(selected, column, second) {
     });
     return line;
   });
-  element("table").replaceChildren(head, ...body);
+  const [top, rest] = [document.createElement("thead"), document.createElement("tbody")];
+  top.append(head);
+  rest.append(...body);
+  element("table").replaceChildren(top, rest);
 }
 
 function drawRest() {

@@ -8,6 +8,7 @@ from html import escape
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
+from ssdlab.drawing import looks
 from ssdlab.explore import statistics
 from ssdlab.report import library
 from ssdlab.units import counted
@@ -95,6 +96,7 @@ def _filled(data: dict[str, Any], name: str, subtitle: str, errors: str, spec: s
         "SCRIPT": script,
         "ERRORS": errors,
         "ROWS": rows,
+        "LOOKS": json.dumps(looks.script()),
         "SUBTITLE": escape(subtitle),
         "DATA": embedded,
         "SPEC": escape(spec),
@@ -141,9 +143,11 @@ def _errors(done: Sweep, what: str, rows: str) -> str:
     if not failed:
         return ""
     lines = "".join(
-        f"<tr><td>{row['index']}</td><td class='error'>{escape(row['error'] or '')}</td></tr>" for row in failed[:_ERRORS]
+        f"<tr><th scope='row'>{row['index']}</th><td class='error'>{escape(row['error'] or '')}</td></tr>"
+        for row in failed[:_ERRORS]
     )
     more = len(failed) - _ERRORS
     rest = f"<p class='caption'>{more} more are in {rows}.</p>" if more > 0 else ""
-    table = f"<table><tr><th>{what}</th><th>error</th></tr>{lines}</table>"
+    head = f"<thead><tr><th scope='col'>{what}</th><th scope='col' class='error'>error</th></tr></thead>"
+    table = f"<table>{head}<tbody>{lines}</tbody></table>"
     return f"<section><h2>{what.capitalize()}s that failed: {len(failed)}</h2>{table}{rest}</section>"

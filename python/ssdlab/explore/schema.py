@@ -72,7 +72,7 @@ _OBJECTIVE = _table(
     },
     "key",
 )
-#: What each coefficient of a cost counts.
+#: Meaning of each coefficient of a cost.
 _COST = {
     "die": "Cost of each die.",
     "channel": "Cost of each channel with its controller.",
@@ -83,7 +83,7 @@ _COST = {
     "lane": "Cost of each lane of the host's link.",
     "formula": "Expression over the fields of the description that replaces the sum of all these.",
 }
-#: What each setting of a search means.
+#: Meaning of each setting of a search.
 _METHOD = {
     "sampler": "Rule by which points are chosen. gp needs torch.",
     "trials": "Number of trials; absent: that of the command.",

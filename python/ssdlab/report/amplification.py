@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import plotly.graph_objects as go
 
 from ssdlab import terms
+from ssdlab.drawing import looks
 from ssdlab.report import style
 from ssdlab.units import count, significant
 
@@ -15,18 +16,18 @@ if TYPE_CHECKING:
     from ssdlab.results import Result
 
 COLOURS = {
-    "host": "#2b6ea6",
-    "gc": "#d0732a",
-    "rewrite": "#a8456b",
-    "padding": "#b8c0c9",
-    "rmw": "#9cc4e4",
-    "wear": "#9a8432",
-    "reprogram": "#7a62a8",
-    "scrub": "#3d97a8",
-    "evacuate": "#8c2f45",
-    "map": "#2f8f6b",
-    "journal": "#5aa884",
-    "parity": "#66727f",
+    "host": looks.BLUE,
+    "gc": looks.ORANGE,
+    "rewrite": looks.PLUM,
+    "padding": looks.PALE,
+    "rmw": looks.LIGHT,
+    "wear": looks.OLIVE,
+    "reprogram": looks.VIOLET,
+    "scrub": looks.TEAL,
+    "evacuate": looks.WINE,
+    "map": looks.GREEN,
+    "journal": looks.MINT,
+    "parity": looks.MUTED,
 }
 
 
@@ -49,12 +50,12 @@ def by_reason(runs: Sequence[Result]) -> go.Figure:
             y=[names[index] for index in order],
             x=values,
             name=reason,
-            marker={"color": COLOURS[reason], "line": {"color": "white", "width": 0.5}},
+            marker={"color": COLOURS[reason], "line": {"color": "white", "width": looks.EDGE}},
             text=[f"{reason} {significant(value, 3)}" if value > 0.08 * longest else "" for value in values],
             textposition="inside",
             insidetextanchor="middle",
             textangle=0,
-            textfont={"size": 11},
+            textfont={"size": looks.FINE_TEXT},
             customdata=[count(number) for number in programs],
             hovertemplate="%{y}: " + reason + " %{x:.4f} (%{customdata} units)" + meaning + "<extra></extra>",
         )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import plotly.graph_objects as go
 
 from ssdlab import terms
+from ssdlab.drawing import looks
 from ssdlab.report import library, style
 from ssdlab.report.causes import look
 from ssdlab.report.content import in_words
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from ssdlab.read_errors import Attempt, ReadErrors
     from ssdlab.results import Result
 
-_MADE, _FAILED = "#9cc4e4", "#8c2f45"
+_MADE, _FAILED = looks.LIGHT, looks.WINE
 
 
 def of_runs(runs: Sequence[Result]) -> go.Figure:

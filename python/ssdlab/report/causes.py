@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import plotly.graph_objects as go
 
 from ssdlab import terms
+from ssdlab.drawing import looks
 from ssdlab.report import library, style
 from ssdlab.report.content import in_words
 from ssdlab.units import duration, time_unit
@@ -15,19 +16,6 @@ from ssdlab.units import duration, time_unit
 if TYPE_CHECKING:
     from ssdlab.results import Result, Stream
 
-#: Colours that can be told apart without seeing red, green or blue as others do (Okabe and Ito, "Color Universal
-#: Design", 2008; the yellow is darker), and two greys.
-_HUES = {
-    "blue": "#0072b2",
-    "sky": "#56b4e9",
-    "green": "#009e73",
-    "yellow": "#e6d230",
-    "orange": "#e69f00",
-    "red": "#d55e00",
-    "purple": "#cc79a7",
-    "black": "#3b3b3b",
-    "grey": "#b4bac1",
-}
 #: Lightening of the colours that have a pattern, so that each cause has a colour of its own.
 _LIGHTER = {"": 0.0, "/": 0.12, "x": 0.22, ".": 0.32}
 #: Hue and pattern of each cause, in the order from the host to the cell; the most frequent causes have no pattern.
@@ -69,7 +57,7 @@ _LOOKS = {
 
 
 def _colour(hue: str, pattern: str) -> str:
-    parts = (int(_HUES[hue][place : place + 2], 16) for place in (1, 3, 5))
+    parts = looks.parts(looks.DISTINCT[hue])
     return "#" + "".join(f"{round(part + (255 - part) * _LIGHTER[pattern]):02x}" for part in parts)
 
 
@@ -80,7 +68,7 @@ COLOURS = {cause: _colour(*look) for cause, look in _LOOKS.items()}
 def look(cause: str) -> dict[str, Any]:
     """Returns the look of a cause's bars: its colour and pattern."""
     pattern = {"shape": _LOOKS.get(cause, ("grey", ""))[1], "fgcolor": "white", "fillmode": "overlay", "size": 7, "solidity": 0.2}
-    return {"color": COLOURS.get(cause, style.MUTED), "pattern": pattern, "line": {"color": "white", "width": 0.5}}
+    return {"color": COLOURS.get(cause, style.MUTED), "pattern": pattern, "line": {"color": "white", "width": looks.EDGE}}
 
 
 def stacked(runs: Sequence[Result]) -> go.Figure:

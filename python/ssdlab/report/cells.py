@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import plotly.graph_objects as go
 
+from ssdlab.drawing import looks
 from ssdlab.drives import Drive, describe
 from ssdlab.errors import InputError
 from ssdlab.report import style
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from ssdlab import cell
     from ssdlab.results import Result
 
-_LEVELS = ("#66727f", "#2b6ea6", "#2f8f6b", "#d0732a", "#7a62a8", "#9a8432", "#a8456b", "#3d97a8")
 #: Lowest density that is drawn [1/V].
 _LEAST = 1e-7
 
@@ -136,7 +136,7 @@ def distributions(modes: Sequence[Mode]) -> go.Figure | None:
                     x=shape.voltage[seen],
                     y=density[seen],
                     mode="lines",
-                    line={"color": _LEVELS[index % len(_LEVELS)], "width": 1.6, "dash": dash},
+                    line={"color": looks.LEVELS[index % len(looks.LEVELS)], "width": 1.6, "dash": dash},
                     name=what,
                     legendgroup=what,
                     showlegend=index == 0 and row == 1,

@@ -345,33 +345,54 @@ def table(
     explained: bool = False,
     meanings: Mapping[str, str] | None = None,
 ) -> str:
-    """Returns an HTML table; a row that is a string is a heading within it.
+    """Returns an HTML table; a row that is a string is a heading of those below it.
 
     The last column of an `explained` table is text. On a narrow window the cells of a row wrap, each below the title of
-    its column. Titles of columns and rows that have one of the `meanings` show it when the pointer rests on them.
+    its column. Titles of columns and rows that have one of the `meanings` show it when the pointer or the focus is on
+    them.
     """
     known = meanings or {}
-    width = len(head) if head else 2
     titles = ["", *(f' data-column="{escape(title)}"' for title in (head or ("", ""))[1:])]
-    body = "".join(
-        f'<tr class="group"><td colspan="{width}">{escape(row)}</td></tr>'
-        if isinstance(row, str)
-        else "<tr>"
-        + "".join(
-            f"<td{title}>{escape(cell) if at else named(cell, known.get(cell, ''))}</td>"
-            for at, (title, cell) in enumerate(zip(titles, row, strict=True))
-        )
-        + "</tr>"
-        for row in rows
-    )
-    heads = "".join(f"<th>{named(title, known.get(title, ''))}</th>" for title in head or ())
-    top = f"<thead><tr>{heads}</tr></thead>" if head else ""
-    kind = f' class="wraps{" explained" if explained else ""}"' if head else ""
-    return f'<div class="scroll"><table{kind}>{top}<tbody>{body}</tbody></table></div>'
+    lines = []
+    for row in rows:
+        if isinstance(row, str):
+            lines.append(group(row, len(titles)))
+            continue
+        cells = [f"<td{title}>{escape(cell)}</td>" for title, cell in zip(titles[1:], row[1:], strict=True)]
+        lines.append(f"<tr>{row_heading(row[0], known.get(row[0], ''))}{''.join(cells)}</tr>")
+    kind = f"wraps{' explained' if explained else ''}" if head else ""
+    return framed(headings(head, known) if head else "", lines, kind)
+
+
+def framed(head: str, lines: Sequence[str], kind: str) -> str:
+    """Returns a table of rows in a frame that scrolls sideways where the window is narrow."""
+    body = "".join(lines).removeprefix(_NEXT_GROUP)
+    named_kind = f' class="{kind}"' if kind else ""
+    return f'<div class="scroll"><table{named_kind}>{head}<tbody>{body}</tbody></table></div>'
+
+
+#: Between two groups of rows.
+_NEXT_GROUP = "</tbody><tbody>"
+
+
+def group(title: str, width: int) -> str:
+    """Returns the heading of the rows below it, up to the next heading."""
+    return f'{_NEXT_GROUP}<tr class="group"><th scope="rowgroup" colspan="{width}">{escape(title)}</th></tr>'
+
+
+def headings(titles: Sequence[str], meanings: Mapping[str, str]) -> str:
+    """Returns the headings of columns. An empty corner heads nothing."""
+    cells = (f'<th scope="col">{named(title, meanings.get(title, ""))}</th>' if title else "<td></td>" for title in titles)
+    return f"<thead><tr>{''.join(cells)}</tr></thead>"
+
+
+def row_heading(title: str, meaning: str = "") -> str:
+    """Returns the first cell of a row, which names it."""
+    return f'<th scope="row">{named(title, meaning)}</th>'
 
 
 def named(text: str, meaning: str) -> str:
-    """Returns a name that shows its meaning when the pointer rests on it; the name alone without a meaning."""
+    """Returns a name that shows its meaning, if it has one, when the pointer or the focus is on it."""
     return f'<span title="{escape(meaning)}">{escape(text)}</span>' if meaning else escape(text)
 
 

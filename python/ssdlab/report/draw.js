@@ -82,15 +82,180 @@ function recoloured(value, key = "", least = 0) {
 /** What each figure was drawn from, in the colours of a light page, by its place. */
 const sources = new Map();
 
-/** Lets the library draw figures in the colours of the page. */
+/** Lets the library draw figures in the colours of the page, with a text alternative. */
 function followTheme() {
   for (const way of ["newPlot", "react"]) {
     const draw = Plotly[way];
-    Plotly[way] = (place, data, layout, config) => {
+    Plotly[way] = async (place, data, layout, config) => {
       sources.set(typeof place === "string" ? place : place.id, { data, layout, config });
-      return draw(place, recoloured(data, "", PARTS), recoloured(layout), config);
+      const figure = await draw(place, recoloured(data, "", PARTS), recoloured(layout), config);
+      explain(figure);
+      return figure;
     };
   }
+}
+
+/** Returns a text of a figure in one line, without its tags. */
+const plain = (text) => String(text || "").replace(/<br ?\/?>/g, "; ").replace(/<[^>]*>/g, "");
+
+/** Returns the heading that stands above a part of the page. */
+function headingOf(part) {
+  const inside = part.closest("details");
+  const heading = inside ? inside.querySelector("summary") : (part.closest("section") || document).querySelector("h3, h2, h1");
+  return heading ? heading.textContent : document.title;
+}
+
+/** Gives a figure its text alternative: what it shows, and below it its numbers as a table. */
+function explain(figure) {
+  const layout = figure._fullLayout;
+  const titles = (which) => {
+    const axes = Object.keys(layout).filter((name) => name.startsWith(`${which}axis`) && layout[name].visible !== false);
+    return [...new Set(axes.map((name) => plain(layout[name].title.text)).filter(Boolean))].join(", ");
+  };
+  const names = [...new Set(figure._fullData.filter((trace) => trace.showlegend !== false).map((trace) => trace.name))];
+  const notes = figure.data.length ? [] : (layout.annotations || []).map((note) => plain(note.text));
+  const across = titles("x"), up = titles("y");
+  const shows = [[up, across].filter(Boolean).join(" over "), names.filter(Boolean).join(", "), ...notes];
+  const text = [`Figure: ${headingOf(figure)}`, ...shows.filter(Boolean)].join(". ");
+  // Of a figure with buttons the drawings alone are hidden.
+  const hasButtons = figure.querySelector(".modebar") !== null && figure._context.displayModeBar !== false;
+  figure.setAttribute("role", hasButtons ? "group" : "img");
+  figure.setAttribute("aria-label", text);
+  figure.querySelectorAll(".main-svg").forEach((part) => part.setAttribute("aria-hidden", "true"));
+  offerNumbers(figure);
+}
+
+/** Most rows in the table of a figure. */
+const NUMBERS = 400;
+
+/** Puts the numbers of a figure below it, as a table that is made when it is opened. */
+function offerNumbers(figure) {
+  let numbers = figure.nextElementSibling;
+  if (!numbers || !numbers.matches(".numbers")) {
+    numbers = document.createElement("details");
+    numbers.className = "numbers";
+    const [summary, frame] = [document.createElement("summary"), document.createElement("div")];
+    summary.textContent = "Numbers of the figure";
+    summary.setAttribute("aria-label", `Numbers of the figure: ${headingOf(figure)}`);
+    frame.className = "scroll";
+    numbers.append(summary, frame);
+    figure.after(numbers);
+    numbers.addEventListener("toggle", () => { if (numbers.open) frame.replaceChildren(tabulated(figure)); });
+    watch(frame);
+  }
+  numbers.hidden = !figure.data.length;
+  if (numbers.open) numbers.lastElementChild.replaceChildren(tabulated(figure));
+}
+
+/** Returns the numbers of a figure as the pointer would show them, evenly chosen where there are many. */
+function tabulated(figure) {
+  const rows = figure._fullData.filter((trace) => trace.visible === true && trace.hoverinfo !== "skip").flatMap(marksOf);
+  const step = Math.ceil(rows.length / NUMBERS);
+  const table = document.createElement("table");
+  if (step > 1) table.createCaption().textContent = `One in ${step} of ${rows.length} points`;
+  for (const [name, text] of rows.filter((row, at) => at % step === 0)) {
+    const row = table.insertRow();
+    const head = document.createElement("th");
+    [head.scope, head.textContent] = ["row", name];
+    row.append(head);
+    row.insertCell().textContent = text;
+  }
+  return table;
+}
+
+/** Returns each mark of a trace: its name, and what the pointer shows. */
+function marksOf(trace) {
+  const name = plain(trace.name);
+  if (trace.type === "heatmap") {
+    return Array.from(trace.z).flatMap((row, down) => Array.from(row, (z, across) =>
+      [name, said(trace, { x: trace.x ? trace.x[across] : across, y: trace.y ? trace.y[down] : down, z })]));
+  }
+  const at = (values, index) => (typeof values === "object" && values ? values[index] : values);
+  return Array.from(trace.x || trace.y || [], (value, index) => {
+    const mark = Object.fromEntries(["x", "y", "customdata", "text"].map((part) => [part, at(trace[part], index)]));
+    return [name, said({ ...trace, hovertemplate: at(trace.hovertemplate, index) }, mark)];
+  });
+}
+
+/** Returns what the pointer shows at a mark. */
+function said(trace, mark) {
+  const template = trace.hovertemplate || (mark.z === undefined ? "%{x}: %{y}" : "%{x}, %{y}: %{z}");
+  const filled = template.replace(/<extra>.*?<\/extra>/g, "").replace(/%\{(\w+)(?:\[(\d+)\])?(?::([^}]*))?\}/g, (_, part, index, form) => {
+    const value = index === undefined ? mark[part] : (mark[part] || [])[index];
+    return value === undefined || value === null ? "–" : typeof value === "number" ? inForm(value, form || "") : value;
+  });
+  return plain(filled);
+}
+
+/** Returns a number in a form of the templates of the figures: `.2f`, `.4g`, `.2e`, `,`, `.0%`. */
+function inForm(value, form) {
+  const [, comma, digits, kind] = /^(,?)(?:\.(\d+))?([fge%]?)$/.exec(form) || [];
+  if (kind === "%") return `${(100 * value).toFixed(digits)}%`;
+  if (kind === "e") return value.toExponential(digits);
+  if (kind === "f" || comma) {
+    const fixed = digits === undefined ? {} : { minimumFractionDigits: digits, maximumFractionDigits: digits };
+    return value.toLocaleString("en", { ...fixed, useGrouping: Boolean(comma) });
+  }
+  return String(Number(value.toPrecision(digits || 6)));
+}
+
+/** Frames that scroll by themselves take the focus, so that the arrow keys scroll them; others do not. */
+const scrolling = new ResizeObserver((changed) => {
+  for (const frame of new Set(changed.map((one) => one.target.closest(".scroll, pre")))) {
+    if (!frame) continue;
+    const scrolls = frame.scrollWidth > frame.clientWidth || frame.scrollHeight > frame.clientHeight;
+    const given = scrolls ? { tabindex: "0", role: "group", "aria-label": headingOf(frame) } : {};
+    for (const name of ["tabindex", "role", "aria-label"]) {
+      if (given[name]) frame.setAttribute(name, given[name]);
+      else frame.removeAttribute(name);
+    }
+  }
+});
+
+/** Follows the size of a frame and of what is in it. */
+function watch(frame) {
+  scrolling.observe(frame);
+  const inside = () => [...frame.children].forEach((part) => scrolling.observe(part));
+  inside();
+  new MutationObserver(inside).observe(frame, { childList: true });
+}
+
+/** Shows the meaning of a name while the pointer, or the focus, is on it. Escape hides it. */
+function offerMeanings() {
+  const box = document.createElement("div");
+  [box.id, box.hidden] = ["meaning", true];
+  box.setAttribute("role", "tooltip");
+  document.body.append(box);
+  let shown = null;
+  const hide = () => {
+    if (shown) shown.removeAttribute("aria-describedby");
+    [shown, box.hidden] = [null, true];
+  };
+  const show = (name) => {
+    hide();
+    [shown, box.textContent, box.hidden] = [name, name.dataset.meaning, false];
+    name.setAttribute("aria-describedby", "meaning");
+    const [beside, own] = [name.getBoundingClientRect(), box.getBoundingClientRect()];
+    const below = beside.bottom + 6;
+    box.style.left = `${Math.max(8, Math.min(beside.left, innerWidth - own.width - 8))}px`;
+    box.style.top = `${below + own.height < innerHeight ? below : Math.max(8, beside.top - own.height - 6)}px`;
+  };
+  for (const name of document.querySelectorAll("body [title]")) {
+    name.dataset.meaning = name.title;
+    name.removeAttribute("title");
+    name.classList.add("term");
+    if (!name.matches("button, a")) name.tabIndex = 0;
+    name.addEventListener("focus", () => { if (name.matches(":focus-visible")) show(name); });
+    name.addEventListener("blur", hide);
+    name.addEventListener("pointerenter", () => show(name));
+  }
+  // The text may be reached with the pointer; beyond it and its name it goes.
+  addEventListener("pointermove", (event) => {
+    const over = event.target.closest ? event.target.closest(".term, #meaning") : null;
+    if (shown && over !== shown && over !== box && document.activeElement !== shown) hide();
+  });
+  addEventListener("keydown", (event) => { if (event.key === "Escape") hide(); });
+  addEventListener("scroll", () => { if (shown && document.activeElement !== shown) hide(); }, { passive: true });
 }
 
 /** Colours the swatches of the legends as the traces that they stand for. */
@@ -144,13 +309,16 @@ function offerThemes() {
 /** Hides or shows the traces of the name on a button of a legend. */
 function toggle(button) {
   const figure = document.getElementById(button.parentElement.dataset.figure);
-  const off = button.classList.toggle("off");
+  const off = button.getAttribute("aria-pressed") === "true";
+  button.setAttribute("aria-pressed", String(!off));
   const places = figure.data.flatMap((trace, at) => (trace.name === button.dataset.name ? [at] : []));
-  Plotly.restyle(figure, { visible: off ? "legendonly" : true }, places);
+  Plotly.restyle(figure, { visible: off ? "legendonly" : true }, places).then(() => explain(figure));
 }
 
 async function start() {
   offerThemes();
+  offerMeanings();
+  document.querySelectorAll(".scroll, pre").forEach(watch);
   try {
     await library();
   } catch (problem) {

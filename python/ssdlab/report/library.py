@@ -20,6 +20,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ssdlab.drawing import looks
+
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
@@ -134,9 +136,10 @@ def _script(value: Any) -> str:
 
 
 def keys(chart: go.Figure, name: str, meanings: dict[str, str] | None = None) -> str:
-    """Returns the legend of a figure as buttons that hide and show its traces, with their meanings when hovered.
+    """Returns the legend of a figure as buttons that hide and show its traces.
 
-    Empty for a figure with fewer than two names. The buttons wrap, so that no width clips them.
+    A button shows the meaning of its name when the pointer or the focus is on it. Empty for a figure with fewer than
+    two names. The buttons wrap, so that no width clips them.
     """
     found: dict[str, Any] = {}
     for trace in chart.data:
@@ -151,7 +154,7 @@ def keys(chart: go.Figure, name: str, meanings: dict[str, str] | None = None) ->
 def _key(title: str, trace: Any, meaning: str) -> str:
     """Returns one entry of a legend: a swatch that looks as the trace does, and its name."""
     said = f' title="{escape(meaning)}"' if meaning else ""
-    return f'<button type="button" data-name="{escape(title)}"{said}>{_swatch(trace)}{escape(title)}</button>'
+    return f'<button type="button" aria-pressed="true" data-name="{escape(title)}"{said}>{_swatch(trace)}{escape(title)}</button>'
 
 
 def _swatch(trace: Any) -> str:
@@ -162,12 +165,12 @@ def _swatch(trace: Any) -> str:
         square = f'<rect width="14" height="12" rx="2" fill="{colour}"/>{lines}'
         return f'<svg width="14" height="12" aria-hidden="true">{square}</svg>'
     colour = trace.line.color or trace.marker.color
-    dash = _DASHES.get(trace.line.dash or "solid", "")
+    dashes = looks.DASHES[trace.line.dash or "solid"][1]
+    dash = f' stroke-dasharray="{dashes}"' if dashes else ""
     line = f'<line x1="0" x2="22" y1="6" y2="6" stroke="{colour}" stroke-width="2.4"{dash}/>'
     return f'<svg width="22" height="12" aria-hidden="true">{line}</svg>'
 
 
-_DASHES = {"dash": ' stroke-dasharray="7 4"', "dot": ' stroke-dasharray="2 3"'}
 _STROKE = 'stroke="white" stroke-width="1.4"'
 _PATTERNS = {
     "/": f'<path d="M0 8 L8 0 M3 12 L14 1 M9 12 L14 7" {_STROKE}/>',

@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING
 import plotly.graph_objects as go
 
 from ssdlab import terms
+from ssdlab.drawing import looks
 from ssdlab.report import style
 from ssdlab.units import count
 
 if TYPE_CHECKING:
     from ssdlab.results import Result
-
-_SHADES = ("#2b6ea6", "#d0732a", "#2f8f6b", "#7a62a8", "#9a8432", "#a8456b", "#3d97a8", "#66727f")
 
 
 def shares(runs: Sequence[Result]) -> go.Figure:
@@ -40,7 +39,7 @@ def shares(runs: Sequence[Result]) -> go.Figure:
             y=[title for title, _ in bars],
             x=parts,
             name=mode,
-            marker={"color": _SHADES[index % len(_SHADES)], "line": {"color": "white", "width": 0.5}},
+            marker={"color": looks.MODES[index % len(looks.MODES)], "line": {"color": "white", "width": looks.EDGE}},
             text=[f"{mode} {part:.1f} %" if part > 8 else "" for part in parts],
             textposition="inside",
             insidetextanchor="middle",

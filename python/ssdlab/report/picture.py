@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import plotly.graph_objects as go
 
+from ssdlab.drawing import looks
 from ssdlab.errors import InputError
 from ssdlab.files import check_new_file, new_file
-from ssdlab.report import style
 from ssdlab.words import in_own_words
 
 if TYPE_CHECKING:
@@ -31,21 +31,7 @@ __all__ = ["SUFFIXES", "Figure", "save"]
 SUFFIXES = (".svg", ".pdf", ".png")
 #: Width of a picture [px], and pixels of a figure in an inch.
 _WIDTH, _PER_INCH = 960, 100
-_POINT = 0.72
 _MARGIN = {"l": 80, "r": 24, "t": 40, "b": 56}
-_DASHES = {"dash": (0, (5, 3)), "dot": (0, (1.2, 2)), "solid": "-"}
-_MARKERS = {
-    "circle": "o",
-    "square": "s",
-    "diamond": "D",
-    "triangle-up": "^",
-    "triangle-down": "v",
-    "cross": "P",
-    "star": "*",
-    "pentagon": "p",
-    "x": "X",
-}
-_HATCHES = {"/": "///", "x": "xxx", ".": "..."}
 _ACROSS = {"left": "left", "right": "right", "center": "center", "auto": "center", None: "center"}
 _ALONG = {"top": "top", "bottom": "bottom", "middle": "center", "auto": "center", None: "center"}
 
@@ -100,18 +86,8 @@ def _draw(figure: go.Figure, path: Path, kind: str, title: str) -> None:
     import matplotlib
     from matplotlib.figure import Figure as Canvas
 
-    looks: dict[Any, Any] = {
-        "font.family": "DejaVu Sans",  # comes with matplotlib: the same picture on every machine
-        "font.size": 12 * _POINT,
-        "svg.fonttype": "none",  # text remains text, not outlines
-        "pdf.fonttype": 42,
-        "svg.hashsalt": "ssdlab",
-        "hatch.linewidth": 0.8,
-        "hatch.color": "white",
-        **dict.fromkeys(("axes.edgecolor", "text.color", "axes.labelcolor", "xtick.color", "ytick.color"), style.INK),
-    }
     height = figure.layout.height or 450
-    with matplotlib.rc_context(looks), warnings.catch_warnings():
+    with matplotlib.rc_context(looks.picture()), warnings.catch_warnings():
         # An axis without a point that it can show causes a warning; it is drawn all the same.
         warnings.simplefilter("ignore")
         canvas = Canvas(figsize=(_WIDTH / _PER_INCH, height / _PER_INCH), dpi=_PER_INCH)
@@ -120,7 +96,7 @@ def _draw(figure: go.Figure, path: Path, kind: str, title: str) -> None:
         if title:
             top = canvas.get_tightbbox().y1 * _PER_INCH / height
             place: dict[str, Any] = {"x": panels.margin["l"] / _WIDTH, "y": top + 10 / height, "ha": "left", "va": "bottom"}
-            canvas.text(s=title, **place, fontsize=11, fontweight="bold")
+            canvas.text(s=title, **place, fontsize=looks.TITLE_TEXT * looks.POINT, fontweight="bold")
         # Without the time of day: equal figures give equal files.
         metadata = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind, {})
         canvas.savefig(path, format=kind, metadata=metadata, bbox_inches="tight", pad_inches=0.08, dpi=160)
@@ -175,7 +151,7 @@ class _Panels:
             axes.set_axisbelow(True)
             for side in ("top", "right", "left"):
                 axes.spines[side].set_visible(False)
-            axes.tick_params(length=0, labelsize=12 * _POINT)
+            axes.tick_params(length=0, labelsize=looks.AXIS_TEXT * looks.POINT)
             self.axes[x, y] = axes
         return self.axes[x, y]
 
@@ -205,23 +181,25 @@ class _Panels:
         if trace.connectgaps:
             kept = [(a, b) for a, b in zip(x, y, strict=True) if not (math.isnan(a) or math.isnan(b))]
             x, y = [a for a, _ in kept], [b for _, b in kept]
-        colour = trace.line.color or _one(trace.marker.color) or style.INK
-        looks: dict[str, Any] = {"color": colour, "linestyle": "none"}
+        colour = trace.line.color or _one(trace.marker.color) or looks.INK
+        style_of: dict[str, Any] = {"color": colour, "linestyle": "none"}
         if "lines" in mode:
-            looks |= {"linestyle": _DASHES.get(trace.line.dash or "solid", "--"), "linewidth": (trace.line.width or 2) * _POINT}
+            style_of |= {"linestyle": _dash(trace.line.dash), "linewidth": (trace.line.width or looks.CURVE) * looks.POINT}
             if trace.line.shape == "hv":
-                looks["drawstyle"] = "steps-post"
+                style_of["drawstyle"] = "steps-post"
         if "markers" in mode:
-            size = _one(trace.marker.size) or 6
-            looks |= {"marker": _MARKERS.get(_one(trace.marker.symbol) or "circle", "o"), "markersize": size * _POINT}
+            size = _one(trace.marker.size) or looks.MARK
+            style_of |= {"marker": looks.MARKS.get(_one(trace.marker.symbol) or "circle", "o"), "markersize": size * looks.POINT}
             if _one(trace.marker.color):
                 looks["markerfacecolor"] = _one(trace.marker.color)
-        (handle,) = axes.plot(x, y, **looks)
+        (handle,) = axes.plot(x, y, **style_of)
         if mode == "lines":
             axes.margins(x=0)
         if "text" in mode and trace.text is not None:
             for at, to, text in zip(x, y, trace.text, strict=False):
-                axes.annotate(_text(text), (at, to), (0, 4), textcoords="offset points", ha="center", fontsize=11 * _POINT)
+                axes.annotate(
+                    _text(text), (at, to), (0, 4), textcoords="offset points", ha="center", fontsize=looks.FINE_TEXT * looks.POINT
+                )
         return handle
 
     def _bars(self, axes: Axes, trace: Any) -> Any:
@@ -243,11 +221,13 @@ class _Panels:
             at = [place + (own - (len(beside) - 1) / 2) * wide for place in at]
         starts = self._starts(trace, x, y, at, lengths)
         marker = trace.marker
-        hatch = _HATCHES.get(marker.pattern.shape or "") if marker.pattern is not None else None
-        colour = _one(marker.color) or style.RUNS[0]
-        looks: dict[str, Any] = {"color": colour, "hatch": hatch, "edgecolor": "white", "linewidth": 0.4}
+        hatch = looks.HATCHES.get(marker.pattern.shape or "") if marker.pattern is not None else None
+        colour = _one(marker.color) or looks.RUNS[0]
+        style_of: dict[str, Any] = {"color": colour, "hatch": hatch, "edgecolor": "white", "linewidth": looks.EDGE * looks.POINT}
         handle = (
-            axes.barh(at, lengths, wide, left=starts, **looks) if flat else axes.bar(at, lengths, wide, bottom=starts, **looks)
+            axes.barh(at, lengths, wide, left=starts, **style_of)
+            if flat
+            else axes.bar(at, lengths, wide, bottom=starts, **style_of)
         )
         texts = [trace.text] * len(at) if isinstance(trace.text, str) else trace.text
         span = (self._axis(x if flat else y).range or (0, max(map(abs, lengths), default=1.0)))[1] or 1.0
@@ -260,9 +240,17 @@ class _Panels:
                 "va": "center" if inside or flat else "bottom",
             }
             offset = (0, 0) if inside else (3, 0) if flat else (0, 2)
-            colours: dict[str, Any] = {"color": _readable(colour) if inside else style.INK}
+            colours: dict[str, Any] = {"color": _readable(colour) if inside else looks.INK}
             where = (end, place) if flat else (place, end)
-            axes.annotate(_text(text), where, offset, textcoords="offset points", fontsize=11 * _POINT, **aligned, **colours)
+            axes.annotate(
+                _text(text),
+                where,
+                offset,
+                textcoords="offset points",
+                fontsize=looks.FINE_TEXT * looks.POINT,
+                **aligned,
+                **colours,
+            )
         return handle[0] if len(handle) else None
 
     def _starts(self, trace: Any, x: str, y: str, at: Sequence[float], lengths: Sequence[float]) -> list[float]:
@@ -295,14 +283,21 @@ class _Panels:
         place = axes.get_position()
         bar = self.canvas.colorbar(mesh, cax=self.canvas.add_axes((place.x1 + 0.012, place.y0, 0.011, place.height)))
         bar.outline.set_visible(False)
-        bar.ax.tick_params(length=0, labelsize=11 * _POINT)
+        bar.ax.tick_params(length=0, labelsize=looks.FINE_TEXT * looks.POINT)
         bar.set_label(_text(trace.colorbar.title.text or ""))
         if trace.texttemplate:
             for row, values in zip(y, grid, strict=True):
                 for column, value in zip(x, values, strict=True):
                     if not math.isnan(value):
                         colour = _readable(_hex(scale((value - trace.zmin) / (trace.zmax - trace.zmin))))
-                        axes.annotate(f"{value:.0f}", (column, row), ha="center", va="center", fontsize=11 * _POINT, color=colour)
+                        axes.annotate(
+                            f"{value:.0f}",
+                            (column, row),
+                            ha="center",
+                            va="center",
+                            fontsize=looks.FINE_TEXT * looks.POINT,
+                            color=colour,
+                        )
 
     # Axes.
 
@@ -352,7 +347,7 @@ class _Panels:
         if given.showticklabels is False:
             axes.tick_params(axis=which, labelbottom=False, labelleft=False)
         if given.showgrid is not False:
-            axes.grid(axis=which, color=style.GRID, linewidth=0.7)
+            axes.grid(axis=which, color=looks.GRID, linewidth=looks.GRID_LINE * looks.POINT)
         if given.title.text:
             place.set_label_text(_text(given.title.text))
 
@@ -381,15 +376,15 @@ class _Panels:
         axes = next((axes for (own_x, own_y), axes in self.axes.items() if x in (own_x, "paper") and y in (own_y, "paper")), None)
         if axes is None or shape.type != "line":
             return
-        looks: dict[str, Any] = {
+        style_of: dict[str, Any] = {
             "color": shape.line.color,
-            "linewidth": (shape.line.width or 1) * _POINT,
-            "linestyle": _DASHES.get(shape.line.dash or "solid", "--"),
+            "linewidth": (shape.line.width or 1) * looks.POINT,
+            "linestyle": _dash(shape.line.dash),
         }
         if along_y or y == "paper":
-            axes.axvline(self._places(x, [shape.x0])[0], **looks)
+            axes.axvline(self._places(x, [shape.x0])[0], **style_of)
         elif along_x or x == "paper":
-            axes.axhline(self._places(y, [shape.y0])[0], **looks)
+            axes.axhline(self._places(y, [shape.y0])[0], **style_of)
 
     def _annotate(self, note: Any) -> None:
         (x, along_x), (y, along_y) = self._reference(note.xref, "x"), self._reference(note.yref, "y")
@@ -401,16 +396,16 @@ class _Panels:
             float(value) if free else self._value(name, value)
             for name, free, value in ((x, x == "paper" or along_x, note.x), (y, y == "paper" or along_y, note.y))
         ]
-        looks: dict[str, Any] = {
+        style_of: dict[str, Any] = {
             "ha": _ACROSS[note.xanchor],
             "va": _ALONG[note.yanchor],
-            "fontsize": (note.font.size or 12) * _POINT,
-            "color": note.font.color or style.INK,
+            "fontsize": (note.font.size or looks.AXIS_TEXT) * looks.POINT,
+            "color": note.font.color or looks.INK,
             "fontweight": "bold" if "<b>" in note.text and " · " not in note.text else "normal",
         }
         if note.bgcolor:
-            looks["bbox"] = {"facecolor": "white", "alpha": 0.75, "edgecolor": "none", "pad": 0.6}
-        axes.text(at[0], at[1], _text(note.text), transform=transform, **looks)
+            style_of["bbox"] = {"facecolor": "white", "alpha": 0.75, "edgecolor": "none", "pad": 0.6}
+        axes.text(at[0], at[1], _text(note.text), transform=transform, **style_of)
 
     def _value(self, name: str, value: Any) -> float:
         if isinstance(value, str):
@@ -436,11 +431,16 @@ class _Panels:
             bbox_to_anchor=(self.margin["l"] / _WIDTH - 0.01, above),
             ncols=columns,
             frameon=False,
-            fontsize=12 * _POINT,
+            fontsize=looks.AXIS_TEXT * looks.POINT,
             handlelength=1.6,
             columnspacing=1.4,
             borderaxespad=0,
         )
+
+
+def _dash(name: str | None) -> Any:
+    """Returns the line of matplotlib for a dash of plotly."""
+    return looks.DASHES.get(name or "solid", looks.DASHES["dash"])[0]
 
 
 def _one(value: Any) -> Any:
@@ -460,6 +460,6 @@ def _hex(colour: Sequence[float]) -> str:
 def _readable(colour: str) -> str:
     """Returns black or white, whichever is easier to read on a colour."""
     if not re.fullmatch(r"#[0-9a-fA-F]{6}", colour):
-        return style.INK
+        return looks.INK
     red, green, blue = (int(colour[place : place + 2], 16) for place in (1, 3, 5))
-    return style.INK if 0.3 * red + 0.59 * green + 0.11 * blue > 140 else "white"
+    return looks.INK if 0.3 * red + 0.59 * green + 0.11 * blue > 140 else "white"

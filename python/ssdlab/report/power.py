@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import plotly.graph_objects as go
 
 from ssdlab import terms
+from ssdlab.drawing import looks
 from ssdlab.report import content, style
 from ssdlab.report.names import run_names
 from ssdlab.units import physical, time_unit
@@ -41,13 +42,13 @@ _ROWS = (
 )
 #: Names and colours of the parts of a drive in the figure, by their names in ``energy.parts``.
 _PARTS = {
-    "flash": ("flash", "#0072b2"),
-    "dram": ("memory", "#e69f00"),
-    "ecc": ("encoders and decoders", "#cc79a7"),
-    "core": ("cores", "#009e73"),
-    "interconnect": ("interconnect", "#56b4e9"),
-    "link": ("host link", "#d55e00"),
-    "static": ("rest", "#999999"),
+    "flash": ("flash", looks.DISTINCT["blue"]),
+    "dram": ("memory", looks.DISTINCT["orange"]),
+    "ecc": ("encoders and decoders", looks.DISTINCT["purple"]),
+    "core": ("cores", looks.DISTINCT["green"]),
+    "interconnect": ("interconnect", looks.DISTINCT["sky"]),
+    "link": ("host link", looks.DISTINCT["red"]),
+    "static": ("rest", looks.DISTINCT["rest"]),
 }
 
 
@@ -102,7 +103,7 @@ def by_component(runs: Sequence[Result]) -> go.Figure:
             y=[names[index] for index in order],
             x=values,
             name=title,
-            marker={"color": colour, "line": {"color": "white", "width": 0.5}},
+            marker={"color": colour, "line": {"color": "white", "width": looks.EDGE}},
             text=[f"{title} {physical(value, 'W')}" if value > 0.12 * longest else "" for value in values],
             textposition="inside",
             insidetextanchor="middle",
@@ -135,7 +136,7 @@ def over_time(runs: Sequence[Result]) -> go.Figure:
     most = max(max(peak, default=0.0) for _, _, _, peak in curves)
     for row, (name, times, mean, peak) in enumerate(curves, 1):
         look: dict[str, Any] = {"row": row, "col": 1}
-        for title, values, colour in (("peak of a window", peak, "#d55e00"), ("mean", mean, "#0072b2")):
+        for title, values, colour in (("peak of a window", peak, looks.DISTINCT["red"]), ("mean", mean, looks.DISTINCT["blue"])):
             chart.add_scatter(
                 x=[time / size for time in times],
                 y=values,

@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
-from ssdlab.report import streams
-from ssdlab.report.content import Row, comparison_rows, measures, named
-from ssdlab.report.content import table as content_table
+from ssdlab.report import content, streams
+from ssdlab.report.content import Row, comparison_rows, measures
 from ssdlab.report.names import varied_settings
 from ssdlab.report.verdict import judgement, marked
 from ssdlab.units import ratio
@@ -27,11 +26,10 @@ def table(runs: Sequence[Result], names: Sequence[str]) -> str:
     body = []
     meanings = measures()
     for group, rows in [*comparison_rows(runs), *streams.compared(runs)]:
-        body.append(f'<tr class="group"><td colspan="{len(names) + 1}">{escape(group)}</td></tr>')
+        body.append(content.group(group, len(names) + 1))
         body += [_row(row, names, meanings, runs) for row in rows]
-    head = "".join(f"<th>{escape(title)}</th>" for title in ("", *names))
     kind = "wraps compare" if len(runs) <= _BESIDE else "wraps compare many"
-    return f'<div class="scroll"><table class="{kind}"><thead><tr>{head}</tr></thead><tbody>{"".join(body)}</tbody></table></div>'
+    return content.framed(content.headings(("", *names), {}), body, kind)
 
 
 def settings(runs: Sequence[Result], names: Sequence[str]) -> str:
@@ -40,11 +38,11 @@ def settings(runs: Sequence[Result], names: Sequence[str]) -> str:
     more = len(rows) - _MOST_SETTINGS
     if more > 1:
         rows = [*rows[:_MOST_SETTINGS], [f"and {more} more", *("" for _ in names)]]
-    return content_table(["field", *names], rows) if rows else ""
+    return content.table(["field", *names], rows) if rows else ""
 
 
 def _row(row: Row, names: Sequence[str], meanings: Mapping[str, str], runs: Sequence[Result]) -> str:
-    cells = [f"<td>{named(row.title, meanings.get(row.title, ''))}</td>"]
+    cells = [content.row_heading(row.title, meanings.get(row.title, ""))]
     for index, (name, text, value) in enumerate(zip(names, row.texts, row.values, strict=True)):
         base = row.values[0]
         said = ""

@@ -1,4 +1,4 @@
-"""Common style of the figures: colours, fonts, axes, names of runs."""
+"""Common style of the figures of plotly: their template, made from the table of looks, and names of runs."""
 
 from __future__ import annotations
 
@@ -9,22 +9,28 @@ from typing import TYPE_CHECKING, Any
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
+from ssdlab.drawing import looks
+from ssdlab.drawing.looks import GRID, INK, MUTED, OPERATIONS, RUNS
 from ssdlab.report.names import run_names
 
 if TYPE_CHECKING:
     from ssdlab.report.picture import Figure
 
-__all__ = ["RUNS", "figure", "note", "panels", "prefixed", "run_colour", "run_names", "template", "wrapped"]
-
-INK = "#1f2933"
-MUTED = "#66727f"
-GRID = "#e6e9ed"
-#: Colour of each operation.
-OPERATIONS = {"read": "#2b6ea6", "write": "#d0732a", "all": "#5b6470"}
-#: Colours of runs that are overlaid.
-RUNS = ("#4a5563", "#d0732a", "#2b6ea6", "#2f8f6b", "#a8456b", "#7a62a8", "#9a8432", "#3d97a8")
-
-FONT = "Inter, 'Segoe UI', Roboto, 'Helvetica Neue', 'DejaVu Sans', Arial, sans-serif"
+__all__ = [
+    "GRID",
+    "INK",
+    "MUTED",
+    "OPERATIONS",
+    "RUNS",
+    "figure",
+    "note",
+    "panels",
+    "prefixed",
+    "run_colour",
+    "run_names",
+    "template",
+    "wrapped",
+]
 
 
 @cache
@@ -36,8 +42,8 @@ def template() -> go.layout.Template:
         "zeroline": False,
         "ticks": "",
         "automargin": True,
-        "tickfont": {"size": 12, "color": INK},
-        "title": {"font": {"size": 12, "color": INK}, "standoff": 12},
+        "tickfont": {"size": looks.AXIS_TEXT, "color": INK},
+        "title": {"font": {"size": looks.AXIS_TEXT, "color": INK}, "standoff": 12},
     }
     legend = {
         "orientation": "h",
@@ -45,16 +51,16 @@ def template() -> go.layout.Template:
         "xanchor": "left",
         "y": 1.0,
         "yanchor": "bottom",
-        "font": {"size": 12},
+        "font": {"size": looks.AXIS_TEXT},
         "traceorder": "normal",
     }
     return go.layout.Template(
         layout={
-            "font": {"family": FONT, "size": 13, "color": INK},
+            "font": {"family": looks.FONT, "size": looks.TEXT, "color": INK},
             "paper_bgcolor": "white",
             "plot_bgcolor": "white",
             "margin": {"l": 70, "r": 24, "t": 36, "b": 56},
-            "hoverlabel": {"font": {"family": FONT, "size": 12}, "bgcolor": "white", "bordercolor": GRID},
+            "hoverlabel": {"font": {"family": looks.FONT, "size": looks.AXIS_TEXT}, "bgcolor": "white", "bordercolor": GRID},
             "legend": legend,
             "xaxis": {**axis, "showgrid": True, "showline": True},
             "yaxis": {**axis, "showgrid": True, "showline": False, "ticklabelstandoff": 6},

@@ -73,12 +73,12 @@ def tables(found: Why) -> str:
     """Returns the tables: causes of the mean and of the tails of each operation, and the fields that bear on them."""
     parts = []
     for op, tails in found.tails.items():
-        head = [f"{op}s", "mean", *(tail.name for tail in tails)]
+        head = ["cause", "mean", *(tail.name for tail in tails)]
         rows = [[content.in_words(cause), *tail_cells(found, op, cause)] for cause in tail_causes(found, op)]
         wholes = [duration(whole) for whole, _ in tail_columns(found, op)]
         commands = [count(number) for number in (found.result.latency[op].count, *(tail.count for tail in tails))]
         rows += [["all", *wholes], ["commands", *commands]]
-        parts.append(content.table(head, rows, meanings=content.cause_meanings()))
+        parts.append(f"<h4>Causes of the {op}s</h4>" + content.table(head, rows, meanings=content.cause_meanings()))
     if found.fields:
         parts.append(f"<h4>Fields of the description that bear on it</h4>{_fields(found)}")
     return "".join(parts)

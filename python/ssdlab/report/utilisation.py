@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING
 import plotly.graph_objects as go
 
 from ssdlab import terms
+from ssdlab.drawing import looks
 from ssdlab.report import library, style
 from ssdlab.units import percent
 
 if TYPE_CHECKING:
     from ssdlab.results import Result
 
-_COLOURS = {"channel": "#5b9bd0", "decoders": "#3f8f6d"}
-_SCALE = [[0.0, "#f3f6f9"], [0.35, "#b9d2e6"], [0.7, "#5b9bd0"], [1.0, "#174a75"]]
+_COLOURS = {"channel": looks.SKY, "decoders": looks.MOSS}
+_SCALE = [[*step] for step in looks.BUSY]
 
 
 def busy(runs: Sequence[Result]) -> go.Figure:
