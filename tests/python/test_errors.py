@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import gzip
+import os
+from pathlib import Path
 
 import pytest
 
 import ssdlab
+from ssdlab.cli.statuses import STATUSES
+
+PAGE = Path(__file__).parents[2] / "docs/reference/errors.md"
 
 MSR = "128166372003061629,hm,0,Read,383496192,32768,413\n128166372016853566,hm,0,Write,310983680,4096,1263\n"
 
@@ -188,3 +193,14 @@ def test_python_raises_what_the_command_line_prints(job):
         ssdlab.run("tiny", job, steady_round="1s")
     with pytest.raises(ssdlab.InputError, match="either a path or a text"):
         ssdlab.Workload(path=job, text="[job]")
+
+
+def test_the_page_of_errors_has_every_exit_status():
+    text = PAGE.read_text(encoding="utf-8")
+    head = "| status | meaning |\n| --- | --- |\n"
+    before, after = text.split(head)
+    table = "".join(f"| {status} | {meaning} |\n" for status, meaning in STATUSES.items())
+    made = f"{before}{head}{table}\n{after.split(chr(10) * 2, 1)[1] if after.startswith('|') else after.lstrip(chr(10))}"
+    if "SSDLAB_BLESS" in os.environ:
+        PAGE.write_text(made, encoding="utf-8")
+    assert PAGE.read_text(encoding="utf-8") == made, "SSDLAB_BLESS=1 pytest tests/python/test_errors.py"
