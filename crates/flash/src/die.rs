@@ -61,6 +61,8 @@ pub(crate) struct Suspended {
     pub op: u32,
     pub remaining: Nanos,
     pub since: Reading,
+    /// Instant at which the operation occupied the die.
+    pub started: SimTime,
 }
 
 /// A die.

@@ -167,9 +167,10 @@ impl Flash {
             return Dispatch::Busy;
         }
         let die = &mut self.dies[die_id.index()];
-        if demand.urgent_move && die.phase != Phase::Held {
+        // A busy die gives no turn away.
+        if demand.urgent_move && die.is_free() {
             die.last_turn_was_read = !die.last_turn_was_read;
-            if !die.last_turn_was_read && die.is_free() {
+            if !die.last_turn_was_read {
                 return Dispatch::PullUrgent;
             }
         }
@@ -300,11 +301,20 @@ impl Flash {
             self.arm(channel_id, &mut out.events);
             return;
         }
-        let Some(waiting) = channel.next() else { return };
-        channel.take(now, waiting.hold);
-        self.arm(channel_id, &mut out.events);
-        let asked = waiting.since;
-        self.granted(waiting.die, asked, waiting.hold, now, out);
+        let mut power_is_missing = false;
+        while let Some(waiting) = self.channels[channel_id.index()].next() {
+            if self.is_too_late_to_suspend(waiting.die, now) {
+                power_is_missing |= self.withdraw_suspension(waiting.die);
+                continue;
+            }
+            self.channels[channel_id.index()].take(now, waiting.hold);
+            self.arm(channel_id, &mut out.events);
+            self.granted(waiting.die, waiting.since, waiting.hold, now, out);
+            break;
+        }
+        if power_is_missing {
+            self.make_room(now, out);
+        }
     }
 
     /// Takes the oldest read from one of a die's lists and starts it. Where the read must have a page buffer before it

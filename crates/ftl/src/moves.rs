@@ -10,7 +10,8 @@ use std::collections::VecDeque;
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct PageMoves {
     slots: Slab<Option<Move>>,
-    /// Moves whose page has been read and that wait for a die: overdue moves first, otherwise oldest first.
+    /// Moves whose page has been read and that wait for a die: overdue moves first, in the order of their deadlines,
+    /// and then the others in the order in which their pages were read.
     pub ready: VecDeque<u32>,
     /// Number of urgent moves in flight (requested through [`ModePolicy::urgent`](crate::policy::ModePolicy::urgent)).
     pub urgent: u64,
@@ -47,9 +48,21 @@ impl PageMoves {
         self.slots[slot].expect("a move under way")
     }
 
-    /// Puts a move whose page has been read into the ready queue: at the front if it is overdue, at the back otherwise.
+    /// Puts a move whose page has been read into the ready queue: among the overdue ones if it is, at the back
+    /// otherwise.
     pub fn is_read(&mut self, slot: u32) {
-        if self.get(slot).overdue { self.ready.push_front(slot) } else { self.ready.push_back(slot) }
+        if self.get(slot).overdue { self.queue_overdue(slot) } else { self.ready.push_back(slot) }
+    }
+
+    /// Puts an overdue move into the ready queue behind those whose deadline is not later.
+    fn queue_overdue(&mut self, slot: u32) {
+        let deadline = self.get(slot).page.deadline;
+        let goes_before = |&ready: &u32| {
+            let other = self.get(ready);
+            other.overdue && other.page.deadline <= deadline
+        };
+        let at = self.ready.iter().take_while(|ready| goes_before(ready)).count();
+        self.ready.insert(at, slot);
     }
 
     /// Marks a move as overdue when its deadline timer fires. Returns false if the timer belonged to a move that has
@@ -63,7 +76,7 @@ impl PageMoves {
         self.overdue += 1;
         if let Some(at) = self.ready.iter().position(|&ready| ready == slot) {
             self.ready.remove(at);
-            self.ready.push_front(slot);
+            self.queue_overdue(slot);
         }
         true
     }
@@ -92,29 +105,37 @@ mod tests {
         overdue: bool,
         /// Number of reads before its own, once it has been read.
         read: Option<usize>,
+        /// Number of moves that joined the overdue ones in the ready queue before, once it has.
+        joined: Option<usize>,
+    }
+
+    /// Records that a move has joined the overdue ones in the ready queue, if it is both.
+    fn join(model: &mut [Known], slot: u32) {
+        let joined = model.iter().filter_map(|known| known.joined).max().map_or(0, |last| last + 1);
+        let known = model.iter_mut().find(|known| known.slot == slot && known.overdue && known.read.is_some());
+        known.into_iter().for_each(|known| known.joined = Some(joined));
     }
 
     fn begin(moves: &mut PageMoves, model: &mut Vec<Known>, urgent: bool, deadline: Option<SimTime>) {
         let page = PageMove { lpn: Lpn(1), from: Ppn(2), reason: Reason::Rewrite, mode: ModeId(0), deadline };
         let slot = moves.begin(page, urgent);
         assert!(model.iter().all(|known| known.slot != slot), "slot {slot} is in use");
-        model.push(Known { slot, urgent, deadline, overdue: false, read: None });
+        model.push(Known { slot, urgent, deadline, overdue: false, read: None, joined: None });
     }
 
     /// Asserts that the counts are those of the list, and that moves that have been read are ready: the overdue ones
-    /// first, and the others in the order in which they were read.
+    /// first, in the order of their deadlines, and the others in the order in which they were read.
     fn check(moves: &PageMoves, model: &[Known]) {
         let count = |of: fn(&Known) -> bool| model.iter().filter(|known| of(known)).count() as u64;
         let counts = (moves.in_flight, moves.urgent, moves.overdue);
         assert_eq!(counts, (count(|_| true), count(|known| known.urgent), count(|known| known.overdue)), "{model:?}");
         let mut ready: Vec<&Known> = model.iter().filter(|known| known.read.is_some()).collect();
-        ready.sort_by_key(|known| (!known.overdue, known.read));
-        let overdue = ready.iter().filter(|known| known.overdue).count();
-        let mut slots: Vec<u32> = moves.ready.iter().copied().collect();
-        let mut expected: Vec<u32> = ready.iter().map(|known| known.slot).collect();
-        // No order is promised among overdue moves.
-        slots[..overdue].sort_unstable();
-        expected[..overdue].sort_unstable();
+        ready.sort_by_key(|known| {
+            let deadline = known.deadline.filter(|_| known.overdue);
+            (!known.overdue, deadline, if known.overdue { known.joined } else { known.read })
+        });
+        let slots: Vec<u32> = moves.ready.iter().copied().collect();
+        let expected: Vec<u32> = ready.iter().map(|known| known.slot).collect();
         assert_eq!(slots, expected, "{model:?}");
         for known in model {
             let Move { urgent, overdue, .. } = moves.get(known.slot);
@@ -132,9 +153,12 @@ mod tests {
             3 => {
                 let reads = model.iter().filter_map(|known| known.read).max().map_or(0, |last| last + 1);
                 let unread = model.iter_mut().filter(|known| known.read.is_none()).nth(choice % 2);
-                if let Some(known) = unread {
+                if let Some(slot) = unread.map(|known| {
                     known.read = Some(reads);
-                    moves.is_read(known.slot);
+                    known.slot
+                }) {
+                    moves.is_read(slot);
+                    join(model, slot);
                 }
             }
             4 => {
@@ -145,6 +169,9 @@ mod tests {
                 // A slot that was never used has no timer.
                 if (slot as usize) < moves.slots.len() {
                     assert_eq!(moves.mark_overdue(slot, SimTime(now)), expected, "slot {slot} at {now}: {model:?}");
+                }
+                if expected {
+                    join(model, slot);
                 }
             }
             _ => {

@@ -3,10 +3,11 @@
 //! A policy may have the blocks of a mode moved earlier, in the background; these blocks have a queue of their own for
 //! each mode.
 //!
-//! Blocks of one write mode and wear class become due in the order in which they were opened, so that a first-in,
-//! first-out queue for each class is always sorted; one timer is armed for the earliest head. Moving begins early
+//! Blocks of one die, write mode and wear class become due in the order in which they were opened, so that a first-in,
+//! first-out queue for each of these is always sorted; one timer is armed for the earliest head. Moving begins early
 //! enough for all blocks of the mode that the die holds to be moved one after another, because data may be written
-//! faster than it can be moved. Nothing is kept per page, and the hot path is not involved.
+//! faster than it can be moved: a die that holds more of them begins earlier than another one whose block is older.
+//! Nothing is kept per page, and the hot path is not involved.
 
 use crate::block::BlockState;
 use crate::map::Store;
@@ -25,7 +26,7 @@ struct Due {
 /// Blocks with deadlines in the form in which they are saved.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct RetentionImage {
-    classes: Vec<Vec<VecDeque<Due>>>,
+    limited: Vec<Vec<VecDeque<Due>>>,
     owed: Vec<u32>,
     background: Vec<VecDeque<Due>>,
     armed: Option<SimTime>,
@@ -72,15 +73,44 @@ pub(crate) fn limits_of_blocks(limits: &[Vec<Nanos>], mixed: Option<&[ModeId]>) 
     vec![shortest; limits.len()]
 }
 
+/// Queue of the next block that is due.
+#[derive(Clone, Copy, Debug)]
+enum Head {
+    /// One of the queues of a die and a mode.
+    Limited { place: usize },
+    /// The queue of a mode.
+    Background { mode: usize },
+}
+
+/// Removes blocks from the head of a queue that have been erased or hold no valid data any more. Returns true if there
+/// were any.
+fn drop_stale(store: &Store, queue: &mut VecDeque<Due>) -> bool {
+    let before = queue.len();
+    while queue.front().is_some_and(|due| {
+        let record = store.block(due.block);
+        let state = record.state();
+        store.erase_count(due.block) != due.erase_count
+            || state == BlockState::Free
+            || state == BlockState::Closed && record.valid == 0
+    }) {
+        queue.pop_front();
+    }
+    queue.len() < before
+}
+
 /// Retention limits and the blocks to which they apply.
 pub(crate) struct Retention {
     /// Retention limit by write mode and wear class; no classes: without limit.
     limits: Vec<Vec<Nanos>>,
     rated: u32,
     margin: Nanos,
-    classes: Vec<Vec<VecDeque<Due>>>,
+    /// Blocks with a limit, by die and write mode ([`Retention::place`]), and by wear class.
+    limited: Vec<Vec<VecDeque<Due>>>,
     /// Number of blocks with a limit that each die holds, by die and write mode.
     owed: Vec<u32>,
+    /// Instant at which a die must begin to move its blocks of a mode, by die and write mode, if no encoder takes time;
+    /// [`SimTime::FOREVER`]: there are none. Too early while the first of them is stale.
+    starts: Vec<SimTime>,
     moving: MoveTimes,
     /// For each write mode, the time after its first program at which a block is moved in the background (none: never),
     /// and the blocks waiting for it.
@@ -116,14 +146,15 @@ impl Retention {
         let max_limited_units: Vec<u64> = limits.iter().map(|classes| in_time(classes.iter().min())).collect();
         let max_background_units = move_after.iter().map(|after| in_time(after.as_ref())).collect();
         let background = move_after.into_iter().map(|after| (after, VecDeque::new())).collect();
-        let classes = limits.iter().map(|classes| vec![VecDeque::new(); classes.len()]).collect();
-        let owed = vec![0; moving.dies * limits.len()];
+        let of_die = limits.iter().map(|classes| vec![VecDeque::new(); classes.len()]);
+        let limited: Vec<Vec<VecDeque<Due>>> = of_die.cycle().take(moving.dies * limits.len()).collect();
         Retention {
             limits,
             rated,
             margin,
-            classes,
-            owed,
+            owed: vec![0; limited.len()],
+            starts: vec![SimTime::FOREVER; limited.len()],
+            limited,
             moving: *moving,
             background,
             armed: None,
@@ -140,7 +171,7 @@ impl Retention {
     /// run.
     pub fn image(&self) -> RetentionImage {
         RetentionImage {
-            classes: self.classes.clone(),
+            limited: self.limited.clone(),
             owed: self.owed.clone(),
             background: self.background.iter().map(|(_, queue)| queue.clone()).collect(),
             armed: self.armed,
@@ -151,18 +182,19 @@ impl Retention {
 
     /// Restores saved deadlines; an error if they were saved under limits of another shape.
     pub fn restore(&mut self, image: RetentionImage) -> Result<(), String> {
-        let RetentionImage { classes, owed, background, armed, timers, powered_since } = image;
-        let shape = |classes: &[Vec<VecDeque<Due>>]| classes.iter().map(Vec::len).collect::<Vec<_>>();
+        let RetentionImage { limited, owed, background, armed, timers, powered_since } = image;
+        let shape = |limited: &[Vec<VecDeque<Due>>]| limited.iter().map(Vec::len).collect::<Vec<_>>();
         let fits =
-            shape(&classes) == shape(&self.classes) && (owed.len(), background.len()) == (self.owed.len(), self.background.len());
+            shape(&limited) == shape(&self.limited) && (owed.len(), background.len()) == (self.owed.len(), self.background.len());
         if !fits {
             return Err("its retention limits are not those of this drive".to_owned());
         }
-        (self.classes, self.owed, self.powered_since) = (classes, owed, powered_since);
+        (self.limited, self.owed, self.powered_since) = (limited, owed, powered_since);
         (self.armed, self.timers) = (armed, timers);
         for ((_, queue), saved) in self.background.iter_mut().zip(background) {
             *queue = saved;
         }
+        (0..self.limited.len()).for_each(|place| self.update_start(place));
         Ok(())
     }
 
@@ -191,31 +223,33 @@ impl Retention {
         let at = SimTime(u64::try_from(limit.saturating_sub_unsigned(self.margin.0)).unwrap_or(0));
         let mode = store.block(block).mode();
         let class = self.class_of(store, mode, block);
-        let index = self.owed_index(store, block, mode);
-        self.owed[index] += 1;
-        self.classes[mode as usize][class].push_back(Due { block, erase_count: store.erase_count(block), at });
+        let place = self.place(store, block, mode);
+        self.owed[place] += 1;
+        self.limited[place][class].push_back(Due { block, erase_count: store.erase_count(block), at });
+        self.update_start(place);
     }
 
-    /// Returns the index of a block's die and a mode in `owed`.
-    fn owed_index(&self, store: &Store, block: BlockId, mode: u8) -> usize {
+    /// Returns the index of a block's die and a mode in `limited`, `owed` and `starts`.
+    fn place(&self, store: &Store, block: BlockId, mode: u8) -> usize {
         store.geometry.die_of(block).index() * self.limits.len() + usize::from(mode)
     }
 
     /// Removes a block from the count of blocks with a limit when its erase is about to end.
     pub fn erased(&mut self, store: &Store, block: BlockId) {
-        let index = self.owed_index(store, block, store.block(block).mode());
-        if let Some(owed) = self.owed.get_mut(index) {
+        let place = self.place(store, block, store.block(block).mode());
+        if let Some(owed) = self.owed.get_mut(place) {
             *owed = owed.saturating_sub(1);
+            self.update_start(place);
         }
     }
 
-    /// Returns the instant at which moving must begin: early enough for all other blocks of the mode on the die to be
-    /// moved as well, and for the one encoder to serve all dies.
-    fn move_start(&self, store: &Store, due: &Due) -> SimTime {
-        let mode = store.block(due.block).mode();
-        let others = self.owed[self.owed_index(store, due.block, mode)].saturating_sub(1);
-        let early = self.moving.block.0.saturating_mul(u64::from(others)).saturating_add(self.encoding_time(mode).0);
-        SimTime(due.at.0.saturating_sub(early))
+    /// Updates the instant at which a die must begin to move its blocks of a mode: early enough for all other blocks of
+    /// the mode on the die to be moved as well.
+    fn update_start(&mut self, place: usize) {
+        let first = self.limited[place].iter().filter_map(|queue| queue.front().map(|due| due.at)).min();
+        let others = self.owed[place].saturating_sub(1);
+        let early = self.moving.block.0.saturating_mul(u64::from(others));
+        self.starts[place] = first.map_or(SimTime::FOREVER, |at| SimTime(at.0.saturating_sub(early)));
     }
 
     /// Returns the longest time that the encoder can take for all data with a limit in a mode.
@@ -233,36 +267,44 @@ impl Retention {
     pub fn adopt(&mut self, store: &Store) {
         self.queues().for_each(VecDeque::clear);
         self.owed.fill(0);
+        self.starts.fill(SimTime::FOREVER);
         for block in (0..store.geometry.block_count).map(BlockId) {
             if !matches!(store.block(block).state(), BlockState::Free | BlockState::Retired) {
                 self.opened(store, block);
             }
         }
         self.queues().for_each(|queue| queue.make_contiguous().sort_by_key(|due| (due.at, due.block)));
+        (0..self.limited.len()).for_each(|place| self.update_start(place));
     }
 
     /// Returns all queues, those of retention limits first.
     fn queues(&mut self) -> impl Iterator<Item = &mut VecDeque<Due>> {
-        self.classes.iter_mut().flatten().chain(self.background.iter_mut().map(|(_, queue)| queue))
+        self.limited.iter_mut().flatten().chain(self.background.iter_mut().map(|(_, queue)| queue))
     }
 
     /// Removes and returns the next block that is due, with true if it is due for its retention limit and false if it
     /// is to be moved in the background.
     pub fn take_due(&mut self, store: &Store, now: SimTime) -> Option<(BlockId, bool)> {
-        self.drop_stale(store);
-        let of_limits: usize = self.classes.iter().map(Vec::len).sum();
-        let (index, at) = self.heads(store).min_by_key(|(_, at)| *at)?;
+        let (at, next) = self.first(store)?;
         if at > now {
             return None;
         }
-        let due = self.queues().nth(index).and_then(VecDeque::pop_front)?;
-        Some((due.block, index < of_limits))
+        let due = match next {
+            Head::Limited { place } => {
+                // Of equal deadlines that of the first class.
+                let queues = self.limited[place].iter_mut().filter(|queue| !queue.is_empty());
+                let due = queues.min_by_key(|queue| queue[0].at).and_then(VecDeque::pop_front);
+                self.update_start(place);
+                due
+            }
+            Head::Background { mode } => self.background[mode].1.pop_front(),
+        };
+        due.map(|due| (due.block, matches!(next, Head::Limited { .. })))
     }
 
     /// Returns the instant at which the next block is due.
     pub fn next_due(&mut self, store: &Store) -> Option<SimTime> {
-        self.drop_stale(store);
-        self.heads(store).map(|(_, at)| at).min()
+        self.first(store).map(|(at, _)| at)
     }
 
     /// Handles the timer that fires at `now`.
@@ -284,26 +326,43 @@ impl Retention {
         sooner && self.timers.insert(at)
     }
 
-    /// Returns the queues that are not empty, by index, and the instant at which the first block of each is due.
-    fn heads<'a>(&'a self, store: &'a Store) -> impl Iterator<Item = (usize, SimTime)> + 'a {
-        let limited = self.classes.iter().flatten().map(|queue| queue.front().map(|due| self.move_start(store, due)));
-        let background = self.background.iter().map(|(_, queue)| queue.front().map(|due| due.at));
-        limited.chain(background).enumerate().filter_map(|(index, at)| at.map(|at| (index, at)))
-    }
-
-    /// Removes blocks from the heads of the queues that have been erased or hold no valid data any more.
-    fn drop_stale(&mut self, store: &Store) {
-        for queue in self.queues() {
-            while queue.front().is_some_and(|due| {
-                let record = store.block(due.block);
-                let state = record.state();
-                store.erase_count(due.block) != due.erase_count
-                    || state == BlockState::Free
-                    || state == BlockState::Closed && record.valid == 0
-            }) {
-                queue.pop_front();
+    /// Returns the instant at which the next block is due, and where it is queued. At one instant limits go before
+    /// background moves, and then modes, dies and classes go by their numbers. Blocks at the heads of queues that have
+    /// been erased or hold no valid data any more are removed where they would be next: others may only become due
+    /// later by it.
+    fn first(&mut self, store: &Store) -> Option<(SimTime, Head)> {
+        loop {
+            let (at, head) = self.earliest()?;
+            let dropped = match head {
+                Head::Limited { place } => {
+                    let dropped = self.limited[place].iter_mut().fold(false, |any, queue| drop_stale(store, queue) | any);
+                    if dropped {
+                        self.update_start(place);
+                    }
+                    dropped
+                }
+                Head::Background { mode } => drop_stale(store, &mut self.background[mode].1),
+            };
+            if !dropped {
+                return Some((at, head));
             }
         }
+    }
+
+    /// Returns the earliest instant at which a block is due, stale or not, and where it is queued.
+    fn earliest(&self) -> Option<(SimTime, Head)> {
+        let modes = self.limits.len();
+        let limited = (0..modes).filter(|&mode| !self.limits[mode].is_empty()).filter_map(|mode| {
+            let places = (mode..self.starts.len()).step_by(modes);
+            let place = places.min_by_key(|&place| self.starts[place])?;
+            let start = Some(self.starts[place]).filter(|&start| start < SimTime::FOREVER)?;
+            Some((SimTime(start.0.saturating_sub(self.encoding_time(mode as u8).0)), Head::Limited { place }))
+        });
+        let background = self.background.iter().enumerate().filter_map(|(mode, (_, queue))| {
+            let due = queue.front()?;
+            Some((due.at, Head::Background { mode }))
+        });
+        limited.chain(background).min_by_key(|(at, _)| *at)
     }
 
     /// Records that power came back at `now`.

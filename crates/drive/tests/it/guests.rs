@@ -266,6 +266,57 @@ fn a_policy_that_wants_the_same_for_ever_comes_to_an_end() {
     }
 }
 
+/// Policy that asks at a shutdown for moves of pages that are elsewhere, and then for one of a page that is where it
+/// says.
+struct Strayed {
+    drains: u32,
+}
+
+impl ModePolicy for Strayed {
+    fn needs(&self) -> Needs {
+        Needs { host_streams: 1, moves: true, ..Needs::default() }
+    }
+
+    fn state(&mut self, _: &mut kit::Archive<'_>) -> kit::Archived {
+        Ok(())
+    }
+
+    fn write(&mut self, _: &Dispatch<'_>, _: &mut View<'_>) -> WriteAnswer {
+        WriteAnswer::default()
+    }
+
+    fn relocate(&mut self, _: &Moving<'_>, _: &mut View<'_>) -> ModeId {
+        ModeId(0)
+    }
+
+    fn drain(&mut self, view: &mut View<'_>) -> Option<PageMove> {
+        self.drains += 1;
+        let right = page(view);
+        match self.drains {
+            0..=5 => Some(PageMove { lpn: Lpn(right.lpn.0 + 1), ..right }),
+            6 => Some(right),
+            _ => None,
+        }
+    }
+
+    fn mode_of_old_data(&self) -> ModeId {
+        ModeId(0)
+    }
+}
+
+/// The next event after the last command is a retention limit, in ten years: the shutdown waits for the one move alone.
+#[test]
+fn a_shutdown_passes_over_pages_that_are_elsewhere() {
+    let make = Box::new(|_: &_, _| Ok(Box::new(Strayed { drains: 0 }) as Box<dyn ModePolicy>));
+    let guest = CustomPolicy { name: "strayed".to_owned(), make };
+    let job = "[a]\nrw=write\nnumber_ios=100\n";
+    let outcome = session_by("base = \"tiny\"", &["state.graceful_shutdown=true"], None, Some(guest), job)
+        .unwrap_or_else(|problems| panic!("{problems}"));
+    assert_eq!(outcome.summary["flash"]["programs"]["rewrite"].as_u64(), Some(1));
+    let took = outcome.summary["shutdown_ns"].as_u64();
+    assert!(took > Some(650_000) && took < Some(1_000_000), "a read and a program: {took:?}");
+}
+
 #[test]
 fn a_guest_has_a_name_of_its_own() {
     for name in ["", "../results", ".hidden", "two words", &"n".repeat(256)] {

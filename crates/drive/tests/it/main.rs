@@ -45,6 +45,7 @@ mod power_thermal;
 mod presets;
 mod progress;
 mod reference;
+mod refusals;
 mod regulated;
 mod relaxed;
 mod run_loop;

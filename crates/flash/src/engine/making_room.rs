@@ -179,6 +179,20 @@ impl Flash {
         }
     }
 
+    /// Withdraws the request to suspend the operation of a die for power: it keeps its power. Returns false if the
+    /// request was not for power.
+    pub(super) fn withdraw_room(&mut self, die_id: DieId) -> bool {
+        let Some(control) = self.control.as_deref_mut() else { return false };
+        let (Some(making_room), Some(limiter)) = (&mut control.making_room, &mut control.limiter) else { return false };
+        let yielding = &mut making_room.dies[die_id.index()];
+        if !std::mem::take(&mut yielding.is_chosen) {
+            return false;
+        }
+        yielding.count -= 1;
+        limiter.stay(die_id);
+        true
+    }
+
     /// Records that the suspend command of a die is on its way. Returns true if the operation is suspended for power.
     pub(super) fn suspends_for_power(&mut self, die_id: DieId, now: SimTime) -> bool {
         self.making_room().is_some_and(|making_room| making_room.suspends(die_id, now))

@@ -17,7 +17,7 @@ impl Flash {
         let for_power = self.control.is_some() && self.suspends_for_power(die_id, now);
         let die = &mut self.dies[die_id.index()];
         let remaining = die.array_end.since(now);
-        die.suspended = Some(Suspended { op: die.running, remaining, since: die.clock.read(now) });
+        die.suspended = Some(Suspended { op: die.running, remaining, since: die.clock.read(now), started: die.started });
         die.phase = Phase::Suspending;
         turn(die, if for_power { Work::PowerWait } else { Work::Held }, now, &mut out.signals);
         self.counters.suspensions += 1;
@@ -41,27 +41,47 @@ impl Flash {
     /// allows it.
     pub(super) fn request_suspension(&mut self, die_id: DieId, now: SimTime, out: &mut Outbox) {
         let Some(rule) = &self.suspension else { return };
-        let die = &mut self.dies[die_id.index()];
+        let die = &self.dies[die_id.index()];
         if die.phase != Phase::Array || die.suspended.is_some() || out.signals.hold {
             return;
         }
-        let progress = &mut self.progress[die.running as usize];
+        let progress = &self.progress[die.running as usize];
         let allowed = match out.operations[die.running].kind {
             OperationKind::Program => rule.program,
             OperationKind::Erase | OperationKind::LazyErase => rule.erase,
             OperationKind::Read | OperationKind::Copyback => false,
         };
-        let windows = self.control.as_ref().map_or(Nanos::ZERO, |control| control.after_window(die_id));
-        let remaining = die.array_end.since(now) + windows;
-        if !allowed || progress.suspensions >= rule.most || remaining < rule.least_remaining {
+        if !allowed || progress.suspensions >= rule.most || self.array_remaining(die_id, now) < rule.least_remaining {
             return;
         }
-        progress.suspensions += 1;
-        die.phase = Phase::SuspendRequested;
+        self.progress[self.dies[die_id.index()].running as usize].suspensions += 1;
+        self.dies[die_id.index()].phase = Phase::SuspendRequested;
         let hold = self.timing.suspend_command();
         if self.acquire_channel(die_id, BusPhase::Command, hold, now, &mut out.events) {
             self.suspend_granted(die_id, hold, now, out);
         }
+    }
+
+    /// Returns the array time that the operation in progress on a die has left, that after its next window included.
+    fn array_remaining(&self, die_id: DieId, now: SimTime) -> Nanos {
+        let windows = self.control.as_ref().map_or(Nanos::ZERO, |control| control.after_window(die_id));
+        self.dies[die_id.index()].array_end.since(now) + windows
+    }
+
+    /// Returns true if a die waits for the channel for its suspend command, and less of its array phase is left by now
+    /// than a suspension requires.
+    pub(super) fn is_too_late_to_suspend(&self, die_id: DieId, now: SimTime) -> bool {
+        let least = self.medium.as_ref().map_or(Nanos::ZERO, |rule| rule.least_remaining);
+        self.dies[die_id.index()].phase == Phase::SuspendRequested && self.array_remaining(die_id, now) < least
+    }
+
+    /// Withdraws the suspend command of a die, which waits for the channel no longer: its operation goes on. Returns
+    /// true if it was to make room for reads.
+    pub(super) fn withdraw_suspension(&mut self, die_id: DieId) -> bool {
+        let die = &mut self.dies[die_id.index()];
+        die.phase = Phase::Array;
+        self.progress[die.running as usize].suspensions -= 1;
+        self.control.is_some() && self.withdraw_room(die_id)
     }
 
     /// Resumes the suspended operation of a die for which no host read waits any more, or that has power again.
@@ -100,6 +120,7 @@ impl Flash {
         let account = out.operations.account_mut(suspended.op);
         die.clock.charge_since(&suspended.since, now, account.ledger_mut());
         die.array_end = now + suspended.remaining;
+        die.started = suspended.started;
         if let Some(meter) = &mut self.meter {
             meter.resume(die_id, now);
         }

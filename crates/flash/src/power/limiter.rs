@@ -206,6 +206,13 @@ impl Limiter {
         self.leaving += self.of_die[die.index()];
     }
 
+    /// Records that the operation of a die, which was about to be suspended, keeps what it has taken.
+    pub fn stay(&mut self, die: DieId) {
+        if std::mem::take(&mut self.leaves[die.index()]) {
+            self.leaving -= self.of_die[die.index()];
+        }
+    }
+
     /// Lets the suspended operation of a die, which needs `need` uA to go on, wait for power behind those that wait
     /// already. At most `reads` reads begin before it.
     pub fn pause(&mut self, die: DieId, need: u64, reads: u32) {

@@ -37,8 +37,9 @@ impl Ftl {
         let dispatch = Dispatch { die, units: &units, waiting, others_idle: self.others_idle(&out.signals) };
         let mut answer = self.call_policy(now, &out.signals, |policy, view| policy.write(&dispatch, view));
         self.scratch = units;
-        if self.store.valid_by_mode[answer.mode.index()] >= self.retention.max_limited_units[answer.mode.index()] {
-            self.counters.retention_refusals += self.scratch.len() as u64;
+        let mode = answer.mode.index();
+        let is_refused = self.store.valid_by_mode[mode] >= self.retention.max_limited_units[mode];
+        if is_refused {
             answer.mode = self.parameters.facts.write_mode("normal");
             answer.stream = 0;
         }
@@ -70,6 +71,8 @@ impl Ftl {
             bound += 1;
         }
         self.counters.host_units_by_mode[answer.mode.index()] += u64::from(bound);
+        // Counted here because a program may be put off, and the policy asked again.
+        self.counters.retention_refusals += if is_refused { u64::from(bound) } else { 0 };
         self.counters.units_apart += if answer.stream > 0 { u64::from(bound) } else { 0 };
         Some(self.finish_program(die, target.stream, bound, now, out))
     }

@@ -159,8 +159,8 @@ impl Ftl {
     pub(super) fn policy_moves(&mut self, die: DieId, now: SimTime, out: &mut Outbox) -> Option<Option<u32>> {
         let wake_at = loop {
             match self.call_policy(now, &out.signals, |policy, view| policy.before_dispatch(view)) {
-                BeforeDispatch::Urgent(page_move) => self.begin_move(page_move, true, now, out),
-                BeforeDispatch::Forced(page_move) => self.begin_move(page_move, false, now, out),
+                BeforeDispatch::Urgent(page_move) => _ = self.begin_move(page_move, true, now, out),
+                BeforeDispatch::Forced(page_move) => _ = self.begin_move(page_move, false, now, out),
                 BeforeDispatch::Nothing(wake_at) => break wake_at,
             }
         };
@@ -230,7 +230,7 @@ impl Ftl {
             drive_for: drive_is_idle.then(|| now.since(signals.idle_since.max(signals.last_host_activity))),
         };
         match self.call_policy(now, &out.signals, |policy, view| policy.idle(&idle, view)) {
-            Some(Relocation::Page(page_move)) => self.begin_move(page_move, false, now, out),
+            Some(Relocation::Page(page_move)) => _ = self.begin_move(page_move, false, now, out),
             Some(Relocation::Block { block, reason }) => self.want_block(block, reason, &mut out.ready),
             None => {}
         }
@@ -254,11 +254,11 @@ impl Ftl {
         ready.mark(die);
     }
 
-    /// Begins a page move by reading the page where it is.
-    pub(super) fn begin_move(&mut self, page_move: PageMove, urgent: bool, now: SimTime, out: &mut Outbox) {
+    /// Begins a page move by reading the page where it is. Returns false if the page is elsewhere by now.
+    pub(super) fn begin_move(&mut self, page_move: PageMove, urgent: bool, now: SimTime, out: &mut Outbox) -> bool {
         if !self.store.is_valid(page_move.from) || self.store.lpn_at(page_move.from) != page_move.lpn {
             self.counters.relocation_skipped += 1;
-            return;
+            return false;
         }
         let slot = self.moves.begin(page_move, urgent);
         self.store.pin(page_move.from);
@@ -269,10 +269,11 @@ impl Ftl {
         if self.store.geometry.program_of(unit) >= u32::from(self.store.block(block).programmed) {
             // Its program has not completed: the controller still holds the data.
             self.page_move_read(slot, &mut out.ready);
-            return;
+            return true;
         }
         let operation = self.read_operation(page_move.from, page_move.reason, Owner::Page(slot), now, &out.signals);
         out.read(operation);
+        true
     }
 
     /// Makes a page move ready when its page is in the controller. The source stays pinned until the move is bound, so

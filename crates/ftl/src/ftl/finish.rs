@@ -211,15 +211,17 @@ impl Ftl {
         ready.mark_all();
     }
 
-    /// Advances a shutdown: begins the next page move that the policy requires, if a die is available. Returns true
-    /// once no write waits for a die and no page is being moved; pending collections and retention deadlines are not
-    /// waited for.
+    /// Advances a shutdown: begins the next page move that the policy requires, if a die is available. Pages that are
+    /// elsewhere by now are passed over: no event would follow for which the shutdown could wait. Returns true once no
+    /// write waits for a die and no page is being moved; pending collections and retention deadlines are not waited
+    /// for.
     pub fn has_shut_down(&mut self, now: SimTime, out: &mut Outbox) -> bool {
-        if self.moves.in_flight < u64::from(self.store.geometry.die_count)
+        while self.moves.in_flight < u64::from(self.store.geometry.die_count)
             && let Some(page_move) = self.call_policy(now, &out.signals, |policy, view| policy.drain(view))
         {
-            self.begin_move(page_move, false, now, out);
-            return false;
+            if self.begin_move(page_move, false, now, out) {
+                return false;
+            }
         }
         self.moves.in_flight == 0 && out.signals.queued_write_pages == 0 && self.is_map_saved(out)
     }

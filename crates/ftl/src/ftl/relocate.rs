@@ -201,7 +201,7 @@ impl Ftl {
     pub(super) fn copy_back(&mut self, die: DieId, from: Ppn, now: SimTime, out: &mut Outbox) -> Option<u32> {
         let reason = self.collectors[die.index()].reason;
         let answer = self.relocation_answer(die, &[from], now, &out.signals)?;
-        let written_in = self.grant(answer.mode, 1);
+        let written_in = self.granted(answer.mode);
         let geometry = self.store.geometry;
         let group = geometry.group_of(geometry.block_of(from));
         if self.lacks_code(geometry.block_of(from), written_in) {
@@ -220,6 +220,7 @@ impl Ftl {
         self.begin_program(die, place, written_in, reason);
         self.retention.note_moved(&self.store, geometry.block_of(from), now);
         self.bind_moved(die, from, place, now, out);
+        self.counters.retention_refusals += u64::from(written_in != answer.mode);
         let slot = self.finish_program(die, target.stream, 1, now, out);
         let (_, unit) = geometry.split(from);
         let operation = &mut out.operations[slot];
@@ -251,7 +252,7 @@ impl Ftl {
         let reason = self.collectors[die.index()].reason;
         let units_per_program = self.store.geometry.units_per_program;
         let answer = self.answer_of_gathered(die, count, now, &out.signals)?;
-        let (wanted, count) = (self.grant(answer.mode, count as u64), count as u32);
+        let (wanted, count) = (self.granted(answer.mode), count as u32);
         if self.submit_for_encoding(die, wanted, count, &mut out.tray) {
             return None;
         }
@@ -290,6 +291,8 @@ impl Ftl {
             self.bind_moved(die, from, Ppn(place.0 + index), now, out);
         }
         self.collectors[die.index()].programs(count as usize);
+        // Counted here because the program may have been put off before.
+        self.counters.retention_refusals += if wanted != answer.mode { u64::from(count) } else { 0 };
         self.counters.units_apart += if answer.stream > 0 { u64::from(count) } else { 0 };
         // The units have been encoded for `wanted` if that was necessary. If the block has a mode with another code,
         // the die waits for the encoder.
@@ -354,15 +357,6 @@ impl Ftl {
         });
         self.scratch = units;
         Some(answer)
-    }
-
-    /// Returns the mode in which `count` units are moved that the policy wants moved in `mode`, and counts a refusal.
-    fn grant(&mut self, mode: ModeId, count: u64) -> ModeId {
-        let granted = self.granted(mode);
-        if granted != mode {
-            self.counters.retention_refusals += count;
-        }
-        granted
     }
 
     /// Returns `mode` if data may be moved in it, and the mode of old data otherwise. Data moved must not become due

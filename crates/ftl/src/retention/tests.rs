@@ -267,6 +267,33 @@ fn blocks_of_other_dies_do_not_bring_a_move_forward() {
     assert_eq!(retention.next_due(&store), None);
 }
 
+/// A block of die 0, then `count` blocks of die 1, one nanosecond apart: each die moves its blocks one after another,
+/// from the instant at which they are due. Die 1 begins before die 0, whose block is older, so that the last of its
+/// blocks has been moved by its limit, the margin included.
+#[test]
+fn a_die_that_holds_more_blocks_begins_before_an_older_block_of_another() {
+    for count in 1..=6 {
+        let mut store = empty(geometry(2, 1, BLOCKS, 4, 1), LIMITS.len());
+        let mut retention = retention(2, 0, 20);
+        for (age, block) in std::iter::once(0).chain(BLOCKS..BLOCKS + count).map(BlockId).enumerate() {
+            write(&mut store, block, 1, 2);
+            store.note_first_program(block, SimTime(age as u64));
+            retention.opened(&store, block);
+        }
+        let (mut free_at, mut now) = ([0; 2], SimTime::ZERO);
+        while let Some(at) = retention.next_due(&store) {
+            now = now.max(at);
+            let (block, _) = retention.take_due(&store, now).expect("it is due");
+            let die = store.geometry.die_of(block).index();
+            let begin = now.0.max(free_at[die]);
+            free_at[die] = begin + BLOCK;
+            let limit = retention.limit_of(&store, block).expect("limited") as u64 - MARGIN;
+            assert!(begin <= limit, "{block:?} of {count} is moved at {begin}, after {limit}");
+            assert!(count > 1 || begin == limit, "a lone block of a die is not moved before its limit");
+        }
+    }
+}
+
 /// Against a list of the scheduled events: a requested instant is never without an event at or before it, and no
 /// instant has two events, however often the next deadline changes.
 #[test]

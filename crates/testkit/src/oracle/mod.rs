@@ -141,7 +141,7 @@ pub struct Oracle {
     appends: bool,
     /// True if a write is on flash when it completes, although there is a buffer.
     writes_through: bool,
-    spans_may_nest: bool,
+    suspends: bool,
     fast_mode_of_ofwar: Option<kit::ModeId>,
     /// Logical units: those of the user, and those of map pages and journal.
     units: Vec<Unit>,
@@ -162,7 +162,8 @@ pub struct Oracle {
     volatile: BTreeSet<u32>,
     step: u64,
     bus_free: Vec<SimTime>,
-    die_free: Vec<SimTime>,
+    /// Spans of each die: the last one, and where operations are suspended all before it that are not within another.
+    die_spans: Vec<Vec<(SimTime, SimTime)>>,
     /// Instant from which the array of each die is at rest.
     array_free: Vec<SimTime>,
     baseline: audit::Baseline,
@@ -186,7 +187,7 @@ impl Oracle {
             appends: description.buffer.rewritten != Default::default(),
             is_buffered: description.buffer.units(drive.unit()) > 0,
             writes_through: description.buffer.units(drive.unit()) > 0 && !drive.acknowledges_in_buffer(),
-            spans_may_nest: description.flash.suspension.is_some(),
+            suspends: description.flash.suspension.is_some(),
             fast_mode_of_ofwar: fast.filter(|_| description.policy.kind == "ofwar").map(|mode| kit::ModeId(mode as u8)),
             units: vec![Unit { emptied: Some(0), ..Unit::default() }; drive.ftl().store.all_units() as usize],
             user_units: drive.ftl().store.user_units as u32,
@@ -202,7 +203,7 @@ impl Oracle {
             volatile: BTreeSet::new(),
             step: 0,
             bus_free: vec![SimTime::ZERO; geometry.shape.channels as usize],
-            die_free: vec![SimTime::ZERO; dies],
+            die_spans: vec![Vec::new(); dies],
             array_free: vec![SimTime::ZERO; dies],
             baseline: audit::Baseline::of(drive),
             counts: Counts::default(),
@@ -223,7 +224,7 @@ impl Oracle {
             block.sealed = block.next_program > 0 && drive.ftl().store.block(id).state() != ftl::BlockState::Open;
         }
         self.bus_free.fill(drive.now());
-        self.die_free.fill(drive.now());
+        self.die_spans.fill(vec![(drive.now(), drive.now())]);
         self.array_free.fill(drive.now());
         if let Some(power) = &mut self.power {
             power.check()?;
@@ -272,10 +273,18 @@ impl Oracle {
     }
 
     fn die_span(&mut self, die: usize, begin: SimTime, end: SimTime) -> Check {
-        if self.spans_may_nest {
-            return ensure(begin <= end, || "ends before it begins".to_owned());
+        let spans = &mut self.die_spans[die];
+        // Operations for which this one was suspended began after it.
+        while self.suspends && spans.last().is_some_and(|&(other, _)| other > begin) {
+            spans.pop();
         }
-        span(&mut self.die_free[die], begin, end)
+        let mut free = spans.last().map_or(SimTime::ZERO, |&(_, end)| end);
+        span(&mut free, begin, end)?;
+        if !self.suspends {
+            spans.clear();
+        }
+        spans.push((begin, end));
+        Ok(())
     }
 }
 

@@ -7,7 +7,8 @@ pub(super) type Arrival = (OperationKind, Reason, u32, u64);
 
 /// Runs operations on a flash at rest, whose dies and channels must never idle while something waits for them
 /// ([`Rig::check_nothing_idles`]). Asserts that every operation ends, with every nanosecond charged to a cause; that
-/// each channel carries one transfer at a time; and that a die serves its host reads, and its relocation reads, in
+/// each channel carries one transfer at a time; that the span of a suspended operation has those of the operations
+/// meanwhile within it, and other spans of a die follow each other; and that a die serves its host reads, and its relocation reads, in
 /// the order of their arrival.
 pub(super) fn check_load(rig: &mut Rig, load: &[Arrival]) {
     rig.ended.clear();
@@ -36,10 +37,16 @@ pub(super) fn check_load(rig: &mut Rig, load: &[Arrival]) {
         rig.out.operations.release(slot);
     }
     let mut free_at = [SimTime::ZERO; 2];
+    let mut spans: [Vec<(SimTime, SimTime)>; 4] = Default::default();
     for record in rig.out.journal.records.drain(..) {
         if let Record::BusSpan { channel, begin, end, .. } = record {
             assert!(free_at[channel.index()] <= begin && begin < end, "two transfers at once: {load:?}");
             free_at[channel.index()] = end;
+        } else if let Record::DieSpan { die, begin, end, .. } = record {
+            let before = &mut spans[die.index()];
+            before.retain(|&(other, _)| other <= begin);
+            assert!(before.iter().all(|&(_, end)| end <= begin), "{die:?} from {begin:?}: {before:?}, {load:?}");
+            before.push((begin, end));
         } else if let Record::ArraySpan { die, kind, begin, end, .. } = record {
             rig.array_spans.push((begin.0, end.0, die, kind));
         }

@@ -224,20 +224,33 @@ fn suspensions_or_none(rig: &Rig) -> u64 {
 }
 
 /// A read at every instant of a program, and a transfer on the program's channel from every instant on: the suspend
-/// command waits for the channel, and is withdrawn where the array phase ends before; the read has its power in either
-/// case.
+/// command waits for the channel, and is withdrawn where the array phase ends before, or less than `least_remaining` is
+/// left of it; the read has its power in either case.
 #[test]
 fn a_suspend_command_waits_for_its_channel() {
-    let config = FlashConfig { channels: 2, suspension: suspension(1, 1), ..small(2, "read_first") };
-    let mut seen = [0, 0];
+    const LEAST: u64 = 8;
+    let config = FlashConfig { channels: 2, suspension: suspension(LEAST, 1), ..small(2, "read_first") };
+    let (mut seen, mut withdrawn) = ([0, 0], 0);
     for (read_at, other_at) in (1..40).flat_map(|read| (0..40).map(move |other| (read, other))) {
-        // Dies 0 and 2 share a channel, and so do 1 and 3. The other read needs no power that the first does not leave.
+        // Dies 0 and 1 share a channel, and so do 2 and 3.
         let mut rig = rig(&config, &suspending(20_000, 4, 1));
         let program = rig.program(0, 0);
-        let other = rig.program(2, other_at);
-        let read = rig.read(1, read_at);
-        rig.run();
+        let other = rig.program(1, other_at);
+        let read = rig.read(2, read_at);
         let case = format!("read at {read_at}, program at {other_at}");
+        let mut is_requested = false;
+        for at in 0..80 {
+            rig.run_until(at);
+            let die = &rig.flash.dies[0];
+            let left = die.suspended.as_ref().map(|suspended| suspended.remaining.0);
+            assert!(left.is_none_or(|left| left >= LEAST), "{case}: {left:?} ns left");
+            if is_requested && die.phase == Phase::Array {
+                assert!(!rig.flash.yields(DieId(0)), "{case}: it keeps its power");
+                withdrawn += 1;
+            }
+            is_requested = die.phase == Phase::SuspendRequested;
+        }
+        rig.run();
         for (slot, arrived) in [(program, 0), (other, other_at), (read, read_at)] {
             assert_eq!(rig.out.operations.account(slot).ledger().total().0, rig.end(slot) - arrived, "{case}");
         }
@@ -246,7 +259,7 @@ fn a_suspend_command_waits_for_its_channel() {
         assert!(rig.charged(program, Cause::PowerWait) + rig.charged(other, Cause::PowerWait) >= time, "{case}");
         seen[usize::from(count > 0)] += 1;
     }
-    assert!(seen.iter().all(|count| *count > 100), "{seen:?}");
+    assert!(seen.iter().all(|count| *count > 100) && withdrawn > 20, "{seen:?}, {withdrawn} withdrawn");
 }
 
 /// A measurement that begins during a suspension has the rest of it.

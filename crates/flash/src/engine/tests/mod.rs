@@ -374,6 +374,30 @@ fn reads_and_an_urgent_move_take_turns() {
     }
 }
 
+/// A die with a program in progress, one whose data is being encoded, or one that is suspended for a read, and that is
+/// dispatched to up to three times: the turn stays where it was.
+#[test]
+fn a_busy_die_gives_no_turn_away() {
+    for (state, dispatches) in (0..3).flat_map(|state| (0..4).map(move |dispatches| (state, dispatches))) {
+        let mut config = small(1, "read_first");
+        config.suspension = suspension(1, 1).filter(|_| state == 2);
+        let mut rig = Rig::new(&config);
+        let program = rig.program(0, 0);
+        if state == 1 {
+            (rig.out.operations[program].mode, rig.out.operations[program].encode) = (kit::ModeId(1), 1);
+        }
+        rig.read(0, LOAD + 1);
+        rig.run_until(LOAD + 1 + SUSPEND);
+        assert!(!rig.flash.dies[0].is_free());
+        let demand = Demand { urgent_move: true, oldest_write: None };
+        for _ in 0..dispatches {
+            assert_eq!(rig.flash.dispatch(DieId(0), &demand, SimTime(rig.now), &mut rig.out), Dispatch::Busy, "{state}");
+        }
+        assert_eq!(rig.flash.turns().collect::<Vec<_>>(), [false], "{state}, {dispatches}");
+        rig.run();
+    }
+}
+
 #[test]
 fn a_saved_drive_keeps_the_turn() {
     for last_turn_was_read in [false, true] {
