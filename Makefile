@@ -99,7 +99,7 @@ docs: $(VENV)/.stamp-dev build ## Build the documentation in target/docs; a dead
 pictures: build ## Draw the pictures of README and documentation again, in headless Chromium.
 	$(BIN)/python tools/pictures.py
 
-bench: build ## Measure the speed of the fixed scenarios; a line is added to bench/history.jsonl.
+bench: build ## Measure the speed of the fixed scenarios; a line is added to bench/history, with which bench/compare.py compares.
 	$(PYTHON) bench/run.py $(FLOOR:%=--floor %)
 	$(BIN)/python bench/start.py
 	$(PYTHON) bench/door.py

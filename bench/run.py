@@ -23,7 +23,7 @@ from typing import Any
 import floor
 
 ROOT = Path(__file__).resolve().parent.parent
-HISTORY = ROOT / "bench" / "history.jsonl"
+HISTORY = ROOT / "bench" / "history" / "runs.jsonl"
 #: Least rate of each scenario [1/s], in commands, or in trace lines, tables, table look-ups, cells or codewords.
 LEAST = {
     "read-qd32": 3.3e6,
@@ -138,6 +138,7 @@ def main() -> None:
             print("{scenario:<20} floor {floor:,.0f}/s, engine {engine:,.0f}/s: {ratio} times slower".format(**line))
     with HISTORY.open("a") as history:
         history.write(json.dumps(entry) + "\n")
+    print("To compare with an earlier line of the history: python bench/compare.py [COMMIT]")
 
 
 if __name__ == "__main__":

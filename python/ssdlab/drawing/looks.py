@@ -1,4 +1,4 @@
-"""How figures look: the one table of colours, widths and fonts, for plotly, matplotlib, SVG and the scripts of pages.
+"""Looks of figures: the one table of colours, widths and fonts, for plotly, matplotlib, SVG and the scripts of pages.
 
 Lengths are in pixels of a page. A picture for a paper has :data:`POINT` points for each of them.
 """
@@ -12,7 +12,7 @@ from typing import Any
 INK, MUTED, GRID = "#1f2933", "#66727f", "#e6e9ed"
 #: Borders of boxes, what is over its limit, and caveats.
 RULE, ALERT, WARNING = "#8a94a0", "#a3201a", "#b3261e"
-#: What stands in the background: error bars and padding, reads that were repaired, parts that are free.
+#: Colours of the background: error bars and padding, reads that were repaired, parts that are free.
 PALE, LIGHT, FREE = "#b8c0c9", "#9cc4e4", "#dfe3e8"
 #: Colours of equal weight.
 BLUE, ORANGE, GREEN, PLUM = "#2b6ea6", "#d0732a", "#2f8f6b", "#a8456b"
