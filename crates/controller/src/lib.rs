@@ -554,16 +554,31 @@ impl Controller {
         self.reads.as_deref()
     }
 
-    /// Restores the instants at which the servers of a saved drive are free.
-    pub fn restore_servers(&mut self, free_at: &[SimTime]) {
+    /// Restores the instants at which the servers of a saved drive, whose clock stands at `now`, are free. Returns false
+    /// if the servers are others, or one is busy that could not be: at rest only messages for which neither side waits
+    /// are under way.
+    pub fn restore_servers(&mut self, free_at: &[SimTime], now: SimTime) -> bool {
+        let mut is_strange: Vec<bool> = free_at.iter().map(|at| *at > now).collect();
+        let mut next = self.routes.start(Way::Acknowledge);
+        while let Some(at) = next {
+            match self.routes.step(at).action {
+                Action::Serve { server, .. } => is_strange.iter_mut().skip(server.into()).take(1).for_each(|one| *one = false),
+                Action::End => break,
+                _ => {}
+            }
+            next = Some(at + 1);
+        }
         self.servers.all.iter_mut().zip(free_at).for_each(|(server, at)| server.occupy_until(*at));
         self.servers.lines.restore(&self.servers.all);
+        free_at.len() == self.servers.all.len() && !is_strange.contains(&true)
     }
 
-    /// Restores the read levels that a saved drive kept for its blocks.
-    pub fn restore_read_levels(&mut self, saved: &[(u32, u8)]) {
-        if let Some(reads) = &mut self.reads {
-            reads.restore_calibrated(saved);
+    /// Restores the read levels that a saved drive kept for its blocks. Returns false if they are not of this drive's
+    /// plan.
+    pub fn restore_read_levels(&mut self, saved: &[(u32, u8)]) -> bool {
+        match &mut self.reads {
+            Some(reads) => reads.restore_calibrated(saved),
+            None => saved.is_empty(),
         }
     }
 

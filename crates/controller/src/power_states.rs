@@ -104,7 +104,22 @@ impl PowerStates {
     /// this drive's.
     pub fn restore(&mut self, image: &PowerImage, now: SimTime, usage: Usage) -> bool {
         (self.now, self.counted, self.usage) = (*image, now, usage);
-        (image.state as usize) < self.states.len() && image.mode != Mode::Leaving
+        let Some(state) = self.states.get(image.state as usize) else { return false };
+        // Only a state that another one follows is left by itself, and what is due has a timer that is pending.
+        let waits = match image.mode {
+            Mode::Operational | Mode::Within => state.idle_state.is_some() || image.due.is_none(),
+            Mode::Entering => image.due.is_some(),
+            Mode::Leaving => false,
+        };
+        let is_first = image.state == 0 || image.mode != Mode::Operational;
+        waits
+            && is_first
+            && image.due.is_none_or(|due| due <= SimTime::LAST + Nanos::YEAR && image.armed.is_some_and(|at| at <= due))
+    }
+
+    /// Returns the instant of the earliest timer that is pending.
+    pub fn armed(&self) -> Option<SimTime> {
+        self.now.armed
     }
 
     /// Begins a new measurement; `usage` is the work of the controller so far.

@@ -482,12 +482,14 @@ impl Reads {
         &self.calibrated
     }
 
-    /// Restores the read levels of a saved drive, if it kept them for the same blocks and plan.
-    pub fn restore_calibrated(&mut self, saved: &[(u32, u8)]) {
+    /// Restores the read levels of a saved drive. Returns false if it kept them for other blocks or another plan.
+    pub fn restore_calibrated(&mut self, saved: &[(u32, u8)]) -> bool {
         let planned = self.ln_factors.len();
-        if saved.len() == self.calibrated.len() && saved.iter().all(|&(_, levels)| usize::from(levels) < planned) {
+        let fits = saved.len() == self.calibrated.len() && saved.iter().all(|&(_, levels)| usize::from(levels) < planned);
+        if fits {
             self.calibrated.copy_from_slice(saved);
         }
+        fits
     }
 
     /// Returns the attempt of the plan with whose read levels a block is read first.

@@ -68,6 +68,16 @@ impl BlockRecord {
         self.packed / PIN
     }
 
+    /// Returns true if the record is one of a drive at rest: its state is known, and is not that of an erase.
+    pub(crate) fn is_at_rest(&self) -> bool {
+        self.packed & STATE <= BlockState::Retired as u32 && self.state() != BlockState::Erasing
+    }
+
+    /// Returns true if the record has nothing but its state, as that of a block without data.
+    pub(crate) fn is_blank(&self) -> bool {
+        self.valid == 0 && self.programmed == 0 && self.packed & !STATE == 0
+    }
+
     #[inline]
     pub(crate) fn is(&self, state: BlockState) -> bool {
         self.packed & STATE == state as u32

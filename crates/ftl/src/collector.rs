@@ -4,8 +4,11 @@
 //! relocation frontier once they fill a program unit (or the victim holds no more); erase the victim when no unit in it
 //! is valid and nothing pins it. Host operations may come between any two steps.
 
+use crate::block::BlockState;
+use crate::map::Store;
 use crate::policy::{Collection, WriteAnswer};
-use kit::{BlockId, Ppn, Reason};
+use kit::archive::{Archived, require};
+use kit::{BlockId, DieId, Ppn, Reason};
 use serde::{Deserialize, Serialize};
 
 /// A request to empty a block for a reason other than space; stale once the block has been erased.
@@ -185,6 +188,68 @@ impl Collector {
             }
         }
         front
+    }
+
+    /// Checks the relocation of a die of a saved drive, which is at rest.
+    pub fn check(&self, die: DieId, store: &Store) -> Archived {
+        let Collector { victim, cursor, ref gathered, initial_valid, ref wanted, .. } = *self;
+        let (blocks, geometry) = (store.geometry.blocks_of(die), &store.geometry);
+        let rests = self.encoding.is_none() && !self.reading && self.in_read.is_empty();
+        require(rests, || format!("die {} rests, and its relocation reads or encodes", die.0))?;
+        for RelocationRequest { block, erase_count, reason, .. } in wanted {
+            require(blocks.contains(&block.0), || {
+                format!("die {} is to empty block {}, which it does not have", die.0, block.0)
+            })?;
+            require(*erase_count <= store.erase_count(*block) && reason.is_of_moves(), || {
+                let erases = store.erase_count(*block);
+                format!("block {} is to be emptied for `{}` after {erase_count} erases, and has {erases}", block.0, reason.name())
+            })?;
+        }
+        let mut listed: Vec<BlockId> = wanted.iter().map(|wanted| wanted.block).collect();
+        listed.sort_unstable();
+        require(listed.windows(2).all(|pair| pair[0] < pair[1]), || format!("die {} is to empty one block twice", die.0))?;
+        let Some(block) = victim else {
+            return require(gathered.is_empty() && self.answers.is_empty() && self.encoded == 0, || {
+                format!("die {} collects no block, and has gathered {} units of one", die.0, gathered.len())
+            });
+        };
+        require(blocks.contains(&block.0) && store.block(block).is(BlockState::Victim), || {
+            format!("die {} collects block {}, which is none of its victims", die.0, block.0)
+        })?;
+        require(self.reason.is_of_moves(), || format!("block {} is emptied for `{}`", block.0, self.reason.name()))?;
+        let first = geometry.first_of(block);
+        let end = Ppn(first.0 + geometry.units_per_block);
+        let fits = [cursor, self.prefetched_until].iter().all(|at| (first..=end).contains(at))
+            && gathered.iter().all(|at| (first..cursor).contains(at) && u64::from(store.lpn_at(*at).0) < store.all_units);
+        require(fits, || format!("the collection of block {} is at places outside of what it has read there", block.0))?;
+        let mut places = gathered.clone();
+        places.sort_unstable();
+        let is_once = places.windows(2).all(|pair| pair[0] < pair[1]);
+        require(is_once, || format!("the collection of block {} has gathered one unit twice", block.0))?;
+        let read = (first.0..cursor.0).filter(|&at| store.is_valid(Ppn(at))).count();
+        let kept = gathered.iter().filter(|&&at| store.is_valid(at)).count();
+        require(read == kept, || {
+            format!(
+                "block {} is read up to unit {}, and {kept} of {read} valid units there are gathered",
+                block.0,
+                cursor.0 - first.0
+            )
+        })?;
+        let valid = u32::from(store.block(block).valid);
+        require((valid..=geometry.units_per_block).contains(&initial_valid), || {
+            format!("block {} had {initial_valid} valid units when its collection began, and has {valid}", block.0)
+        })
+    }
+
+    /// Checks what a collection of a drive of the same description has gathered: `answers_each` if the policy chooses
+    /// mode and stream for each unit, below `modes` and `streams`.
+    pub fn check_answers(&self, answers_each: bool, modes: usize, streams: u8) -> Archived {
+        let gathered = self.gathered.len();
+        let expected = if answers_each { gathered } else { 0 };
+        let fits = self.answers.len() == expected
+            && self.answers.iter().all(|answer| answer.mode.index() < modes && answer.stream < streams.max(1));
+        require(fits, || format!("a collection has gathered {gathered} units, and the policy's answers do not belong to them"))?;
+        require(self.encoded <= gathered, || format!("{} of {gathered} gathered units are encoded", self.encoded))
     }
 
     /// Returns the current collection as policies see it.

@@ -122,7 +122,10 @@ impl IdleDies {
 
     /// Restores a saved set. Returns false if it is that of another number of dies.
     pub fn restore(&mut self, image: IdleImage) -> bool {
-        let fits = image.bits.len() == self.bits.len() && (image.next_rank as usize) < self.die_count();
+        let past = self.die_count() % 64;
+        let fits = image.bits.len() == self.bits.len()
+            && (image.next_rank as usize) < self.die_count()
+            && (past == 0 || image.bits.last().is_none_or(|last| last >> past == 0));
         if fits {
             (self.bits, self.next_rank) = (image.bits, image.next_rank);
         }

@@ -1,6 +1,8 @@
 //! State of stored data that matters only where reads can fail: the reads of each block, the write mode of each program
 //! where a block holds several, and the places whose data is lost.
 
+use crate::map::Store;
+use kit::archive::{Archived, require};
 use kit::{BlockId, Geometry, ModeId, Ppn};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -72,6 +74,31 @@ impl Integrity {
             }
         }
         fits
+    }
+
+    /// Checks the state of a saved drive.
+    pub fn check(&self, store: &Store, modes: usize) -> Archived {
+        let (blocks, programs) = (self.blocks.len(), self.modes.len());
+        let geometry = &store.geometry;
+        let all = geometry.unit_count() / u64::from(geometry.units_per_program);
+        require(blocks == geometry.block_count as usize && [0, all].contains(&(programs as u64)), || {
+            format!(
+                "it counts reads of {blocks} blocks and keeps the modes of {programs} programs, which are not those of this drive"
+            )
+        })?;
+        let known = |mode: &u8| usize::from(*mode) < modes || *mode == AS_BLOCK;
+        require(self.modes.iter().all(known), || "a program has a write mode that the drive does not have".to_owned())?;
+        let is_programmed = |place: &u32| {
+            let is_there = u64::from(*place) < geometry.unit_count();
+            is_there && {
+                let (block, unit) = geometry.split(Ppn(*place));
+                unit < u32::from(store.block(block).programmed) * geometry.units_per_program
+            }
+        };
+        match self.lost.iter().find(|place| !is_programmed(place)) {
+            None => Ok(()),
+            Some(place) => Err(format!("the data at place {place} is lost, and nothing has been programmed there")),
+        }
     }
 
     /// Counts a read of a block. Returns the number of reads before it, and the facts of the block, which `facts`

@@ -7,6 +7,7 @@
 //! many: then the page with the oldest change is read, and takes all changes of its entries. Dirty pages are written in
 //! whole programs.
 
+use kit::archive::MOST_COUNTED;
 use kit::{Bytes, CommandId, Lpn, Lru, Problems, Slab, UNIT_BYTES};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -17,6 +18,8 @@ const UPDATE_BYTES: u64 = 8;
 /// Changes in a unit of the journal.
 const JOURNAL_ENTRIES: u32 = (UNIT_BYTES / UPDATE_BYTES) as u32;
 const NONE: u32 = u32::MAX;
+/// Changes, or units of the journal, that a saved drive may claim to have kept: they can be counted on.
+const MOST_CHANGES: u64 = 1 << 30;
 
 /// Memory that holds the mapping cache.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -634,8 +637,11 @@ impl MapCache {
         }
     }
 
-    /// Restores a saved content. Returns false if it names pages that the drive does not have.
+    /// Restores a saved content. Returns false if it names pages that the drive does not have, or contradicts itself.
     pub fn restore(&mut self, image: MapCacheImage) -> bool {
+        if !self.is_possible(&image) {
+            return false;
+        }
         let MapCacheImage { clean, dirty, kept, applies_all, queue, of_checkpoint, most, journal, counters } = image;
         for (list, state) in [(&clean, Page::Clean), (&dirty, Page::Dirty), (&queue, Page::Queued)] {
             for &page in list {
@@ -663,7 +669,24 @@ impl MapCache {
         self.applies_all = applies_all;
         (self.queue, self.of_checkpoint, self.most, self.counters) = (queue.into(), of_checkpoint, most, counters);
         [self.journaled, self.journal_ready, self.journal_next] = journal;
-        self.journal_next < self.journal_units.max(1)
+        true
+    }
+
+    /// Returns true if the numbers of a saved content fit this cache, and each other.
+    fn is_possible(&self, image: &MapCacheImage) -> bool {
+        let MapCacheImage { clean, dirty, kept, queue, of_checkpoint, most, journal, counters, .. } = image;
+        let [journaled, ready, next] = *journal;
+        let has_journal = self.journal_units > 0;
+        let changes: u64 = kept.iter().map(|(_, changes)| u64::from(*changes)).sum();
+        let held = clean.len() + dirty.len() + queue.len();
+        let MapCounters { lookups, misses, loads, loads_to_update, updates, checkpoints } = *counters;
+        kept.iter().all(|(_, changes)| *changes > 0)
+            && changes <= MOST_CHANGES
+            && (*of_checkpoint as usize) <= queue.len()
+            && (held..=self.pages.len().max(held)).contains(&(*most as usize))
+            && if has_journal { journaled < JOURNAL_ENTRIES && next < self.journal_units } else { *journal == [0; 3] }
+            && u64::from(ready) <= MOST_CHANGES
+            && [lookups, misses, loads, loads_to_update, updates, checkpoints].iter().all(|count| *count <= MOST_COUNTED)
     }
 
     /// Loses the pages that are on flash: their memory is without power.

@@ -1,8 +1,10 @@
 //! Relocation of single pages for a policy: a page is read on the die that holds it and programmed on any die that is
 //! idle.
 
+use crate::map::Store;
 use crate::policy::PageMove;
-use kit::{SimTime, Slab};
+use kit::archive::require;
+use kit::{Ppn, SimTime, Slab};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
@@ -81,6 +83,54 @@ impl PageMoves {
         true
     }
 
+    /// Checks the moves of a saved drive: at rest, every page has been read. Returns the places that they pin.
+    pub fn check(&self, store: &Store, modes: usize) -> Result<Vec<Ppn>, String> {
+        let mut is_free = vec![false; self.slots.len()];
+        for &slot in self.slots.free_slots() {
+            let known = is_free.get_mut(slot as usize).filter(|known| !**known && self.slots[slot].is_none());
+            *known.ok_or_else(|| format!("slot {slot} of the page moves is free, and is in use or free once more"))? = true;
+        }
+        let mut is_ready = vec![false; self.slots.len()];
+        for &slot in &self.ready {
+            let known = is_ready.get_mut(slot as usize).filter(|known| !**known && self.slots[slot].is_some());
+            *known.ok_or_else(|| format!("the page move in slot {slot} is ready, and there is none, or it is ready twice"))? =
+                true;
+        }
+        let moves = || (0..self.slots.len() as u32).filter_map(|slot| self.slots[slot]);
+        let count = |of: fn(&Move) -> bool| moves().filter(of).count() as u64;
+        let all = count(|_| true);
+        let known =
+            [all + self.slots.free_slots().len() as u64, self.ready.len() as u64, self.in_flight, self.urgent, self.overdue];
+        let counted = [self.slots.len() as u64, all, all, count(|one| one.urgent), count(|one| one.overdue)];
+        require(known == counted, || {
+            format!("slots, ready, in flight, urgent and overdue page moves: {known:?} are claimed, {counted:?} are there")
+        })?;
+        for Move { page, .. } in moves() {
+            let PageMove { lpn, from, reason, mode, deadline } = page;
+            let exists = u64::from(from.0) < store.geometry.unit_count() && u64::from(lpn.0) < store.all_units;
+            require(exists && store.lpn_at(from) == lpn, || {
+                format!("unit {} is to be moved from place {}, which holds another one", lpn.0, from.0)
+            })?;
+            let fits = reason.is_of_moves() && mode.index() < modes && deadline.is_none_or(|at| at < SimTime::FOREVER);
+            require(fits, || {
+                let name = reason.name();
+                format!("unit {} is to be moved for `{name}` into mode {} until {deadline:?}, which is no move", lpn.0, mode.0)
+            })?;
+        }
+        Ok(moves().map(|one| one.page.from).collect())
+    }
+
+    /// Returns true if a deadline may concern the slot.
+    pub fn has_slot(&self, slot: u32) -> bool {
+        (slot as usize) < self.slots.len()
+    }
+
+    /// Returns the slots and deadlines of the moves that are not overdue.
+    pub fn deadlines(&self) -> impl Iterator<Item = (u32, SimTime)> + '_ {
+        let moves = (0..self.slots.len() as u32).filter_map(|slot| self.slots[slot].map(|one| (slot, one)));
+        moves.filter(|(_, one)| !one.overdue).filter_map(|(slot, one)| Some((slot, one.page.deadline?)))
+    }
+
     pub fn end(&mut self, slot: u32) {
         let Move { urgent, overdue, .. } = self.get(slot);
         self.urgent -= u64::from(urgent);
@@ -94,7 +144,7 @@ impl PageMoves {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use kit::{Lpn, ModeId, Ppn, Reason, Rng};
+    use kit::{Lpn, ModeId, Reason, Rng};
 
     /// A move as a plain list knows it.
     #[derive(Clone, Copy, Debug)]

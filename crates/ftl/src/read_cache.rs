@@ -1,5 +1,6 @@
 //! The read cache: clean copies of units in the controller's memory, and units that are read ahead.
 
+use kit::archive::{Archived, require};
 use kit::{CommandId, Lpn, Lru, Ppn, SimTime, Slab};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -189,6 +190,20 @@ impl ReadCache {
     pub fn image(&self) -> ReadCacheImage {
         assert!(self.arriving.is_empty() && self.reads.in_use() == 0, "the drive is at rest");
         ReadCacheImage { units: self.clean.iter().collect(), streams: self.streams, turn: self.turn }
+    }
+
+    /// Checks a saved content; `is_on_flash`: true for each unit of the user that has a copy on flash.
+    pub fn check(&self, image: &ReadCacheImage, user_units: u64, is_on_flash: impl Fn(Lpn) -> bool) -> Archived {
+        let mut units = image.units.clone();
+        units.sort_unstable();
+        let is_once = units.windows(2).all(|pair| pair[0] < pair[1]) && units.len() <= self.clean.capacity();
+        require(is_once, || format!("its read cache has {} units, some twice or more than it can hold", units.len()))?;
+        let strange = units.iter().find(|&&unit| u64::from(unit) >= user_units || !is_on_flash(Lpn(unit)));
+        require(strange.is_none(), || format!("its read cache has unit {strange:?}, which is not on flash"))?;
+        let within = |unit: u32| u64::from(unit) <= user_units;
+        let fits = |stream: &Stream| (within(stream.next) || stream.next == u32::MAX) && within(stream.ahead_to);
+        let streams = image.streams.iter().all(fits) && image.turn < STREAMS;
+        require(streams, || "its read cache follows a stream beyond the end of the drive".to_owned())
     }
 
     /// Restores a saved content. The oldest units are left out if there are too many.

@@ -9,6 +9,8 @@
 //! faster than it can be moved: a die that holds more of them begins earlier than another one whose block is older.
 //! Nothing is kept per page, and the hot path is not involved.
 
+mod check;
+
 use crate::block::BlockState;
 use crate::map::Store;
 use kit::{BlockId, ModeId, Nanos, SimTime, effective_wear_class};

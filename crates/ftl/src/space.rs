@@ -1,5 +1,7 @@
 //! Free blocks and write frontiers: the place of the next program of a die.
 
+mod check;
+
 use crate::map::Store;
 use crate::wear::WearLeveling;
 use kit::{BlockId, DieId, Geometry, ModeId, Ppn, SimTime};

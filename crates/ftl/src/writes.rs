@@ -1,7 +1,8 @@
 //! Write queue of the FTL: host writes that wait for a die. The units of the write buffer are kept here, too.
 
-use crate::map::{Mapped, Store, decode};
+use crate::map::{Mapped, SLOT_BASE, Store, decode};
 use crate::read_cache::ReadCacheConfig;
+use kit::archive::{Archived, require};
 use kit::clock::{Reading, charge_wait};
 use kit::{Cause, CommandId, DriveClock, Ledger, Lpn, Nanos, Part, Ppn, SimTime, Slab, Tray};
 use serde::{Deserialize, Serialize};
@@ -108,7 +109,7 @@ impl Pending {
 pub(crate) struct Waiting {
     pub slot: u32,
     pub lpn: Lpn,
-    last: bool,
+    pub last: bool,
     plane: Option<u32>,
     pub prior: u32,
     pub dropped: bool,
@@ -123,6 +124,55 @@ pub(crate) struct Waiting {
 pub(crate) struct WritesImage {
     slots: usize,
     pub lists: Vec<Vec<Waiting>>,
+}
+
+impl Waiting {
+    /// Returns true if the map points at the unit: it was neither trimmed nor written again.
+    pub fn is_current(&self) -> bool {
+        !self.dropped && !self.obsolete
+    }
+}
+
+impl WritesImage {
+    /// Claims a number of slots.
+    #[cfg(test)]
+    pub fn claim_slots(&mut self, slots: usize) {
+        self.slots = slots;
+    }
+
+    /// Returns all units that wait.
+    pub fn units(&self) -> impl Iterator<Item = &Waiting> {
+        self.lists.iter().flatten()
+    }
+
+    /// Checks the queue of a drive with `lists` lists and `groups` groups of planes on each die, in whose map the
+    /// places on flash have been entered; `may_lose`: reads can fail.
+    pub fn check(&self, lists: usize, groups: u32, may_lose: bool, store: &Store, now: SimTime) -> Archived {
+        require(self.lists.len() == lists, || "its write queue is not that of this drive".to_owned())?;
+        let mut slots: Vec<u32> = self.units().map(|unit| unit.slot).collect();
+        let mut current: Vec<u32> = self.units().filter(|unit| unit.is_current()).map(|unit| unit.lpn.0).collect();
+        slots.sort_unstable();
+        current.sort_unstable();
+        for (list, what) in [(&slots, "slot"), (&current, "the data of unit")] {
+            let twice = list.windows(2).find(|pair| pair[0] == pair[1]);
+            require(twice.is_none(), || format!("{what} {} is that of two units that wait", twice.map_or(0, |pair| pair[0])))?;
+        }
+        for unit in self.units() {
+            let &Waiting { slot, lpn, plane, prior, part, since, .. } = unit;
+            require((slot as usize) < self.slots && slot < u32::MAX - SLOT_BASE, || {
+                format!("a unit waits in slot {slot} of {} slots", self.slots)
+            })?;
+            require(u64::from(lpn.0) < store.user_units, || format!("unit {} waits, and the drive does not have it", lpn.0))?;
+            let mapped = if unit.is_current() { store.l2p.get(lpn.index()) } else { 0 };
+            require(prior == mapped, || {
+                let named = [prior, mapped].map(decode);
+                format!("unit {} waits and supersedes {:?}, and its copy on flash is {:?}", lpn.0, named[0], named[1])
+            })?;
+            let fits = plane.is_none_or(|plane| plane < groups) && since <= now && (may_lose || part != OldPart::Lost);
+            require(fits, || format!("unit {} waits since {} ns for plane {plane:?}: {part:?}", lpn.0, since.0))?;
+        }
+        Ok(())
+    }
 }
 
 /// Treatment of the units of host writes until they are programmed.
@@ -171,6 +221,11 @@ impl WriteQueue {
             tails: vec![NONE; list_count],
             lengths: vec![0; list_count],
         }
+    }
+
+    /// Returns the number of lists.
+    pub fn list_count(&self) -> usize {
+        self.heads.len()
     }
 
     /// Accepts a unit and returns its slot; the unit joins a list later, with [`WriteQueue::push`].
@@ -285,14 +340,12 @@ impl WriteQueue {
         Waiting { slot, lpn, last, plane, prior, dropped, obsolete, part, since, number }
     }
 
-    /// Restores a saved queue; an error if it has another number of lists or a slot out of range.
-    pub fn restore(&mut self, image: &WritesImage) -> Result<(), String> {
-        let slots_fit = image.lists.iter().flatten().all(|unit| (unit.slot as usize) < image.slots);
-        if image.lists.len() != self.heads.len() || !slots_fit {
-            return Err("its write queue is not that of this drive".to_owned());
-        }
-        self.units = Slab::with_all_taken(image.slots);
-        let mut is_free = vec![true; image.slots];
+    /// Restores a saved queue, which [`WritesImage::check`] has found sound.
+    pub fn restore(&mut self, image: &WritesImage) {
+        // No more slots than are in use: others are added in the same order as they are needed.
+        let slots = image.lists.iter().flatten().map(|unit| unit.slot as usize + 1).max().unwrap_or(0);
+        self.units = Slab::with_all_taken(slots);
+        let mut is_free = vec![true; slots];
         let clock = DriveClock::default();
         for (list, units) in image.lists.iter().enumerate() {
             for unit in units {
@@ -303,8 +356,7 @@ impl WriteQueue {
                 is_free[slot as usize] = false;
             }
         }
-        (0..image.slots as u32).rev().filter(|&slot| is_free[slot as usize]).for_each(|slot| self.units.release(slot));
-        Ok(())
+        (0..slots as u32).rev().filter(|&slot| is_free[slot as usize]).for_each(|slot| self.units.release(slot));
     }
 
     /// Appends a unit to a list.
@@ -588,16 +640,46 @@ mod tests {
             }
             let image = queue.image();
             let mut restored = WriteQueue::new(2);
-            assert_eq!(restored.restore(&image), Ok(()));
+            restored.restore(&image);
             assert_eq!(format!("{:?}", restored.image()), format!("{image:?}"));
             (20..40).for_each(|now| apply(STEPS[rng.below(6) as usize], now, &mut restored, &mut model));
         }
-        let image = WriteQueue::new(2).image();
-        assert!(WriteQueue::new(1).restore(&image).is_err(), "it has another number of lists");
+    }
+
+    /// One thing after another in a sound queue is changed: each is refused.
+    #[test]
+    fn a_queue_that_contradicts_the_map_is_refused() {
+        let mut store = empty(geometry(1, 1, 4, 2, 1), 1);
         let mut queue = WriteQueue::new(1);
-        let slot = queue.accept(Lpn(0), Writer::Buffer, true);
-        queue.push(0, slot, SimTime(0), &DriveClock::default());
-        assert!(WriteQueue::new(1).restore(&WritesImage { slots: 0, ..queue.image() }).is_err(), "a slot is out of range");
+        let code = encode(Ppn(3));
+        store.l2p.set(1, code);
+        for (lpn, prior) in [(0, 0), (1, code)] {
+            let slot = queue.accept(Lpn(lpn), Writer::Buffer, true);
+            queue.units[slot].prior = prior;
+            queue.push(0, slot, SimTime(5), &DriveClock::default());
+        }
+        let found = |change: &dyn Fn(&mut WritesImage)| {
+            let mut image = queue.image();
+            change(&mut image);
+            image.check(1, 1, false, &store, SimTime(5))
+        };
+        assert_eq!(found(&|_| {}), Ok(()));
+        let changes: [&dyn Fn(&mut WritesImage); 10] = [
+            &|image| image.lists.push(Vec::new()),
+            &|image| image.slots = 1,
+            &|image| image.lists[0][0].slot = 1,
+            &|image| image.lists[0][0].slot = 2,
+            &|image| image.lists[0][0].lpn = Lpn(2),
+            &|image| image.lists[0][0].lpn = Lpn(u32::MAX),
+            &|image| image.lists[0][1].prior = 0,
+            &|image| image.lists[0][0].since = SimTime(6),
+            &|image| image.lists[0][0].plane = Some(1),
+            &|image| image.lists[0][0].part = OldPart::Lost,
+        ];
+        for (index, change) in changes.iter().enumerate() {
+            // A unit that holds nothing on flash may be any other one of that kind.
+            assert_eq!(found(*change).is_err(), index != 4, "change {index}");
+        }
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! The write buffer: its configuration, its space, the commands that wait for space, flushes, and the flush timer.
 
+use kit::archive::{Archived, MOST_COUNTED, require};
 use kit::queue::Class;
 use kit::{
     Bytes, Cause, CommandId, Event, Events, Ledger, Lpn, Nanos, Part, Problems, SimTime, Timer, Tray, UNIT_BYTES, UnitSize, words,
@@ -250,7 +251,8 @@ pub struct BufferImage {
     used: Vec<u64>,
     taken: u64,
     last_write: SimTime,
-    timer_armed: bool,
+    /// True while the flush timer is pending.
+    pub timer_armed: bool,
     is_flushing: bool,
 }
 
@@ -335,6 +337,42 @@ impl Buffer {
             timer_armed: *timer_armed,
             is_flushing: watermarks.is_some_and(|marks| marks.is_flushing),
         }
+    }
+
+    /// Checks the state of a saved drive's buffer, whose clock stands at `now`: slot, unit and number of each unit that
+    /// waits are `waiting`, and units up to the number `flush_until` are to be programmed.
+    pub fn check(
+        &self,
+        image: &BufferImage,
+        waiting: impl Iterator<Item = (u32, Lpn, u64)>,
+        flush_until: u64,
+        now: SimTime,
+    ) -> Archived {
+        let (buffers, taken) = (self.spaces.len(), image.taken);
+        require(image.used.len() == buffers && taken <= MOST_COUNTED, || {
+            format!("it has {} write buffers, which took {taken} units; this drive has {buffers}", image.used.len())
+        })?;
+        let last = taken * buffers as u64 + buffers as u64 - 1;
+        let (mut used, mut numbers) = (vec![0; buffers], Vec::new());
+        for (slot, lpn, number) in waiting {
+            let buffer = self.buffer_of(lpn);
+            let is_one = number <= last && number % buffers as u64 == buffer as u64 && u64::from(slot) < self.capacity;
+            require(is_one, || {
+                format!("unit {} waits in slot {slot} as number {number}, and buffer {buffer} took no such one", lpn.0)
+            })?;
+            used[buffer] += 1;
+            numbers.push(number);
+        }
+        numbers.sort_unstable();
+        let is_once = numbers.windows(2).all(|pair| pair[0] < pair[1]);
+        require(is_once, || "two units of its write buffer have one number".to_owned())?;
+        require(used == image.used, || format!("{used:?} units wait in its write buffers, which hold {:?}", image.used))?;
+        require(flush_until <= last, || {
+            format!("units up to number {flush_until} are to be programmed, and the last is {last}")
+        })?;
+        require(image.last_write <= now, || {
+            format!("the last write came at {:?}, and the clock stands at {now:?}", image.last_write)
+        })
     }
 
     /// Restores the state of a saved drive's buffer. Returns false if this buffer is smaller.

@@ -154,7 +154,12 @@ impl Queues {
     /// Restores the state of the arbitration of a saved drive. Returns false if it has other queues.
     pub fn restore(&mut self, image: &ArbitrationImage) -> bool {
         (self.turn, self.credits) = (image.turn, image.credits);
+        let credits = match &self.config.arbitration {
+            Arbitration::RoundRobin => [0; 3],
+            Arbitration::Weighted { weights, .. } => weights.map(u32::from),
+        };
         image.turn.iter().all(|(queue, left)| (*queue as usize) < self.queues.len() && *left <= self.config.burst)
+            && image.credits.iter().zip(credits).all(|(left, all)| *left <= all)
     }
 
     /// Returns the number of queues.

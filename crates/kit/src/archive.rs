@@ -56,6 +56,24 @@ impl<'a> Archive<'a> {
     }
 }
 
+/// Returns the complaint about a file that could not be read.
+pub fn unreadable(error: std::io::Error) -> String {
+    match error.kind() {
+        std::io::ErrorKind::InvalidData => format!("a part of it is not of the form that a drive is saved in ({error})"),
+        _ => format!("the file ends early or cannot be read ({error})"),
+    }
+}
+
+/// Returns an error unless `holds`: two claims of a saved drive contradict each other, and `complaint` names both.
+#[inline]
+pub fn require(holds: bool, complaint: impl FnOnce() -> String) -> Archived {
+    if holds { Ok(()) } else { Err(complaint()) }
+}
+
+/// Largest number of events that a saved counter may state: more than any drive counts, and far from the largest that
+/// it can hold, so that a loaded drive can go on counting.
+pub const MOST_COUNTED: u64 = 1 << 60;
+
 /// Writes a value preceded by its length in bytes (64 bits, little-endian).
 pub fn write_value<T: Serialize>(value: &T, to: &mut dyn Write) -> Result<()> {
     let bytes = postcard::to_stdvec(value).map_err(std::io::Error::other)?;
@@ -74,7 +92,7 @@ pub fn read_value<T: DeserializeOwned>(from: &mut dyn Read) -> Result<T> {
     if bytes.len() as u64 != length {
         return Err(std::io::ErrorKind::UnexpectedEof.into());
     }
-    postcard::from_bytes(&bytes).map_err(std::io::Error::other)
+    postcard::from_bytes(&bytes).map_err(|error| std::io::Error::new(std::io::ErrorKind::InvalidData, error))
 }
 
 #[cfg(test)]

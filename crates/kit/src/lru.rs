@@ -46,6 +46,11 @@ impl Lru {
         }
     }
 
+    /// Returns the largest number of numbers that the set holds.
+    pub fn capacity(&self) -> usize {
+        self.capacity
+    }
+
     /// Returns the number of numbers in the set.
     pub fn len(&self) -> usize {
         self.entries.len() - self.free.len()

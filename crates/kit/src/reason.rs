@@ -29,6 +29,14 @@ macro_rules! reasons {
     };
 }
 
+impl Reason {
+    /// Returns true if data of the user is moved for this reason.
+    pub fn is_of_moves(self) -> bool {
+        use Reason::{Evacuate, Gc, Reprogram, Rewrite, Scrub, Wear};
+        matches!(self, Gc | Wear | Rewrite | Reprogram | Scrub | Evacuate)
+    }
+}
+
 // The first one is the default.
 reasons! {
     /// Data that the host reads or writes.

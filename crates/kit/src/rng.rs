@@ -2,11 +2,26 @@
 
 use rand_core::{Rng as _, SeedableRng, TryRng};
 use rand_pcg::Pcg64Mcg;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, de};
 
 /// A stream of random numbers, the same on every machine for one seed and name.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize)]
 pub struct Rng(Pcg64Mcg);
+
+/// The state of the generator is odd. At zero it would yield zeroes for ever, and [`Rng::below`] would not return.
+impl<'de> Deserialize<'de> for Rng {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Rng, D::Error> {
+        #[derive(Deserialize)]
+        struct State {
+            state: u128,
+        }
+        let State { state } = State::deserialize(from)?;
+        if state % 2 == 0 {
+            return Err(de::Error::custom("the state of a random stream is odd"));
+        }
+        Ok(Rng(Pcg64Mcg::new(state)))
+    }
+}
 
 impl Rng {
     /// Returns the stream called `name` (such as `"ftl.gc"`) for the run's `seed`.
@@ -101,6 +116,15 @@ pub fn split_mix(state: &mut u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// At an even state, such as zero, the generator would yield zeroes, and a bounded number would be drawn for ever.
+    #[test]
+    fn a_stream_with_an_even_state_is_not_loaded() {
+        for (state, is_one) in [(0u128, false), (2, false), (1, true), (u128::MAX, true)] {
+            let saved = postcard::to_stdvec(&state).expect("memory");
+            assert_eq!(postcard::from_bytes::<Rng>(&saved).is_ok(), is_one, "{state}");
+        }
+    }
 
     #[test]
     fn streams_are_reproducible_and_apart() {

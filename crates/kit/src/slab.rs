@@ -60,6 +60,11 @@ impl<T: Clone + Default> Slab<T> {
         self.free.push(slot);
     }
 
+    /// Returns the numbers of the free slots, the one that is taken next at the end.
+    pub fn free_slots(&self) -> &[u32] {
+        &self.free
+    }
+
     /// Returns the number of slots in use.
     pub fn in_use(&self) -> usize {
         self.slots.len() - self.free.len()

@@ -146,6 +146,24 @@ pub fn run_through(seed: u64, detail: Detail, commands: u32, journey: Journey) -
     play_all(Rig::new(&description, seed, None)?, &description, seed, commands, journey).map(Some)
 }
 
+/// Saves the drive of a seed after about `commands` commands, with whatever is under way then; `None` if its
+/// description is refused.
+pub fn save(seed: u64, detail: Detail, commands: u32) -> Result<Option<(Description, Vec<u8>)>, Violation> {
+    let Some(description) = detailed(seed, detail) else { return Ok(None) };
+    let mut rig = Rig::new(&description, seed, None)?;
+    go_on(&mut rig, &description, seed, commands)?;
+    rig.drain()?;
+    let file = rig.save(&description, seed)?;
+    Ok(Some((description, file)))
+}
+
+/// Lets a drive serve about `commands` random commands.
+pub fn go_on(rig: &mut Rig<'_>, description: &Description, seed: u64, commands: u32) -> Result<(), Violation> {
+    let mix = Mix::random(&mut Rng::stream(seed, "testkit.mix"), description.flash.program_time.of(0).0);
+    let mut stream = Commands::new(mix, description.user_bytes(), 0, Rng::stream(seed, "testkit.commands"));
+    play(rig, &mut stream, commands)
+}
+
 /// Runs all parts of a case.
 fn play_all(
     mut rig: Rig<'_>,

@@ -68,17 +68,55 @@ impl<'a> Rig<'a> {
         prepare(&mut drive, description);
         drive.journal().enable(true);
         let oracle = Oracle::attach(&drive, description)?;
-        Ok(Rig {
+        Ok(Rig { tamper, guest, ..Rig::with(drive, oracle) })
+    }
+
+    /// Creates the drive of a description from the file of a saved one, whose bytes may have been changed. `adopts`: it
+    /// adopts the state of that drive in any case. What waits in its write buffer is programmed before the oracle
+    /// follows. The inner error is the complaint about the file.
+    pub fn of_file(
+        description: &Description,
+        seed: u64,
+        file: &[u8],
+        adopts: bool,
+    ) -> Result<Result<Rig<'a>, String>, Violation> {
+        let policy = if adopts { "another" } else { &description.policy.kind };
+        let identity = Identity::of(description, policy, seed);
+        let mut drive = built(description, seed, None);
+        let resumed = match drive.load(&identity, &mut &file[..]) {
+            Ok(resumed) => resumed,
+            Err(complaint) => return Ok(Err(complaint)),
+        };
+        if !resumed.keeps_policy {
+            drive.adopt();
+        }
+        let found = drive.ftl().audit(true);
+        ensure(found.is_empty(), || format!("as it was loaded: {}", found.join("; ")))?;
+        drive.go_on();
+        drive.submit(HostCommand::flush(u32::MAX), drive.now());
+        let mut done = Vec::new();
+        drive.advance_into(SimTime::FOREVER, &mut done);
+        ensure(!done.is_empty(), || format!("the loaded drive serves no command\n{}", drive.ftl().stall_report()))?;
+        drive.rest();
+        drive.journal().enable(true);
+        let oracle = Oracle::attach(&drive, description)?;
+        let mut rig = Rig::with(drive, oracle);
+        rig.drive.go_on();
+        Ok(Ok(rig))
+    }
+
+    fn with(drive: Drive, oracle: Oracle) -> Rig<'a> {
+        Rig {
             drive,
             oracle,
-            tamper,
-            guest,
+            tamper: None,
+            guest: None,
             done: Vec::new(),
             records: Vec::new(),
             history: 0xcbf2_9ce4_8422_2325,
             quiet: 0,
             last: Vec::new(),
-        })
+        }
     }
 
     /// Submits a command; its tag must differ from all those in flight.
@@ -214,6 +252,16 @@ impl<'a> Rig<'a> {
         self.drive.history().enable(false);
         self.drive.go_on();
         Ok(())
+    }
+
+    /// Brings a drive without commands in flight to rest and returns the file of it.
+    pub fn save(&mut self, description: &Description, seed: u64) -> Result<Vec<u8>, Violation> {
+        self.drive.rest();
+        self.follow()?;
+        let identity = Identity::of(description, &description.policy.kind, seed);
+        let mut file = Vec::new();
+        self.drive.save(&identity, &mut file).expect("memory takes all");
+        Ok(file)
     }
 
     /// Like [`Rig::rest`], but a new drive continues, which is loaded from the file of the saved one.

@@ -1,5 +1,7 @@
 //! Saving a drive at rest and loading it: the loaded drive continues exactly, or another drive adopts the saved data.
 
+mod check;
+
 use super::{Drive, NO_MAP};
 use crate::build::BUILD;
 use crate::description::{Description, PreconditionMethod, StateConfig};
@@ -8,7 +10,7 @@ use controller::resource::Server;
 use crc32fast::Hasher;
 use flash::power::ThermalImage;
 use host::{ArbitrationImage, BufferImage};
-use kit::archive::{read_value, write_value};
+use kit::archive::{read_value, unreadable, write_value};
 use kit::queue::Class;
 use kit::{Event, Lpn, Nanos, Rng, SimTime, Timer};
 use serde::{Deserialize, Serialize};
@@ -179,23 +181,22 @@ impl Drive {
     }
 
     fn load_as(&mut self, identity: &Identity, adopt: bool, from: &mut dyn Read) -> Result<Resumed, String> {
-        let short = |error: std::io::Error| format!("the file ends early or cannot be read ({error})");
         let mut summed = Summed { inner: from, sum: Hasher::new() };
         let mut magic = [0u8; 8];
-        summed.read_exact(&mut magic).map_err(short)?;
+        summed.read_exact(&mut magic).map_err(unreadable)?;
         if &magic != MAGIC {
             return Err(other_version(magic));
         }
-        let header: Header = read_value(&mut summed).map_err(short)?;
-        let image: Image = read_value(&mut summed).map_err(short)?;
+        let header: Header = read_value(&mut summed).map_err(unreadable)?;
+        let image: Image = read_value(&mut summed).map_err(unreadable)?;
         let state = self.ftl.page_map_mut().expect(NO_MAP).load(&mut summed)?;
         let Summed { inner, sum } = summed;
         let mut known = [0u8; 4];
-        inner.read_exact(&mut known).map_err(short)?;
+        inner.read_exact(&mut known).map_err(unreadable)?;
         if u32::from_le_bytes(known) != sum.finalize() {
             return Err("its checksum does not agree with its content: it has been changed since it was saved".to_owned());
         }
-        if inner.read(&mut [0u8; 1]).map_err(short)? > 0 {
+        if inner.read(&mut [0u8; 1]).map_err(unreadable)? > 0 {
             return Err("it has extra data after its end: it has been changed since it was saved".to_owned());
         }
         let mut notes = Vec::new();
@@ -211,8 +212,10 @@ impl Drive {
         // With another seed, the same drive continues with other random numbers.
         let same_but_seed = Identity { seed: header.identity.seed, ..identity.clone() } == header.identity && header.whole;
         let keeps_policy = exact || !adopt && same_but_seed && self.ftl().policy_is_saved_whole();
+        image.check_clock()?;
         if keeps_policy {
-            self.ftl.page_map_mut().expect(NO_MAP).restore(state, exact)?;
+            self.check_image(&image, &state)?;
+            self.ftl.page_map_mut().expect(NO_MAP).restore(state, exact, image.now)?;
             self.restore(image, exact)?;
         } else {
             let waiting = self.ftl.page_map_mut().expect(NO_MAP).take_over(state, same_policy, image.now)?;
@@ -230,15 +233,13 @@ impl Drive {
         let fits = fits
             && image.last_turn_was_read.len() == self.flash.turns().count()
             && image.channel_idle_since.len() == signals.channel_idle_since.len()
-            && image.servers_free_at.len() == self.controller.servers().len()
+            && self.controller.restore_servers(&image.servers_free_at, image.now)
             && self.host.restore_buffer(&image.buffer)
-            && self.host.restore_arbitration(image.arbitration.as_ref());
+            && self.host.restore_arbitration(image.arbitration.as_ref())
+            && self.controller.restore_read_levels(&image.read_levels);
         if !fits {
             let what = "its dies, its controller, its queues, its write buffer or its power are not those of this drive";
             return Err(what.to_owned());
-        }
-        if image.now > SimTime::LAST {
-            return Err(format!("its clock stands at {} years: expected at most {}", image.now.years(), SimTime::LAST.years()));
         }
         self.now = image.now;
         (signals.last_host_activity, signals.idle_since) = (image.last_host_activity, image.idle_since);
@@ -250,15 +251,13 @@ impl Drive {
         signals.update_work(image.now);
         self.check_watermarks();
         self.flash.restore_turns(&image.last_turn_was_read);
-        self.controller.restore_read_levels(&image.read_levels);
-        self.controller.restore_servers(&image.servers_free_at);
         if same_seed {
             self.flash.restore_random_times(image.random_times);
         }
-        for (at, timer) in image.timers {
-            self.out.events.push(at.max(image.now), Class::Timer, Event::Timer(timer));
+        for &(at, timer) in &image.timers {
+            self.out.events.push(at, Class::Timer, Event::Timer(timer));
         }
-        Ok(())
+        self.check_restored(&image.timers)
     }
 
     /// Takes over the units that waited in the write buffer of the adopted drive: into this drive's buffer, or, if

@@ -12,6 +12,7 @@ mod combined;
 mod common;
 mod conservation;
 mod contract;
+mod damaged;
 mod deadlines;
 mod derive;
 mod diagram;

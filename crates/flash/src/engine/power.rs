@@ -48,11 +48,12 @@ impl Flash {
         self.meter.as_ref().and_then(|meter| meter.thermal_image(now))
     }
 
-    /// Restores the temperature of a saved flash. Returns false if only one of both has a temperature.
+    /// Restores the temperature of a saved flash. Returns false if only one of both has a temperature, or
+    /// it can be none.
     pub fn restore_thermal(&mut self, image: Option<&ThermalImage>, now: SimTime) -> bool {
         let Some(meter) = &mut self.meter else { return image.is_none() };
         let fits = meter.restore_thermal(image, now);
-        if let Some(control) = &mut self.control {
+        if let (true, Some(control)) = (fits, &mut self.control) {
             control.set_hot(meter.heat(now));
         }
         fits

@@ -245,14 +245,13 @@ impl Meter {
     }
 
     /// Restores the temperature of a saved flash, whose measurement begins at `now`. Returns false if only one of both
-    /// has a temperature.
+    /// has a temperature, or it can be none.
     pub(crate) fn restore_thermal(&mut self, image: Option<&ThermalImage>, now: SimTime) -> bool {
         self.start = now;
         match (&mut self.thermal, image) {
-            (Some(thermal), Some(image)) => thermal.restore(image),
-            (thermal, image) => return thermal.is_none() && image.is_none(),
+            (Some(thermal), Some(image)) => thermal.restore(image, now),
+            (thermal, image) => thermal.is_none() && image.is_none(),
         }
-        true
     }
 
     /// Records that the array phase of an operation begins at `begin` and takes `total` ns; `sense` ns of a copyback

@@ -5,6 +5,7 @@
 //! solved exactly: the temperature goes to `ambient + r_th P` by `exp(-step / (r_th c_th))`. Known error: a real drive
 //! has several bodies, and the temperature of a junction follows its power within milliseconds.
 
+use kit::archive::MOST_COUNTED;
 use kit::{Nanos, Power, Problems, SimTime};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -87,6 +88,10 @@ impl ThermalConfig {
         }
     }
 }
+
+/// Temperatures that a saved flash may claim: absolute zero, and more than any chip bears \[degrees Celsius\].
+const COLDEST: f64 = -273.15;
+const HOTTEST: f64 = 1e6;
 
 /// The state of the model at rest, for a saved drive.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -321,10 +326,13 @@ impl Thermal {
         ThermalImage { temperature: self.temperature, is_hot: self.is_hot, next: self.next, charge: since }
     }
 
-    /// Restores the state of a saved flash, whose measurement begins anew with no charge.
-    pub fn restore(&mut self, image: &ThermalImage) {
+    /// Restores the state of a saved flash, whose measurement begins anew at `now` with no charge. Returns false if it
+    /// can be no state of this model: a step is due at once or within one, and the temperature is one that a flash has.
+    pub fn restore(&mut self, image: &ThermalImage, now: SimTime) -> bool {
         (self.temperature, self.is_hot, self.next) = (image.temperature, image.is_hot, image.next);
         self.counted = -i128::from(image.charge);
+        let due = image.next.0.checked_sub(now.0).is_some_and(|left| left <= self.step);
+        due && (COLDEST..=HOTTEST).contains(&image.temperature) && image.charge <= MOST_COUNTED
     }
 
     /// Returns the report.

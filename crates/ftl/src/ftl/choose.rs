@@ -76,7 +76,10 @@ impl Ftl {
                 return program;
             }
         }
-        let free = if self.counters.host_units == 0 { u32::MAX } else { self.space.free_blocks(die) };
+        let list = self.list_of(die);
+        // A drive that has adopted another one may begin with units that wait.
+        let gains_space = self.counters.host_units > 0 || self.writes.len(list) > 0;
+        let free = if gains_space { self.space.free_blocks(die) } else { u32::MAX };
         let collector = &self.collectors[die.index()];
         if collector.urgent || free < self.critical || !self.config.gc_preemptible && collector.victim.is_some() {
             let step = self.collect(die, free < self.low, now, out);
@@ -89,7 +92,6 @@ impl Ftl {
         {
             return Some(program);
         }
-        let list = self.list_of(die);
         if self.may_pull(list, now)
             && let Some(program) = self.program_host(die, list, now, out)
         {

@@ -137,6 +137,11 @@ impl Ftl {
         self.integrity.as_mut().expect("reads can fail").moved(from, to);
     }
 
+    /// Returns true if the data at a place is lost. For checks.
+    pub fn is_lost_at(&self, ppn: Ppn) -> bool {
+        self.integrity.as_ref().is_some_and(|integrity| integrity.is_lost(ppn))
+    }
+
     /// Returns the number of places whose data is lost; `None` where reads cannot fail.
     pub fn lost_places(&self) -> Option<usize> {
         self.integrity.as_ref().map(|integrity| integrity.lost_places())

@@ -8,6 +8,8 @@
 //! other drive of the same shape adopts the data ([`Ftl::take_over`]): the contents of the blocks, which of them are
 //! open, being collected or free, and how worn they are.
 
+mod check;
+
 use crate::block::BlockState;
 use crate::collector::Collector;
 use crate::ftl::{Ftl, FtlCounters};
@@ -20,7 +22,7 @@ use crate::read_cache::ReadCacheImage;
 use crate::retention::RetentionImage;
 use crate::space::{AllocationClass, SpaceImage, Target};
 use crate::writes::WritesImage;
-use kit::archive::{read_value, write_value};
+use kit::archive::{read_value, require, unreadable, write_value};
 use kit::{Archive, BlockId, DieId, HostUnit, Lpn, ModeId, Outbox, Ppn, Reason, Rng, SimTime};
 use serde::{Deserialize, Serialize};
 use std::io::{Read, Write};
@@ -206,8 +208,7 @@ impl Ftl {
 
     /// Reads a state that was saved by a drive of the same shape. The error describes the disagreement.
     pub fn load(&mut self, from: &mut dyn Read) -> Result<Loaded, String> {
-        let short = |error: std::io::Error| format!("the file ends early or cannot be read ({error})");
-        let numbers: [u64; NAMES.len()] = read_value(from).map_err(short)?;
+        let numbers: [u64; NAMES.len()] = read_value(from).map_err(unreadable)?;
         let expected = self.shape_numbers();
         if let Some(index) = (0..NAMES.len()).find(|&index| numbers[index] != expected[index]) {
             return Err(format!("saved by a drive with {} {}; this drive has {}", numbers[index], NAMES[index], expected[index]));
@@ -223,41 +224,34 @@ impl Ftl {
             &mut store.erase_modes,
             bytemuck::cast_slice_mut::<i64, u8>(&mut store.first_program),
         ] {
-            from.read_exact(table).map_err(short)?;
+            from.read_exact(table).map_err(unreadable)?;
         }
-        let image = read_value(from).map_err(short)?;
-        let policy = read_value(from).map_err(short)?;
+        let image = read_value(from).map_err(unreadable)?;
+        let policy = read_value(from).map_err(unreadable)?;
         Ok(Loaded { image, policy })
     }
 
-    /// Restores the state of a drive of the same description and policy, so that this one continues exactly.
-    /// `same_seed`: the state of the random stream is restored, too.
-    pub fn restore(&mut self, loaded: Loaded, same_seed: bool) -> Result<(), String> {
+    /// Restores the state of a drive of the same description and policy, whose clock stands at `now`, so that this one
+    /// continues exactly. `same_seed`: the state of the random stream is restored, too. The error names the claims of
+    /// the state that contradict each other.
+    pub fn restore(&mut self, loaded: Loaded, same_seed: bool, now: SimTime) -> Result<(), String> {
         let Loaded { image, policy } = loaded;
-        self.rebuild_map()?;
-        if !self.store.restore_as_it_was(&image.closed) {
-            return Err("its list of used blocks does not agree with its data".to_owned());
-        }
+        self.check_data(&image, &policy, now)?;
+        self.check_own(&image, now)?;
+        self.store.restore_as_it_was(&image.closed);
         self.space.restore(image.space)?;
         self.retention.restore(image.retention)?;
         self.take_over_integrity(image.integrity)?;
-        self.writes.restore(&image.writes)?;
-        for unit in image.writes.lists.iter().flatten().filter(|unit| !unit.dropped && !unit.obsolete) {
+        self.writes.restore(&image.writes);
+        for unit in image.writes.units().filter(|unit| unit.is_current()) {
             self.store.l2p.set(unit.lpn.index(), SLOT_BASE + unit.slot);
         }
         if let (Some(cache), Some(image)) = (&mut self.cache, &image.cache) {
             cache.restore(image);
         }
-        if let (Some(cache), Some(image)) = (&mut self.map_cache, image.map_cache)
-            && !cache.restore(image)
-        {
-            return Err("its mapping cache is not that of this drive".to_owned());
-        }
-        let dies = self.collectors.len();
-        if [image.collectors.len(), image.idle_since.len(), image.map_had_turn.len()] != [dies; 3]
-            || !self.idle.restore(image.idle)
-        {
-            return Err("its dies are not those of this drive".to_owned());
+        self.restore_map_cache(image.map_cache)?;
+        if !self.idle.restore(image.idle) {
+            return Err("its idle dies are not those of this drive".to_owned());
         }
         if same_seed {
             self.rng = image.rng;
@@ -268,6 +262,11 @@ impl Ftl {
         (self.arrivals, self.gate.flush_until) = (image.arrivals, image.flush_until);
         (self.policy_armed, self.worn_out) = (image.policy_armed, image.worn_out);
         self.restore_policy(policy)
+    }
+
+    fn restore_map_cache(&mut self, saved: Option<MapCacheImage>) -> Result<(), String> {
+        let (Some(cache), Some(image)) = (&mut self.map_cache, saved) else { return Ok(()) };
+        require(cache.restore(image), || "its mapping cache is not that of this drive, or contradicts itself".to_owned())
     }
 
     /// Takes over the integrity of a saved drive's data. A drive whose reads cannot fail keeps nothing of it; one whose
@@ -308,11 +307,11 @@ impl Ftl {
     /// waited in the write buffer, in the order of acceptance.
     pub fn take_over(&mut self, loaded: Loaded, same_policy: bool, now: SimTime) -> Result<Vec<Lpn>, String> {
         let Loaded { image, policy } = loaded;
+        self.check_data(&image, &policy, now)?;
         if same_policy {
             self.restore_declared(&policy);
         }
         self.take_over_integrity(image.integrity)?;
-        self.rebuild_map()?;
         let victims: Vec<u32> = image
             .collectors
             .iter()
@@ -331,9 +330,6 @@ impl Ftl {
         // Frontiers of relocations come first: the collection in progress may need the space left in them.
         open.sort_by_key(|&(stream, block)| (stream < image.space.host_streams, block));
         let open_blocks: Vec<u32> = open.iter().map(|(_, block)| block.0).collect();
-        if [&closed, &open_blocks].into_iter().flatten().any(|block| *block >= self.store.geometry.block_count) {
-            return Err("it names a block that the drive does not have".to_owned());
-        }
         if !self.store.restore_blocks(&closed, &open_blocks) {
             return Err("its list of used blocks does not agree with its data".to_owned());
         }
@@ -346,16 +342,11 @@ impl Ftl {
             let die = self.store.geometry.die_of(block);
             self.take_victim(die, &self.collection_of(block, Reason::Gc, false), false);
         }
-        if let (Some(cache), Some(image)) = (&mut self.map_cache, image.map_cache)
-            && !cache.restore(image)
-        {
-            return Err("its mapping cache is not that of this drive".to_owned());
-        }
+        self.restore_map_cache(image.map_cache)?;
         let shift = i64::try_from(now.0).unwrap_or(i64::MAX);
         self.store.first_program.iter_mut().for_each(|at| *at = at.saturating_sub(shift));
         self.idle.take_over_turn(&image.idle);
-        let mut waiting: Vec<_> =
-            image.writes.lists.into_iter().flatten().filter(|unit| !unit.dropped && !unit.obsolete).collect();
+        let mut waiting: Vec<_> = image.writes.lists.into_iter().flatten().filter(|unit| unit.is_current()).collect();
         waiting.sort_by_key(|unit| unit.number);
         Ok(waiting.into_iter().map(|unit| unit.lpn).collect())
     }
@@ -369,28 +360,6 @@ impl Ftl {
         if !streams.any(|stream| self.space.go_on(&self.store, block, stream)) {
             self.store.close(block);
         }
-    }
-
-    /// Rebuilds the map from the reverse map. An error if the tables name units or modes that the drive does not have.
-    fn rebuild_map(&mut self) -> Result<(), String> {
-        let end = Ppn(self.store.geometry.unit_count() as u32);
-        let mut from = Ppn(0);
-        while let Some(ppn) = self.store.next_valid(from, end) {
-            let lpn = self.store.p2l.get(ppn.index());
-            if u64::from(lpn) >= self.store.all_units {
-                return Err(format!("it maps logical unit {lpn}, which the drive does not have"));
-            }
-            self.store.l2p.set(Lpn(lpn).index(), encode(ppn));
-            from = Ppn(ppn.0 + 1);
-        }
-        let modes = self.parameters.facts.write_modes.len();
-        if self.store.blocks.as_slice().iter().any(|record| usize::from(record.mode()) >= modes) {
-            return Err("it names a write mode that the drive does not have".to_owned());
-        }
-        if self.store.erase_modes.iter().any(|mode| usize::from(*mode) >= self.parameters.facts.erase_modes.len()) {
-            return Err("it names an erase mode that the drive does not have".to_owned());
-        }
-        Ok(())
     }
 
     /// Accepts the units that waited in the buffer of another drive. The counters do not change.
@@ -436,25 +405,15 @@ impl Ftl {
 
 impl Store {
     /// Takes the blocks of a saved drive in the states that their records have; `closed` lists the closed blocks of
-    /// each die, oldest first. Returns false if list and records disagree.
-    pub(crate) fn restore_as_it_was(&mut self, closed: &[Vec<u32>]) -> bool {
+    /// each die, oldest first.
+    pub(crate) fn restore_as_it_was(&mut self, closed: &[Vec<u32>]) {
         self.valid_by_mode = [0; 16];
         self.retired.fill(0);
-        let mut listed = 0;
         for (block, record) in (0..).map(BlockId).zip(self.blocks.as_slice()) {
             self.valid_by_mode[usize::from(record.mode())] += u64::from(record.valid);
             self.retired[self.geometry.die_of(block).index()] += u32::from(record.state() == BlockState::Retired);
-            listed += usize::from(record.state() == BlockState::Closed);
         }
-        let all: Vec<BlockId> = closed.iter().flatten().map(|&block| BlockId(block)).collect();
-        let is_closed = |block: &BlockId| {
-            self.blocks.as_slice().get(block.index()).is_some_and(|record| record.state() == BlockState::Closed)
-        };
-        if listed != all.len() || !all.iter().all(is_closed) {
-            return false;
-        }
-        all.into_iter().for_each(|block| self.list_closed(block));
+        closed.iter().flatten().for_each(|&block| self.list_closed(BlockId(block)));
         self.recount_wear();
-        true
     }
 }

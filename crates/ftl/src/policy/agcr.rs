@@ -6,6 +6,7 @@ use super::{
     Dispatch, Facts, Idle, Member, ModePolicy, Moving, Needs, PageMove, Placed, ReadAnswer, Relocation, UnitRead, View,
     WriteAnswer,
 };
+use kit::archive::require;
 use kit::{Archive, Archived, Lpn, ModeId, Ppn, Reason, Term};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -273,6 +274,11 @@ impl ModePolicy for Agcr {
     fn state(&mut self, archive: &mut Archive<'_>) -> Archived {
         archive.value(&mut self.queue)?;
         archive.value(&mut self.under_way)
+    }
+
+    fn check(&self, _is_alone: bool, view: &mut View<'_>) -> Archived {
+        let strange = self.queue.iter().chain(&self.under_way).find(|lpn| u64::from(lpn.0) >= view.store.user_units);
+        require(strange.is_none(), || format!("{strange:?} is to be rewritten, and the drive does not have it"))
     }
 
     fn write(&mut self, dispatch: &Dispatch<'_>, view: &mut View<'_>) -> WriteAnswer {

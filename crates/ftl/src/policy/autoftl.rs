@@ -1,6 +1,7 @@
 //! Dynamic program and erase scaling (Jeong, Hahn, Lee and Kim, FAST 2014).
 
 use super::{Collection, Dispatch, Facts, Member, ModePolicy, Moving, Needs, View, WriteAnswer};
+use kit::archive::require;
 use kit::{Archive, Archived, BlockId, DieId, ModeId, Nanos, Reason, Term};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -263,6 +264,18 @@ impl ModePolicy for AutoFtl {
     fn state(&mut self, archive: &mut Archive<'_>) -> Archived {
         archive.value(&mut self.past)?;
         archive.value(&mut self.choices)
+    }
+
+    fn check(&self, _is_alone: bool, view: &mut View<'_>) -> Archived {
+        let UtilisationHistory { sum, writes, means } = &self.past;
+        let fits = *writes < self.params.group_writes
+            && means.len() <= self.params.groups as usize
+            && [sum].into_iter().chain(means).all(|value| (0.0..=1e18).contains(value));
+        require(fits, || format!("the past of the buffer is {writes} writes, {sum} in all, and {means:?}"))?;
+        let (modes, erases) = (self.program_scales.len(), self.erase_scales.len());
+        let known = |choice: &Choice| choice.copies.index() < modes && choice.erase.index() < erases;
+        let fits = self.choices.len() == view.store.geometry.die_count as usize && self.choices.iter().all(known);
+        require(fits, || format!("its policy has chosen {:?}, of {modes} write modes and {erases} erase modes", self.choices))
     }
 
     fn write(&mut self, _: &Dispatch<'_>, view: &mut View<'_>) -> WriteAnswer {

@@ -86,6 +86,10 @@ impl ModePolicy for Clairvoyant {
         self.points.state(archive)
     }
 
+    fn check(&self, _is_alone: bool, _view: &mut View<'_>) -> Archived {
+        self.points.check()
+    }
+
     fn wants_future(&self) -> bool {
         true
     }

@@ -341,6 +341,10 @@ impl ModePolicy for Combine {
         self.members.iter_mut().try_for_each(|one| one.policy.state(archive))
     }
 
+    fn check(&self, _is_alone: bool, view: &mut View<'_>) -> Archived {
+        self.members.iter().try_for_each(|one| view.narrowed(one.part, |view| one.policy.check(false, view)))
+    }
+
     fn is_saved_whole(&self) -> bool {
         self.members.iter().all(|one| one.policy.is_saved_whole())
     }

@@ -422,6 +422,13 @@ pub trait ModePolicy: Send {
     /// the drive is loaded under the same policy, so that the run goes on exactly.
     fn state(&mut self, archive: &mut Archive<'_>) -> Archived;
 
+    /// Checks the state that [`ModePolicy::state`] has loaded, and the declared state, against the drive: a saved drive
+    /// may have been changed. Whatever the policy uses as an index must be checked here. `is_alone`: no other policy
+    /// has a part in the mode of its data. The error names the claims that contradict each other.
+    fn check(&self, _is_alone: bool, _view: &mut View<'_>) -> Archived {
+        Ok(())
+    }
+
     /// Returns true if [`ModePolicy::state`] lists everything that the policy's decisions depend on. Otherwise the
     /// policy adopts a loaded drive as it finds it.
     fn is_saved_whole(&self) -> bool {

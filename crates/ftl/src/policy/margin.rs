@@ -115,6 +115,10 @@ impl ModePolicy for Margin {
         self.points.state(archive)
     }
 
+    fn check(&self, _is_alone: bool, _view: &mut View<'_>) -> Archived {
+        self.points.check()
+    }
+
     fn write(&mut self, dispatch: &Dispatch<'_>, view: &mut View<'_>) -> WriteAnswer {
         let demand = self.points.demand(dispatch, view);
         let (mut life, mut reads) = (Some(Nanos::ZERO), 0.0);

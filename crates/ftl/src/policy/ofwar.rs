@@ -3,6 +3,7 @@
 use super::{
     Backup, Candidate, Dispatch, Facts, Idle, Member, ModePolicy, Moving, Needs, PageMove, Placed, Relocation, View, WriteAnswer,
 };
+use kit::archive::{MOST_COUNTED, require};
 use kit::{Archive, Archived, Lpn, ModeId, Nanos, Ppn, Reason, SimTime, Term, effective_wear_class};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -225,6 +226,32 @@ impl Ofwar {
             && view.store.erase_count(view.store.geometry.block_of(entry.ppn)) == entry.erase_count
     }
 
+    /// Checks the flags of units: all data in blocks of the fast mode has one, and other data only while it is to be
+    /// rewritten.
+    fn check_flags(&self, view: &View<'_>) -> Archived {
+        let store = view.store;
+        let is_fast = |ppn: Ppn| store.block(store.geometry.block_of(ppn)).mode() == self.fast.0 && self.fast != self.normal;
+        let mut entries: Vec<(Lpn, Ppn)> = self.queue.iter().map(|entry| (entry.lpn, entry.ppn)).collect();
+        entries.sort_unstable();
+        for (lpn, _) in view.bits.used() {
+            let fits = view.copy_on_flash(lpn).is_some_and(|ppn| is_fast(ppn) || entries.binary_search(&(lpn, ppn)).is_ok());
+            require(fits, || format!("unit {} is marked as written fast, and has no such copy", lpn.0))?;
+        }
+        for block in (0..store.geometry.block_count).map(kit::BlockId) {
+            let (first, end) =
+                (store.geometry.first_of(block), store.geometry.first_of(block).0 + store.geometry.units_per_block);
+            if store.block(block).valid == 0 || !is_fast(first) {
+                continue;
+            }
+            let units = (first.0..end).map(Ppn).filter(|&ppn| store.is_valid(ppn)).map(|ppn| store.lpn_at(ppn));
+            let unmarked = units.filter(|lpn| u64::from(lpn.0) < store.user_units).find(|&lpn| view.bits.get(lpn) == 0);
+            require(unmarked.is_none(), || {
+                format!("{unmarked:?} is in a block of the fast mode, and not marked as written fast")
+            })?;
+        }
+        Ok(())
+    }
+
     /// Removes the top entry from the queue, and returns its rewrite unless the entry is stale.
     fn flush_top(&mut self, view: &View<'_>) -> Option<PageMove> {
         let entry = self.queue.pop_front()?;
@@ -285,6 +312,18 @@ impl ModePolicy for Ofwar {
     fn state(&mut self, archive: &mut Archive<'_>) -> Archived {
         archive.value(&mut self.queue)?;
         archive.value(&mut self.evicting)
+    }
+
+    fn check(&self, is_alone: bool, view: &mut View<'_>) -> Archived {
+        let store = view.store;
+        for &Entry { lpn, ppn, written, .. } in &self.queue {
+            let exists = u64::from(lpn.0) < store.user_units && u64::from(ppn.0) < store.geometry.unit_count();
+            require(exists && written <= view.now, || {
+                format!("unit {} at place {} is to be rewritten since {} ns, and is not there", lpn.0, ppn.0, written.0)
+            })?;
+        }
+        require(self.evicting <= MOST_COUNTED, || format!("{} units are to leave the rewrite queue", self.evicting))?;
+        if is_alone { self.check_flags(view) } else { Ok(()) }
     }
 
     fn write(&mut self, dispatch: &Dispatch<'_>, view: &mut View<'_>) -> WriteAnswer {

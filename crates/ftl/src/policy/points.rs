@@ -1,6 +1,7 @@
 //! Write modes as points of the voltage budget, each with its costs, for members that choose among all of them.
 
 use super::{Dispatch, Facts, View};
+use kit::archive::require;
 use kit::{Archive, Archived, BlockId, DieId, ModeId, Nanos, effective_wear_class};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -202,6 +203,13 @@ impl Points {
         archive.value(&mut self.level_demand)?;
         self.renew();
         Ok(())
+    }
+
+    /// Checks what was loaded.
+    pub fn check(&self) -> Archived {
+        let levels = self.erase.len();
+        let fits = self.level_demand.len() == levels && self.level_demand.iter().all(|demand| (0.0..=1e18).contains(demand));
+        require(fits, || format!("the demand for {levels} erase levels is {:?}", self.level_demand))
     }
 
     /// Takes the greatest wear from the blocks of the drive.

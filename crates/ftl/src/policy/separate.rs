@@ -67,6 +67,11 @@ impl ModePolicy for Separate {
         self.inner.state(archive)
     }
 
+    fn check(&self, _is_alone: bool, view: &mut View<'_>) -> Archived {
+        // Its data is in no mode of its own.
+        self.inner.check(false, view)
+    }
+
     fn write(&mut self, dispatch: &Dispatch<'_>, view: &mut View<'_>) -> WriteAnswer {
         let answer = self.inner.write(dispatch, view);
         *(if answer.stream == 0 { &mut self.cold } else { &mut self.hot }) += dispatch.units.len() as u64;

@@ -1,6 +1,8 @@
 //! SLC cache: one bit per cell for host writes, as in the drives of today.
 
 use super::{Collection, Dispatch, Facts, HostCache, Idle, Member, ModePolicy, Moving, Needs, Relocation, View, WriteAnswer};
+use crate::BlockState;
+use kit::archive::require;
 use kit::{Archive, Archived, BlockId, DieId, ModeId, Nanos, Reason, Term};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -123,6 +125,24 @@ impl ModePolicy for SlcCache {
     fn state(&mut self, archive: &mut Archive<'_>) -> Archived {
         archive.value(&mut self.cached)?;
         archive.value(&mut self.left)
+    }
+
+    fn check(&self, _is_alone: bool, view: &mut View<'_>) -> Archived {
+        let geometry = &view.store.geometry;
+        let dies = geometry.die_count as usize;
+        let mut cached = vec![0; dies];
+        for block in (0..geometry.block_count).map(BlockId).filter(|&block| view.block_bytes.get(block)[0] != 0) {
+            let holds_data = !matches!(view.store.block(block).state(), BlockState::Free | BlockState::Retired);
+            require(SlcCache::is_cached(block, view) && holds_data, || {
+                format!("block {} is marked as one of the cache, and holds no data", block.0)
+            })?;
+            cached[geometry.die_of(block).index()] += 1;
+        }
+        require(cached == self.cached, || {
+            format!("the dies have {cached:?} blocks of the cache, and its policy counts {:?}", self.cached)
+        })?;
+        let fits = self.left.len() == dies && self.left.iter().all(|left| *left <= self.block_units);
+        require(fits, || format!("{:?} units fit into open blocks of the cache, of {} units", self.left, self.block_units))
     }
 
     fn write(&mut self, dispatch: &Dispatch<'_>, view: &mut View<'_>) -> WriteAnswer {

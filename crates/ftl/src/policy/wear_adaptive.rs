@@ -2,6 +2,7 @@
 //! wear.
 
 use super::{Dispatch, Facts, Member, ModePolicy, Moving, Needs, View, WriteAnswer};
+use kit::archive::require;
 use kit::{Archive, Archived, BlockId, ModeId, Nanos, Term, effective_wear_class};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -109,6 +110,11 @@ impl ModePolicy for WearAdaptive {
     fn state(&mut self, archive: &mut Archive<'_>) -> Archived {
         archive.value(&mut self.most_worn)?;
         archive.value(&mut self.mode)
+    }
+
+    fn check(&self, _is_alone: bool, _view: &mut View<'_>) -> Archived {
+        let is_one = self.by_speed.contains(&self.mode);
+        require(is_one, || format!("its policy writes in mode {}, which is none of its modes", self.mode.0))
     }
 
     fn write(&mut self, _: &Dispatch<'_>, _: &mut View<'_>) -> WriteAnswer {

@@ -87,14 +87,26 @@ impl Oracle {
         for lpn in (0..self.units.len() as u32).map(Lpn) {
             let Some(ppn) = store.place_of(lpn) else { continue };
             let version = self.versions.len() as u32;
-            self.versions.push(Version { lpn, completed: Some(0), progress: Progress::Durable, loss: Loss::Intact });
+            let loss = if drive.ftl().is_lost_at(ppn) { Loss::Lost } else { Loss::Intact };
+            self.versions.push(Version { lpn, completed: Some(0), progress: Progress::Durable, loss });
             let place = &mut self.places[ppn.index()];
             ensure(place.programmed && place.content.is_none(), || {
                 format!("at the start {lpn:?} is mapped to {ppn:?}: {place:?}")
             })?;
-            place.content = Some(Content { lpn, version, supersedes: None, loss: Loss::Intact });
+            place.content = Some(Content { lpn, version, supersedes: None, loss });
             let unit = &mut self.units[lpn.index()];
             (unit.location, unit.emptied) = (Location::At(ppn), None);
+            // The read cache may have any of them.
+            self.copies.insert(lpn.0, version);
+        }
+        // Data that is lost and no longer current is known until its block is erased.
+        for ppn in (0..self.places.len() as u32).map(Ppn).filter(|&ppn| drive.ftl().is_lost_at(ppn)) {
+            let version = self.versions.len() as u32;
+            if self.places[ppn.index()].content.is_none() {
+                let (lpn, loss) = (Lpn(drive.ftl().unit_at(ppn)), Loss::Lost);
+                self.versions.push(Version { lpn, completed: Some(0), progress: Progress::Durable, loss });
+                self.places[ppn.index()].content = Some(Content { lpn, version, supersedes: None, loss });
+            }
         }
         self.audit(drive, true)
     }
