@@ -641,7 +641,8 @@ mod tests {
             let image = queue.image();
             let mut restored = WriteQueue::new(2);
             restored.restore(&image);
-            assert_eq!(format!("{:?}", restored.image()), format!("{image:?}"));
+            // Slots that are free need not be there.
+            assert_eq!(format!("{:?}", restored.image().lists), format!("{:?}", image.lists));
             (20..40).for_each(|now| apply(STEPS[rng.below(6) as usize], now, &mut restored, &mut model));
         }
     }
