@@ -554,9 +554,9 @@ impl Controller {
         self.reads.as_deref()
     }
 
-    /// Restores the instants at which the servers of a saved drive, whose clock stands at `now`, are free. Returns false
-    /// if the servers are others, or one is busy that could not be: at rest only messages for which neither side waits
-    /// are under way.
+    /// Restores the instants at which the servers of a saved drive, whose clock stands at `now`, are free. Returns
+    /// false if the servers are others, or one is busy that could not be: at rest only messages for which neither side
+    /// waits are under way.
     pub fn restore_servers(&mut self, free_at: &[SimTime], now: SimTime) -> bool {
         let mut is_strange: Vec<bool> = free_at.iter().map(|at| *at > now).collect();
         let mut next = self.routes.start(Way::Acknowledge);

@@ -4,16 +4,23 @@ use super::{Due, Retention, RetentionImage};
 use crate::block::BlockState;
 use crate::map::Store;
 use kit::archive::{Archived, require};
-use kit::{BlockId, SimTime};
+use kit::{BlockId, DieId, SimTime};
 
 impl RetentionImage {
     /// Checks the deadlines of a drive with the limits of `own`: each names a block of the drive and an instant, and
     /// the numbers of blocks with a limit are those of the blocks.
     pub fn check(&self, own: &Retention, store: &Store) -> Archived {
-        let queues = self.classes.iter().flatten().chain(&self.background).flatten();
-        for &Due { block, erase_count, at } in queues {
-            require(block.0 < store.geometry.block_count && at < SimTime::FOREVER, || {
-                format!("block {} is due at {} ns: the drive has no such block or no such instant", block.0, at.0)
+        let fits = (self.limited.len(), self.background.len()) == (own.limited.len(), own.background.len());
+        require(fits, || "its retention limits are not those of this drive".to_owned())?;
+        let modes = own.limits.len().max(1);
+        let of_dies = self.limited.iter().enumerate().flat_map(|(place, queues)| {
+            let blocks = store.geometry.blocks_of(DieId((place / modes) as u32));
+            queues.iter().flatten().map(move |due| (due, blocks.clone()))
+        });
+        let of_modes = self.background.iter().flatten().map(|due| (due, 0..store.geometry.block_count));
+        for (&Due { block, erase_count, at }, blocks) in of_dies.chain(of_modes) {
+            require(blocks.contains(&block.0) && at < SimTime::FOREVER, || {
+                format!("block {} is due at {} ns: it is on another die, or there is no such instant", block.0, at.0)
             })?;
             require(erase_count <= store.erase_count(block), || {
                 let erases = store.erase_count(block);
@@ -25,12 +32,12 @@ impl RetentionImage {
             let record = store.block(block);
             let is_limited = own.limits.get(usize::from(record.mode())).is_some_and(|classes| !classes.is_empty());
             if is_limited && !matches!(record.state(), BlockState::Free | BlockState::Retired) {
-                owed[own.owed_index(store, block, record.mode())] += 1;
+                owed[own.place(store, block, record.mode())] += 1;
             }
         }
         require(owed == self.owed, || {
             let index = owed.iter().zip(&self.owed).position(|(there, claimed)| there != claimed).unwrap_or(0);
-            let (die, mode) = (index / own.limits.len().max(1), index % own.limits.len().max(1));
+            let (die, mode) = (index / modes, index % modes);
             let claimed = self.owed.get(index);
             format!("die {die} has {} blocks with a limit in mode {mode}, and claims {claimed:?}", owed[index])
         })?;
