@@ -271,6 +271,18 @@ def test_resources_are_coloured_by_their_utilisation(detailed):
     assert "bottleneck" not in texts(calm)
 
 
+def test_a_drawing_says_what_it_shows(detailed):
+    diagram = diagram_of(DETAILED)
+    shares = dict.fromkeys(detailed.summary["utilisation"], 0.02) | {"core_1": 0.95}
+    found = {"resource": "core_1", "utilisation": 0.95, "next": None, "next_utilisation": None}
+    text = ElementTree.fromstring(svg(diagram, shares, found)).findtext(f"{SVG}desc", "")
+    for node in diagram["nodes"]:
+        assert f"{node['name']}" in text
+    assert "core 1 95.0 % busy" in text
+    assert text.count("the bottleneck") == 1
+    assert "busy" not in ElementTree.fromstring(svg(diagram)).findtext(f"{SVG}desc", "")
+
+
 def test_many_resources_share_their_cells():
     diagram = ssdlab.diagram("ideal-512g", set={"flash.chips_per_channel": 128, "flash.blocks_per_plane": 64})
     (dies,) = (node["utilisation"] for node in diagram["nodes"] if node["id"] == "dies")

@@ -21,6 +21,9 @@ _COLUMNS, _CELL_WIDTH, _CELL_HEIGHT = 120, 8, 20
 #: busiest of several.
 _IN_ROW, _IN_ALL = 32, 256
 
+#: Largest number of resources that the text of a part lists one by one.
+_IN_WORDS = 8
+
 #: Width of a letter of small text, at most on average [pixels].
 _LETTER = 7
 
@@ -59,10 +62,11 @@ def svg(
         parts.append(_scale(width, (rows - 1) * _CELL_HEIGHT))
     height = rows * _CELL_HEIGHT + 2
     name = escape(f"Diagram of the drive {diagram['drive']}")
+    about = escape(" ".join(_in_words(box, shares, bottleneck) for box in layout.boxes))
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="-1 -1 {width + 2} {height}" width="{width + 2}" height="{height}" '
         f'role="img" font-family="{looks.FONT}" font-size="{looks.TEXT}" style="max-width:100%;height:auto">\n'
-        f'<title>{name}</title>\n<rect x="-1" y="-1" width="{width + 2}" height="{height}" fill="white"/>\n'
+        f'<title>{name}</title>\n<desc>{about}</desc>\n<rect x="-1" y="-1" width="{width + 2}" height="{height}" fill="white"/>\n'
         + "\n".join(parts)
         + "\n</svg>\n"
     )
@@ -143,7 +147,7 @@ def _box(box: Box, shares: Mapping[str, float], bottleneck: Mapping[str, Any] | 
     kinds = _kinds(box.node, shares)
     names = [name for kind in kinds for name in kind]
     fill = _pale(shares[busiest(shares, names)]) if names else "white"
-    is_bottleneck = bottleneck is not None and bottleneck["resource"] in names and bottleneck["utilisation"] >= SATURATED
+    is_bottleneck = bottleneck is not None and _is_bottleneck(bottleneck, names)
     border = f'stroke="{looks.ALERT}" stroke-width="3"' if is_bottleneck else f'stroke="{looks.RULE}"'
     parts = [f'<rect x="{x}" y="{y}" width="{width}" height="{height}" rx="5" fill="{fill}" {border}/>']
     parts.append(_text(x + 12, y + 15, box.title, extra=' font-weight="600"'))
@@ -161,6 +165,22 @@ def _box(box: Box, shares: Mapping[str, float], bottleneck: Mapping[str, Any] | 
     if names:
         parts.append(_text(x + 12, top + 11, _said(names, len(kinds), shares, width - 24), extra=' font-size="12"'))
     return "\n".join(parts)
+
+
+def _in_words(box: Box, shares: Mapping[str, float], bottleneck: Mapping[str, Any] | None) -> str:
+    """Returns a sentence on a part, for those who do not see the diagram, with how busy its resources are."""
+    kinds = _kinds(box.node, shares)
+    names = [name for kind in kinds for name in kind]
+    busy = [f"{resource_name(name)} {percent(shares[name])} busy" for name in names]
+    if len(names) > _IN_WORDS:
+        busy = [_said(names, len(kinds), shares, 10_000)]
+    limit = ["the bottleneck"] if bottleneck is not None and _is_bottleneck(bottleneck, names) else []
+    return f"{box.title}: {', '.join([*box.lines, *limit, *busy])}." if box.lines or busy else f"{box.title}."
+
+
+def _is_bottleneck(bottleneck: Mapping[str, Any], names: Sequence[str]) -> bool:
+    """Returns true if one of these resources limits the drive."""
+    return bottleneck["resource"] in names and bottleneck["utilisation"] >= SATURATED
 
 
 def _said(names: Sequence[str], kinds: int, shares: Mapping[str, float], width: int) -> str:
