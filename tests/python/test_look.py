@@ -85,6 +85,37 @@ def test_a_page_fits_its_window(pages, window, kind, width):
     assert window.value(BEYOND) == []
 
 
+#: Labels of an axis that touch each other, and headings of columns with more lines than words.
+CROWDED = """(() => {
+  const isSlanted = (text) => /rotate\\((?!0,)/.test(text.getAttribute("transform") || "");
+  const layers = new Set([...document.querySelectorAll(".figure [class$=tick]")].map((tick) => tick.parentElement));
+  const lie = (one, other) => one.left < other.right + 2 && other.left < one.right + 2
+    && one.top < other.bottom - 3 && other.top < one.bottom - 3;
+  const labels = [...layers].flatMap((layer) => {
+    const texts = [...layer.querySelectorAll("text")].filter((text) => text.textContent && !isSlanted(text))
+      .map((text) => ({ text, box: text.getBoundingClientRect() }));
+    return texts.filter((one, at) => texts.some((other, place) => place > at && lie(one.box, other.box)))
+      .map((one) => `${layer.closest(".figure").id}: ${one.text.textContent}`);
+  });
+  const lines = (head) => {
+    const range = document.createRange();
+    range.selectNodeContents(head.querySelector("button") || head);
+    return new Set([...range.getClientRects()].map((line) => Math.round(line.top))).size;
+  };
+  const words = (head) => head.textContent.split(/[\\s-]+/).length;
+  const heads = [...document.querySelectorAll("thead th")].filter((head) => lines(head) > words(head));
+  return [...labels, ...heads.map((head) => head.textContent)];
+})()"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("width", [400, 800, 1400])
+@pytest.mark.parametrize("kind", KINDS)
+def test_labels_do_not_lie_on_each_other_nor_break(pages, window, kind, width):
+    window.open(pages[kind], width)
+    assert window.value(CROWDED) == []
+
+
 #: Pairs of panels of a figure that stand beside each other.
 BESIDE = """(() => {
   const axes = Object.entries(document.getElementById("figure-causes").layout).filter(([name]) => name.startsWith("xaxis"));

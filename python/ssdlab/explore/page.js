@@ -373,7 +373,9 @@ function drawCurves(selected, column) {
   const positive = along.number && along.values.every((value) => value > 0);
   const wide = positive && along.values[along.values.length - 1] / along.values[0] >= 16;
   const axis = { ...AXIS, title: titled(along.name), type: along.number ? (wide ? "log" : "linear") : "category" };
-  if (along.number && along.values.length <= 12) Object.assign(axis, { tickvals: along.values, ticktext: along.values.map(String) });
+  // Values that were drawn have many digits, and lie close to each other.
+  const isListed = along.number && along.values.length <= 12 && along.values.every((value) => String(value).length <= 6);
+  if (isListed) Object.assign(axis, { tickvals: along.values, ticktext: along.values.map(String) });
   Plotly.react("curves", traces, { ...LAYOUT, height: 400, legend: legend(), xaxis: axis, yaxis: { ...AXIS, title: titled(title(entry(column))) } }, CONFIG);
 }
 

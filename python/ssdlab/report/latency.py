@@ -102,7 +102,7 @@ def percentiles(runs: Sequence[Result]) -> go.Figure:
                 col=column,
             )
         order = {"categoryorder": "array", "categoryarray": [title for _, title in _COMPARED]}
-        chart.update_xaxes(title_text=f"{op}s", type="category", **order, row=1, col=column)
+        chart.update_xaxes(title_text=f"{op}s", type="category", tickangle=-35, **order, row=1, col=column)
         chart.add_hline(y=1, line={"color": style.run_colour(0), "width": 2}, row=1, col=column)
         chart.add_annotation(text=names[0], x=0, xref="x domain", y=1, **_ABOVE_LINE, row=1, col=column)
     _ratio_axis(chart, min(ratios), max(ratios))
