@@ -152,13 +152,15 @@ class Facts:
     program_time: int
     #: tBERS in the first erase mode.
     erase_time: int
+    #: Bytes of a mapping unit.
+    unit_bytes: int
     #: Number of units that one program writes.
     units_per_program: int
     #: Number of blocks in a die.
     blocks_per_die: int
     #: Number of dies in the drive.
     die_count: int
-    #: Number of logical units: the capacity of the drive in units of 4 KiB.
+    #: Number of logical units: the capacity of the drive in mapping units.
     user_units: int
 
 

@@ -505,7 +505,7 @@ impl Controller {
             _ => Way::Gather,
         };
         let journey = Journey {
-            data: self.unit.data(operation.units),
+            data: operation.data(self.unit),
             place: self.place_of(operation, unit),
             then: Then::Received { slot, recovery },
             account: Some(AccountId::Operation(slot)),

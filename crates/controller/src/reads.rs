@@ -612,6 +612,7 @@ impl Reads {
             page_type: first.page_type,
             mode: ModeId(kind as u8),
             encode: 0,
+            skipped: 0,
             owner: Owner::Retry(recovery),
         }
     }

@@ -29,12 +29,14 @@ use ftl::{
     TranslationConfig, Translator,
 };
 use host::{BufferConfig, BufferPolicy, FlushOrder, HostConfig, Rewritten};
-use kit::{Geometry, Nanos, OperationKind, Problem, Problems, SECTOR_BYTES, UNIT_BYTES};
+use kit::{Geometry, Nanos, OperationKind, Problem, Problems, SECTOR_BYTES, UNIT_BYTES, UnitSize};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Commands outstanding in the load whose steady state `steady` makes.
 const STEADY_COMMANDS: u64 = 32;
+/// Largest mapping unit: what a read leaves out of its two ends is counted in a byte.
+const MAX_UNIT: u64 = 256 << 10;
 
 /// Callback that returns the text of a file named in a description, or the reason why it cannot be read.
 pub type File<'a> = &'a dyn Fn(&str) -> Result<String, String>;
@@ -248,6 +250,10 @@ impl Description {
             );
             return problems;
         }
+        self.mapping_unit_problems(&mut problems);
+        if !problems.0.is_empty() {
+            return problems;
+        }
         let geometry = self.geometry();
         self.section_problems(&geometry, &mut problems);
         // Facts follow only from sections without problems: what they divide by may be wrong otherwise.
@@ -326,6 +332,20 @@ impl Description {
             let what =
                 "\"host\": the host interface gives the device no buffer in host memory; expected host.interface = \"nvme\"";
             problems.add("ftl.map_cache.memory", what);
+        }
+    }
+
+    /// Adds the problems of the size of a mapping unit.
+    fn mapping_unit_problems(&self, problems: &mut Problems) {
+        let (Some(unit), page) = (self.ftl.mapping_unit, self.flash.page_size) else { return };
+        let field = "ftl.mapping_unit";
+        if unit.0 < UNIT_BYTES || unit.0 > MAX_UNIT || !unit.0.is_power_of_two() || !page.0.is_multiple_of(unit.0) {
+            problems.add(field, format!("{unit}: expected a power of two from 4KiB to 256KiB that divides flash.page_size = {page}"));
+        } else if unit.0 > UNIT_BYTES && !self.ftl.translation.build(()).chooses_unit() {
+            let name = self.ftl.translation.name();
+            problems.add(field, format!("{unit}: expected 4KiB with ftl.translation = \"{name}\""));
+        } else if unit.0 > UNIT_BYTES && self.ftl.map_cache.is_some() {
+            problems.add(field, format!("{unit}: expected 4KiB with ftl.map_cache, whose pages are mapping units of 4KiB"));
         }
     }
 
@@ -441,18 +461,23 @@ impl Description {
 
     /// Returns the geometry of the flash.
     pub fn geometry(&self) -> Geometry {
-        self.flash.geometry(self.ftl.superblock_blocks)
+        self.flash.geometry(self.ftl.superblock_blocks, self.unit())
+    }
+
+    /// Returns the size of a mapping unit.
+    pub fn unit(&self) -> UnitSize {
+        self.ftl.mapping_unit.map_or_else(|| self.flash.usual_unit(), |bytes| UnitSize::of(bytes.0))
     }
 
     /// Returns the user capacity in bytes.
     pub fn user_bytes(&self) -> u64 {
-        self.flash.unit().offset(self.ftl.user_units(&self.geometry()))
+        self.unit().offset(self.ftl.user_units(&self.geometry()))
     }
 
     /// Returns the drive as a workload sees it.
     pub fn target(&self) -> workload::Target {
         let zone = self.ftl.translation.build(()).zone_units(&self.geometry());
-        workload::Target { user_bytes: self.user_bytes(), zone_bytes: zone.map(|units| self.flash.unit().offset(units)) }
+        workload::Target { user_bytes: self.user_bytes(), zone_bytes: zone.map(|units| self.unit().offset(units)) }
     }
 
     /// Builds the translation layer of this description, empty.
@@ -510,8 +535,8 @@ impl Description {
                 appends: self.buffer.rewritten == Rewritten::Appended,
                 longest_first: self.buffer.flush_order == FlushOrder::ByDie,
                 read_cache: ReadCacheConfig {
-                    units: units(self.buffer.read_cache.unwrap_or_default()),
-                    ahead: units(self.buffer.read_ahead),
+                    units: geometry.unit.whole(self.buffer.read_cache.unwrap_or_default().0) as u32,
+                    ahead: geometry.unit.whole(self.buffer.read_ahead.0) as u32,
                 },
             },
             has_errors: self.ecc.source().is_some(),
@@ -556,7 +581,7 @@ impl Description {
 
     /// Returns the times of the flash, with those of the attempts of a read.
     pub(crate) fn timing(&self, geometry: &Geometry) -> flash::Timing {
-        flash::Timing::with_attempts(&self.flash, &self.attempts(), geometry.units_per_program)
+        flash::Timing::with_attempts(&self.flash, &self.attempts(), geometry.unit, geometry.units_per_program)
     }
 
     /// Returns the facts of the drive that a policy is built with.
@@ -595,7 +620,7 @@ impl Description {
                 .collect(),
             retention_by_wear: self.flash.write_modes.iter().map(WriteModeConfig::retention_by_wear).collect(),
             program_scales: self.flash.write_modes.iter().map(|mode| mode.program_scale).collect(),
-            encode_times: self.flash.write_modes.iter().map(|mode| self.flash.encode_time(mode)).collect(),
+            encode_times: self.flash.write_modes.iter().map(|mode| self.flash.encode_time(mode, geometry.unit)).collect(),
             write_levels: self.flash.write_modes.iter().map(|mode| mode.erase_level).collect(),
             block_units: self.flash.write_modes.iter().map(|mode| self.units_of_block(mode, geometry)).collect(),
             erase_levels: or_nominal(self.flash.erase_modes.iter().map(|mode| mode.level), 0),
@@ -613,6 +638,7 @@ impl Description {
             retention_margin: self.ftl.retention_margin,
             program_time: timing.array(&program),
             erase_time: timing.array(&erase),
+            unit_bytes: geometry.unit.bytes(),
             units_per_program: geometry.units_per_program,
             blocks_per_die: geometry.blocks_per_die,
             die_count: geometry.die_count,
@@ -659,11 +685,6 @@ impl Description {
         let position = |code: &String| self.flash.encoders.iter().position(|encoder| encoder.code == *code);
         self.flash.write_modes.iter().map(move |mode| mode.code.as_ref().and_then(position))
     }
-}
-
-/// Returns the number of whole mapping units.
-fn units(bytes: kit::Bytes) -> u32 {
-    (bytes.0 / kit::UNIT_BYTES) as u32
 }
 
 fn encoder(encoder: &flash::EncoderConfig) -> controller::EncoderConfig {

@@ -19,7 +19,7 @@ use flash::Flash;
 use ftl::translation::pass_through::{MOST_ADDRESSES, VECTORS};
 use ftl::{Ftl, Translator};
 use host::{Host, QueueConfig};
-use kit::{Bytes, CommandId, Completion, HostCommand, Lpn, Outbox, Part, PowerState, SimTime, UnitSize};
+use kit::{Bytes, CommandId, Completion, HostCommand, Lpn, Outbox, Part, PowerState, SimTime, UNIT_BYTES, UnitSize};
 
 pub use power::PowerFailure;
 pub use save::{Identity, Resumed};
@@ -52,6 +52,9 @@ pub struct Drive {
     checks_commands: bool,
     /// True if commands look up pages of the map, of which only a part is in memory.
     looks_up_pages: bool,
+    /// True if a read moves only the 4 KiB of a mapping unit that the host asks for: units are larger, and no read cache
+    /// keeps whole ones.
+    reads_in_part: bool,
     /// True if the data of a read crosses the link as one, once all of it has arrived.
     reassembles: bool,
     /// Power states; `None` if the drive enters none by itself.
@@ -121,6 +124,7 @@ impl Drive {
             posts_completions: controller.takes_time_for_completions(),
             checks_commands: ftl.checks_commands(),
             looks_up_pages,
+            reads_in_part: geometry.unit.bytes() > UNIT_BYTES && description.buffer.read_cache.is_none(),
             reassembles: description.ftl.translation.build(()).reassembles(),
             controller,
             flash,

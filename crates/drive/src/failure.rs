@@ -11,7 +11,7 @@ use cell::{Condition, ErrorTable};
 use ecc::binomial::{errors_for_tail, ln_tail_between};
 use ecc::{Binomial, BlockCode};
 use flash::{Levels, WriteModeConfig};
-use kit::{BlockId, Nanos, Ppn, Rng, SimTime, UNIT_BYTES};
+use kit::{BlockId, Nanos, Ppn, Rng, SimTime};
 use lab::Part;
 use lab::part::Target;
 use serde_json::{Value, json};
@@ -169,7 +169,7 @@ impl Model {
             table: ErrorTable::build(&part.device, &written, wear, oldest, celsius),
             page_types,
             codeword_bits: code.codeword_bits(),
-            codewords: (UNIT_BYTES * 8).div_ceil(code.data_bits()),
+            codewords: (description.unit().bytes() * 8).div_ceil(code.data_bits()),
             corrects,
         })
     }

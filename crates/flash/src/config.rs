@@ -175,14 +175,15 @@ impl FlashConfig {
         self.native_page.map_or(1, |native| (self.page_size.0 / native.0) as u32)
     }
 
-    /// Returns the size of a mapping unit: 4 KiB, or a page if that is smaller.
-    pub fn unit(&self) -> UnitSize {
+    /// Returns the size of a mapping unit where the translation layer does not choose it: 4 KiB, or a page if that is
+    /// smaller.
+    pub fn usual_unit(&self) -> UnitSize {
         UnitSize::of(self.page_size.0.min(UNIT_BYTES))
     }
 
-    /// Returns the geometry, with `superblock` blocks of a plane erased together. The section must be valid: call
-    /// [`FlashConfig::problems`] first.
-    pub fn geometry(&self, superblock: u32) -> Geometry {
+    /// Returns the geometry, with `superblock` blocks of a plane erased together and mapping units of a size that divides
+    /// the page. The section must be valid: call [`FlashConfig::problems`] first.
+    pub fn geometry(&self, superblock: u32, unit: UnitSize) -> Geometry {
         let (dies_per_chip, planes_per_die) = self.serving();
         Geometry::new(Shape {
             channels: self.channels,
@@ -192,6 +193,7 @@ impl FlashConfig {
             blocks_per_plane: self.blocks_per_plane,
             pages_per_block: self.pages_per_block,
             page_bytes: self.page_size.0,
+            unit,
             bits_per_cell: self.cell.bits(),
             planes_per_program: if self.multi_plane { self.planes_per_die / self.planes_as_one() } else { 1 },
             pages_per_program: if self.one_shot { self.cell.bits() } else { 1 },
@@ -375,10 +377,10 @@ impl FlashConfig {
     }
 
     /// Returns the time that the encoder of a write mode takes for one mapping unit; zero if encoding takes no time.
-    pub fn encode_time(&self, write_mode: &WriteModeConfig) -> kit::Nanos {
+    pub fn encode_time(&self, write_mode: &WriteModeConfig, unit: UnitSize) -> kit::Nanos {
         let encoder = self.encoders.iter().find(|encoder| write_mode.code.as_ref() == Some(&encoder.code));
         let throughput = encoder.and_then(|encoder| encoder.throughput);
-        throughput.map_or(kit::Nanos::ZERO, |rate| rate.time_for(Bytes(self.unit().bytes())))
+        throughput.map_or(kit::Nanos::ZERO, |rate| rate.time_for(Bytes(unit.bytes())))
     }
 
     /// Returns the names of the erase modes, in the order of their ids.
@@ -445,10 +447,10 @@ pub(crate) mod tests {
         let mut config = example();
         config.dies_per_chip = 2;
         config.planes_per_die = 2;
-        let geometry = config.geometry(1);
+        let geometry = config.geometry(1, kit::UnitSize::default());
         assert_eq!((geometry.die_count, geometry.groups_per_die, geometry.blocks_per_die), (2, 4, 64));
         config.concurrent_dies_per_chip = 2;
-        assert_eq!(config.geometry(1).die_count, 4);
+        assert_eq!(config.geometry(1, kit::UnitSize::default()).die_count, 4);
     }
 
     #[test]

@@ -105,7 +105,7 @@ impl Flash {
             ..Die::default()
         };
         Flash {
-            timing: Timing::with_attempts(config, attempts, geometry.units_per_program),
+            timing: Timing::with_attempts(config, attempts, geometry.unit, geometry.units_per_program),
             dies: (0..geometry.die_count).map(die).collect(),
             channels: vec![Channel::with_capacity(dies_per_channel as usize); geometry.shape.channels as usize],
             progress: Vec::with_capacity(1024),

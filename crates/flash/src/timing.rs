@@ -18,7 +18,7 @@
 use crate::config::FlashConfig;
 use crate::interface::Phases;
 use ecc::Attempt;
-use kit::{Bytes, ModeId, Nanos, Operation, OperationKind};
+use kit::{Bytes, ModeId, Nanos, Operation, OperationKind, UNIT_BYTES, UnitSize};
 
 /// All durations of operations, computed once.
 #[derive(Clone, Debug)]
@@ -31,9 +31,11 @@ pub struct Timing {
     suspend_command: Nanos,
     next_plane_command: Nanos,
     next_plane_data: Nanos,
-    /// Transfer time of `n` mapping units, each sum rounded up once.
+    /// Grains of a mapping unit: 4 KiB, or the unit if that is smaller.
+    grains: usize,
+    /// Transfer time of `n` grains, each sum rounded up once.
     transfer: Vec<Nanos>,
-    /// Time of one data phase of `n` mapping units of a read, by read mode, which may transfer the data more than once.
+    /// Time of one data phase of `n` grains of a read, by read mode, which may transfer the data more than once.
     read_transfer: ByMode,
     /// Sensing time by read mode and page type.
     read: ByMode,
@@ -152,24 +154,26 @@ fn read_phases(reads: &[ReadTimes], p: &Phases) -> Box<[ReadPhases; 256]> {
 }
 
 impl Timing {
-    /// Returns the times of a validated description. `most_units` is the largest number of mapping units that one
-    /// operation transfers.
-    pub fn new(config: &FlashConfig, most_units: u32) -> Timing {
-        Timing::with_attempts(config, &[], most_units)
+    /// Returns the times of a validated description. `most_units` is the largest number of mapping units, of size `unit`,
+    /// that one operation transfers.
+    pub fn new(config: &FlashConfig, unit: UnitSize, most_units: u32) -> Timing {
+        Timing::with_attempts(config, &[], unit, most_units)
     }
 
     /// Returns the times like [`Timing::new`], with those of the attempts of a plan. Attempt `a` of a read in mode `m`
     /// of `n` modes has the read mode `a n + m`.
-    pub fn with_attempts(config: &FlashConfig, attempts: &[Attempt], most_units: u32) -> Timing {
+    pub fn with_attempts(config: &FlashConfig, attempts: &[Attempt], unit: UnitSize, most_units: u32) -> Timing {
         let p = config.phases.unwrap_or_else(|| Phases::of(config.interface));
         let cycles = |count: u64| p.t_cycle * count;
         let page_types = config.cell.bits() as usize;
-        let unit_counts = most_units as usize + 1;
+        let grain = UnitSize::of(unit.bytes().min(UNIT_BYTES));
+        let grains = grain.whole(unit.bytes()) as usize;
+        let grain_counts = most_units as usize * grains + 1;
         let erase_scales =
             if config.erase_modes.is_empty() { vec![1.0] } else { config.erase_modes.iter().map(|m| m.erase_scale).collect() };
         let reads = ReadTimes::of_all(config, attempts);
-        let transfer = |units: usize, times: u32| {
-            config.transfer_rate.time_for(Bytes(config.unit().offset(units as u64) * u64::from(times)))
+        let transfer = |count: usize, times: u32| {
+            config.transfer_rate.time_for(Bytes(grain.offset(count as u64) * u64::from(times)))
         };
         Timing {
             read_phases: read_phases(&reads, &p),
@@ -179,8 +183,9 @@ impl Timing {
             suspend_command: p.t_cs + cycles(3),
             next_plane_command: p.t_dbsy + cycles(6),
             next_plane_data: p.t_ccs,
-            transfer: (0..unit_counts).map(|units| transfer(units, 1)).collect(),
-            read_transfer: ByMode::of(&reads, unit_counts, |read, units| transfer(units, read.transfers)),
+            grains,
+            transfer: (0..grain_counts).map(|count| transfer(count, 1)).collect(),
+            read_transfer: ByMode::of(&reads, grain_counts, |read, count| transfer(count, read.transfers)),
             copyback_sense: (0..page_types)
                 .map(|t| {
                     let scale = config.read_modes.first().map_or(1.0, |mode| mode.sense_scale);
@@ -214,13 +219,13 @@ impl Timing {
     // Always inline: a call costs every operation about twenty instructions.
     #[inline(always)]
     pub fn data(&self, operation: &Operation) -> Nanos {
-        let units = operation.units as usize;
+        let grains = self.grains_of(operation);
         match operation.kind {
             OperationKind::Read if operation.pages > 1 => {
-                self.read_transfer.get(operation.mode, units) + self.next_plane_data * u64::from(operation.pages - 1)
+                self.read_transfer.get(operation.mode, grains) + self.next_plane_data * u64::from(operation.pages - 1)
             }
-            OperationKind::Read => self.read_transfer.get(operation.mode, units),
-            OperationKind::Program => self.transfer[units],
+            OperationKind::Read => self.read_transfer.get(operation.mode, grains),
+            OperationKind::Program => self.transfer[grains],
             OperationKind::Erase | OperationKind::LazyErase | OperationKind::Copyback => Nanos::ZERO,
         }
     }
@@ -233,8 +238,14 @@ impl Timing {
 
     /// Returns the time in which the data of a read crosses the channel once, at the end of its last data phase.
     #[inline]
-    pub fn last_transfer(&self, units: u32) -> Nanos {
-        self.transfer[units as usize]
+    pub fn last_transfer(&self, read: &Operation) -> Nanos {
+        self.transfer[self.grains_of(read)]
+    }
+
+    /// Returns the data that an operation moves over the channel, in grains.
+    #[inline(always)]
+    fn grains_of(&self, operation: &Operation) -> usize {
+        operation.units as usize * self.grains - usize::from(operation.skipped)
     }
 
     /// Returns the time in the array: tR, tPROG, tBERS, the lazy erase time, or tR + tPROG for a copyback.
@@ -270,7 +281,7 @@ mod tests {
 
     #[test]
     fn nv_ddr2_sums_are_those_of_the_data_sheet_set() {
-        let timing = Timing::new(&example(), 16);
+        let timing = Timing::new(&example(), UnitSize::default(), 16);
         let mut op = Operation { kind: OperationKind::Read, units: 1, pages: 1, ..Operation::default() };
         assert_eq!((timing.command(&op), timing.data(&op), timing.array(&op)), (Nanos(290), Nanos(3414), Nanos(50_000)));
         op.kind = OperationKind::Program;
@@ -284,7 +295,7 @@ mod tests {
 
     #[test]
     fn further_planes_cost_dummy_busy_and_a_column_change() {
-        let timing = Timing::new(&example(), 16);
+        let timing = Timing::new(&example(), UnitSize::default(), 16);
         let op = Operation { kind: OperationKind::Read, units: 2, pages: 2, ..Operation::default() };
         assert_eq!(timing.command(&op), Nanos(290 + 500 + 150));
         assert_eq!(timing.data(&op), Nanos(6827 + 300));
@@ -302,7 +313,7 @@ mod tests {
             derive: None,
         };
         config.read_modes = vec![mode("three", 3.0, 2), mode("one", 1.0, 1)];
-        let timing = Timing::new(&config, 16);
+        let timing = Timing::new(&config, UnitSize::default(), 16);
         let mut op = Operation { kind: OperationKind::Read, units: 1, pages: 1, ..Operation::default() };
         assert_eq!((timing.array(&op), timing.data(&op)), (Nanos(150_000), Nanos(6_827)));
         op.kind = OperationKind::Program;
@@ -314,7 +325,7 @@ mod tests {
         let mut config = example();
         config.transfer_rate = kit::TransferRate(4_800_000_000);
         let op = Operation { kind: OperationKind::Read, units: 1, pages: 1, ..Operation::default() };
-        assert_eq!(Timing::new(&config, 1).data(&op), Nanos(854));
+        assert_eq!(Timing::new(&config, UnitSize::default(), 1).data(&op), Nanos(854));
     }
 
     /// Returns a description in which every time is another prime number, with two modes of each kind and two page
@@ -361,7 +372,7 @@ mod tests {
     /// Every kind of operation over pages, units, modes and page types, against the sums at the top of this file.
     #[test]
     fn every_operation_takes_the_sum_of_its_cycles() {
-        let timing = Timing::new(&primes(), 6);
+        let timing = Timing::new(&primes(), UnitSize::default(), 6);
         let operations = OperationKind::ALL.into_iter().flat_map(|kind| {
             let sizes = (1..=3).flat_map(|pages| (0..=6).map(move |units| (pages, units)));
             let types = move |(pages, units)| (0..4u8).map(move |choice| (kind, pages, units, choice % 2, u32::from(choice / 2)));
@@ -411,7 +422,7 @@ mod tests {
         ];
         for (plan, command, array, transfers, phases) in cases {
             let attempts = plan.attempts();
-            let timing = Timing::with_attempts(&primes(), &attempts, 4);
+            let timing = Timing::with_attempts(&primes(), &attempts, UnitSize::default(), 4);
             for (attempt, mode, page_type) in
                 (1..attempts.len()).flat_map(|attempt| [(attempt, 0, 0), (attempt, 0, 1), (attempt, 1, 0), (attempt, 1, 1)])
             {
@@ -433,7 +444,7 @@ mod tests {
                 }
             }
             // The first attempt is the read itself.
-            let plain = Timing::new(&primes(), 4);
+            let plain = Timing::new(&primes(), UnitSize::default(), 4);
             assert_eq!(attempts[0].senses, 1);
             for mode in [ModeId(0), ModeId(1)] {
                 let read = Operation { kind: OperationKind::Read, pages: 2, units: 3, mode, ..Operation::default() };
@@ -443,14 +454,14 @@ mod tests {
         }
         // With three references, the first read has two transfers and their time in the array, in every mode.
         let finer = Sensing { references: vec![3], alpha: Nanos(1009), beta: Nanos(1) };
-        let timing = Timing::with_attempts(&primes(), &Plan::Sensing(finer).attempts(), 4);
+        let timing = Timing::with_attempts(&primes(), &Plan::Sensing(finer).attempts(), UnitSize::default(), 4);
         for mode in [ModeId(0), ModeId(1)] {
             let read = Operation { kind: OperationKind::Read, pages: 1, units: 1, mode, ..Operation::default() };
             let found = (timing.command(&read).0, timing.array(&read).0, timing.data(&read).0);
             assert_eq!(found, (command, 3 * 1009, 2 * 5 / 2), "{mode:?}");
         }
         // A copyback senses with one.
-        let plain = Timing::new(&primes(), 4);
+        let plain = Timing::new(&primes(), UnitSize::default(), 4);
         for page_type in [0, 1] {
             let copy = Operation { kind: OperationKind::Copyback, pages: 1, units: 4, page_type, ..Operation::default() };
             assert_eq!(timing.array(&copy), plain.array(&copy));

@@ -121,6 +121,11 @@ pub struct FtlConfig {
     /// a mapping unit.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub overprovisioning: f64,
+    /// Size of a mapping unit (indirection unit): a power of two from 4 to 256 KiB that divides the page. The larger it
+    /// is, the smaller is the map, and the more host writes cover only a part of a unit (`partial_write`). Drives of tens
+    /// of terabytes have units of 16 or 64 KiB. Absent: 4 KiB, or the page of a drive that is written in place.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mapping_unit: Option<Bytes>,
     /// User capacity, where it is smaller than over-provisioning would leave. Absent: all that over-provisioning
     /// leaves.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -242,9 +247,11 @@ impl FtlConfig {
             problems.add(
                 "flash",
                 format!(
-                    "{} bytes of flash: expected less than {}, the limit of 32-bit places",
+                    "{} bytes of flash: expected less than {}, the limit of 32-bit places with mapping units of {}; larger ones \
+                     (ftl.mapping_unit) reach further",
                     geometry.physical_bytes(),
-                    words::size(Bytes(geometry.unit.offset(1 << 32)))
+                    words::size(Bytes(geometry.unit.offset(1 << 32))),
+                    words::size(Bytes(geometry.unit.bytes()))
                 ),
             );
             return;
@@ -359,6 +366,7 @@ mod tests {
             blocks_per_plane: 4,
             pages_per_block: 4,
             page_bytes: 4096,
+            unit: kit::UnitSize::default(),
             bits_per_cell: 1,
             planes_per_program: 1,
             pages_per_program: 1,

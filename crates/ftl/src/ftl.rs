@@ -523,6 +523,7 @@ pub(crate) mod tests {
             translation: crate::TranslationConfig::default(),
             map_cache: None,
             overprovisioning: 1.0,
+            mapping_unit: None,
             user_capacity: None,
             victim: VictimConfig::named("greedy").expect("listed"),
             wear_leveling: WearConfig::named("none").expect("listed"),

@@ -220,6 +220,7 @@ impl Ftl {
             superblock: 1,
             bits_per_cell: 1,
             page_bytes: kit::UNIT_BYTES,
+            unit: kit::UnitSize::default(),
             pages_per_block: real.units_per_block,
             blocks_per_plane: blocks,
         });

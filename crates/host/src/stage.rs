@@ -253,7 +253,7 @@ impl Host {
 
     /// Returns the most mapping units of a write that cross the link in one piece. The protocol counts in 4 KiB.
     fn piece_units(&self) -> u32 {
-        self.unit.whole(u64::from(self.protocol.take_units.max(1)) * UNIT_BYTES) as u32
+        self.unit.begun(u64::from(self.protocol.take_units.max(1)) * UNIT_BYTES) as u32
     }
 
     /// Sets the number of parts of a read.

@@ -2,7 +2,7 @@
 
 use crate::divisor::Divisor;
 use crate::ids::{BlockId, ChannelId, ChipId, DieId, Ppn};
-use crate::{UNIT_BYTES, UnitSize};
+use crate::UnitSize;
 
 /// The numbers from which a [`Geometry`] is computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,8 +19,10 @@ pub struct Shape {
     pub blocks_per_plane: u32,
     /// Pages in each block.
     pub pages_per_block: u32,
-    /// Data bytes of a page: a multiple of 4 KiB, or a power of two below, which is then the mapping unit.
+    /// Data bytes of a page: a multiple of the mapping unit.
     pub page_bytes: u64,
+    /// Size of a mapping unit.
+    pub unit: UnitSize,
     /// Bits per cell: the number of page types.
     pub bits_per_cell: u32,
     /// Planes that one multi-plane operation covers; 1 without multi-plane operations.
@@ -97,7 +99,7 @@ impl Geometry {
         let groups_per_die = shape.planes_per_die / shape.planes_per_program;
         let blocks_per_group = shape.blocks_per_plane / shape.superblock;
         let blocks_per_die = groups_per_die * blocks_per_group;
-        let unit = UnitSize::of(shape.page_bytes.min(UNIT_BYTES));
+        let unit = shape.unit;
         let units_per_page = u32::try_from(unit.whole(shape.page_bytes)).expect("validated: a page is at most 1 MiB");
         let units_per_row = units_per_page * shape.planes_per_program;
         let units_per_program = units_per_row * shape.pages_per_program;
@@ -241,6 +243,7 @@ mod tests {
             blocks_per_plane: 10,
             pages_per_block: 12,
             page_bytes: 16384,
+            unit: UnitSize::default(),
             bits_per_cell: 3,
             planes_per_program: 2,
             pages_per_program: 3,

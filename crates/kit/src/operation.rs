@@ -3,7 +3,8 @@
 use crate::clock::Work;
 use crate::ids::{CommandId, DieId, ModeId, Ppn};
 use crate::reason::Reason;
-use crate::units::SimTime;
+use crate::units::{Bytes, SimTime};
+use crate::{UNIT_BYTES, UnitSize};
 
 /// Kind of a flash operation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -73,8 +74,10 @@ pub struct Operation {
     pub die: DieId,
     /// First mapping unit; of a copyback, of the destination.
     pub first: Ppn,
-    /// Mapping units moved over the channel (read, program).
+    /// Mapping units of its data (read, program).
     pub units: u32,
+    /// Data of a read's first and last unit that is not moved over the channel, in 4 KiB: the host did not ask for it.
+    pub skipped: u8,
     /// Pages sensed or programmed, all planes together; for an erase, the blocks erased.
     pub pages: u32,
     /// Page type sensed; for a program, the type of its first page.
@@ -113,6 +116,12 @@ impl Operation {
     #[inline]
     pub fn reads_data(&self) -> bool {
         self.kind == OperationKind::Read && self.first.0 != u32::MAX
+    }
+
+    /// Returns the data that is moved over the channel, on a drive with mapping units of this size.
+    #[inline]
+    pub fn data(&self, unit: UnitSize) -> Bytes {
+        Bytes(unit.offset(u64::from(self.units)) - u64::from(self.skipped) * UNIT_BYTES)
     }
 
     /// Returns the kind of work that the die's clock records during the operation.

@@ -22,7 +22,7 @@ impl Operations {
         if slot as usize >= self.accounts.len() {
             self.add_account();
         }
-        let Operation { kind, reason, die, first, units, pages, page_type, mode, encode, owner } = operation;
+        let Operation { kind, reason, die, first, units, pages, page_type, mode, encode, skipped, owner } = operation;
         let place = &mut self.slab[slot];
         place.kind = kind;
         place.reason = reason;
@@ -33,6 +33,7 @@ impl Operations {
         place.page_type = page_type;
         place.mode = mode;
         place.encode = encode;
+        place.skipped = skipped;
         place.owner = owner;
         slot
     }

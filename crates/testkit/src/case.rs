@@ -47,6 +47,8 @@ pub enum Detail {
     Errors,
     /// A detailed controller; the reads of most drives can fail.
     Controller,
+    /// Mapping units of more than 4 KiB; many of the drives have a detailed controller, or reads that can fail.
+    Units,
     /// Currents of the flash; most drives have a cap on their power or suspension windows, many of them with reads that
     /// can fail or a detailed controller.
     Power,
@@ -72,6 +74,15 @@ pub fn overrides(seed: u64, detail: Detail) -> Vec<String> {
     let with_errors = || errors(&mut Rng::stream(seed, "testkit.errors"), &text(seed));
     match detail {
         Detail::None => Vec::new(),
+        Detail::Units => {
+            let mut rng = Rng::stream(seed, "testkit.units");
+            // The page as it is drawn, or twice the smallest one.
+            let page = ["16KiB", "8KiB"].into_iter().find(|size| text(seed).contains(&format!("page_size = \"{size}\"")));
+            let larger = page.is_none().then(|| "flash.page_size=8KiB".to_owned());
+            let unit = page.filter(|_| rng.chance(0.5)).unwrap_or("8KiB");
+            let beside = [Detail::None, Detail::Errors, Detail::Controller][rng.below(3) as usize];
+            overrides(seed, beside).into_iter().chain(larger).chain([format!("ftl.mapping_unit={unit}")]).collect()
+        }
         Detail::Errors => with_errors(),
         Detail::Power => {
             let mut rng = Rng::stream(seed, "testkit.power");

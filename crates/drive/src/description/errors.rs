@@ -169,7 +169,7 @@ impl Description {
     /// Adds the problems of the code where reads can fail: codewords that do not fill a mapping unit, and parity of the
     /// model's own code that does not fit the spare area; that of a given code has been checked with the flash.
     fn code_problems(&self, code: &Code, problems: &mut Problems) {
-        let (unit, data) = (self.flash.unit().bytes() * 8, code.data_bits());
+        let (unit, data) = (self.unit().bytes() * 8, code.data_bits());
         // A codeword may protect metadata, too: 14 B beside 1 KiB, 24 B beside 4 KiB (`lab::parts`).
         let beyond = unit.div_ceil(data) * data - unit;
         if beyond > unit / MOST_METADATA {

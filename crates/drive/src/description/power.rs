@@ -31,7 +31,7 @@ impl Description {
     /// Returns the number of codewords of a mapping unit; 0 if stored data has no errors.
     pub(crate) fn codewords_per_unit(&self) -> u32 {
         let code = self.ecc.source().and_then(|_| self.correction().ok());
-        code.map_or(0, |correction| (self.flash.unit().bytes() * 8).div_ceil(correction.code.data_bits()) as u32)
+        code.map_or(0, |correction| (self.unit().bytes() * 8).div_ceil(correction.code.data_bits()) as u32)
     }
 
     /// Returns the time of an iteration of the decoders, if they are LDPC decoders.

@@ -160,7 +160,7 @@ fn sensed_read<'a>(
     (ftl, flash): (&'a Translator, &Flash),
     ends: SimTime,
 ) -> SensedRead<'a> {
-    let transfer = flash.timing().last_transfer(operation.units);
+    let transfer = flash.timing().last_transfer(operation);
     let (places, queued) = (ftl.places_of(operation), flash.queued_at(slot));
     SensedRead { slot, unit, stored, places, ends, transfer, queued }
 }

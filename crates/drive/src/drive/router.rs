@@ -9,7 +9,7 @@ use host::{Piece, Request, UnitRange};
 use kit::queue::Class;
 use kit::{
     Account, AccountId, CommandId, Demand, DieId, Encoding, Event, Ledger, Lpn, Op, Operation, OperationKind, Owner, Reason,
-    SimTime, Timer, TransactionId,
+    SimTime, Timer, TransactionId, UNIT_BYTES,
 };
 
 impl Drive {
@@ -185,7 +185,7 @@ impl Drive {
         self.flash.stage(slot, self.now, &mut self.out);
         let unit = self.unit_of(slot);
         let operation = &self.out.operations[slot];
-        let (die, data) = (operation.die, self.unit.data(operation.units));
+        let (die, data) = (operation.die, operation.data(self.unit));
         let place = self.controller.place_of(operation, unit);
         let then = if way == Way::Issue { Then::Staged(die) } else { Then::AtEncoder(slot) };
         self.send(way, Journey { data, place, then, account: Some(AccountId::Operation(slot)) });
@@ -443,6 +443,9 @@ impl Drive {
             Request::Read(units) => {
                 let parts = self.ftl.read(command, units.first, units.count, self.now, &mut self.out);
                 self.host.expect_parts(command, parts);
+                if self.reads_in_part {
+                    self.leave_out_unasked(command);
+                }
             }
             Request::BufferedWrite => {
                 self.announce(command);
@@ -460,6 +463,24 @@ impl Drive {
             }
             Request::Flush(until) => self.ftl.flush(until, &mut self.out.ready),
             Request::Nothing => self.complete(command, &Ledger::default()),
+        }
+    }
+
+    /// Leaves out what the host does not ask for of the first and the last mapping unit of a command, in 4 KiB, from the
+    /// data of the command's flash reads.
+    #[inline(never)]
+    fn leave_out_unasked(&mut self, command: CommandId) {
+        let asked = self.host.command(command).command();
+        let asked = asked.offset.0 / UNIT_BYTES..(asked.offset.0 + asked.length.0).div_ceil(UNIT_BYTES);
+        for &slot in &self.out.tray.reads {
+            let operation = &mut self.out.operations[slot];
+            if operation.owner != Owner::Command(command) || !operation.reads_data() {
+                continue;
+            }
+            let first = u64::from(self.ftl.unit_at(operation.first));
+            let [from, to] = [first, first + u64::from(operation.units)].map(|unit| self.unit.offset(unit) / UNIT_BYTES);
+            let moved = to.min(asked.end) - from.max(asked.start);
+            operation.skipped = (to - from - moved) as u8;
         }
     }
 

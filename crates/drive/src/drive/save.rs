@@ -131,6 +131,7 @@ impl Drive {
             checks_commands: _,
             looks_up_pages: _,
             unit: _,
+            reads_in_part: _,
             reassembles: _,
             power_states,
             // Empty at rest.

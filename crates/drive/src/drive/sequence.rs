@@ -84,7 +84,7 @@ impl Drive {
         // A read of what was never written has no place.
         let unit = if self.out.operations[slot].reads_data() { self.unit_of(slot) } else { 0 };
         let operation = &self.out.operations[slot];
-        let (data, place) = (self.unit.data(operation.units), self.controller.place_of(operation, unit));
+        let (data, place) = (operation.data(self.unit), self.controller.place_of(operation, unit));
         self.send(Way::ToDie, Journey { data, place, then, account: Some(AccountId::Operation(slot)) });
     }
 

@@ -130,7 +130,7 @@ fn state_of(drive: Option<&Drive>) -> Value {
 
 /// Returns the bytes programmed for each byte of the host's writes.
 fn by_bytes(description: &Description, tally: &Tally) -> Option<f64> {
-    ratio(tally.programmed_units * description.flash.unit().bytes() as f64, tally.written_bytes)
+    ratio(tally.programmed_units * description.unit().bytes() as f64, tally.written_bytes)
 }
 
 fn ratio(of: f64, to: f64) -> Option<f64> {

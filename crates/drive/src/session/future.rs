@@ -8,7 +8,7 @@ use crate::statistics::CommandRow;
 use ftl::policy::PolicyConfig;
 use ftl::policy::future::{Access, Future};
 use ftl::{Precondition, Preconditioned, ScaleModels};
-use kit::{Lpn, Op, Problems, UNIT_BYTES};
+use kit::{Lpn, Op, Problems};
 
 /// Returns the future accesses for a policy that needs them: those of a run of the workload under the default policy,
 /// from its start, on a drive that was filled once.
@@ -30,11 +30,12 @@ pub(super) fn future_accesses(
     run_loop.run(&mut drive, &mut |drive, reached| watch.tell("foresee", drive.now().0, reached.commands, reached.share))?;
     let mut rows = drive.statistics.log.take().unwrap_or_default();
     rows.sort_by_key(|row| row.submitted);
+    let unit = drive.unit();
     let access = |row: &CommandRow| {
-        let first = row.offset / UNIT_BYTES;
-        let units = (row.offset + row.length).div_ceil(UNIT_BYTES) - first;
+        let first = unit.whole(row.offset);
+        let units = unit.begun(row.offset + row.length) - first;
         Access { at: row.submitted, first: Lpn(first as u32), units: units as u32, writes: row.op != Op::Read }
     };
     let accesses: Vec<Access> = rows.iter().filter(|row| row.op != Op::Flush).map(access).collect();
-    Ok(Future::new(description.user_bytes() / UNIT_BYTES, &accesses))
+    Ok(Future::new(unit.whole(description.user_bytes()), &accesses))
 }

@@ -59,5 +59,6 @@ mod streams;
 mod striped;
 mod timing;
 mod translation;
+mod units;
 mod write_amplification;
 mod zoned;

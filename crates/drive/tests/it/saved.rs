@@ -203,6 +203,11 @@ fn random_drives_with_power_go_on_exactly() {
 }
 
 #[test]
+fn drives_with_larger_mapping_units_go_on() {
+    assert_journeys_go_on(Detail::Units, 9_000_000, 100);
+}
+
+#[test]
 fn a_run_that_saves_has_the_summary_of_one_that_does_not() {
     let shared = &Session::default();
     let tlc = drive::presets::find("tlc-1tb").expect("a preset");

@@ -251,6 +251,7 @@ impl Ftl {
             page_type: geometry.page_type_of(unit),
             mode,
             encode,
+            skipped: 0,
             owner: Owner::ProgramUnit,
         })
     }

@@ -192,6 +192,7 @@ impl Ftl {
             page_type: geometry.page_type_of(unit),
             mode,
             encode: 0,
+            skipped: 0,
             owner: Owner::Collector,
         })
     }
@@ -424,6 +425,7 @@ impl Ftl {
             page_type: 0,
             mode,
             encode: 0,
+            skipped: 0,
             owner: Owner::Collector,
         }))
     }

@@ -70,6 +70,7 @@ impl Ftl {
                 page_type: geometry.page_type_of(unit),
                 mode,
                 encode: 0,
+                skipped: 0,
                 owner: Owner::Command(command),
             });
         }
@@ -111,6 +112,7 @@ impl Ftl {
             page_type,
             mode,
             encode: 0,
+            skipped: 0,
             owner,
         });
         true
@@ -177,6 +179,7 @@ impl Ftl {
             // Such data counts as older than the run.
             mode: self.read_modes[self.old_mode.index()],
             encode: 0,
+            skipped: 0,
             owner: Owner::Command(command),
         }
     }
@@ -288,6 +291,7 @@ impl Ftl {
             page_type: geometry.page_type_of(unit),
             mode,
             encode: 0,
+            skipped: 0,
             owner,
         }
     }

@@ -84,6 +84,7 @@ impl Ftl {
             page_type: geometry.page_type_of(unit),
             mode: self.read_modes[usize::from(self.store.block(block).mode())],
             encode: 0,
+            skipped: 0,
             owner,
         }
     }

@@ -13,6 +13,7 @@ pub(crate) fn geometry(dies: u32, planes: u32, blocks_per_plane: u32, programs: 
         blocks_per_plane,
         pages_per_block: programs,
         page_bytes: units * UNIT_BYTES,
+        unit: kit::UnitSize::default(),
         bits_per_cell: 1,
         planes_per_program: 1,
         pages_per_program: 1,

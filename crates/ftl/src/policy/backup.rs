@@ -1,7 +1,7 @@
 //! Volatile state that a policy can save when power fails.
 
 use super::Facts;
-use kit::{Nanos, UNIT_BYTES};
+use kit::Nanos;
 
 /// Outcome of a power failure for a policy's volatile state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -19,7 +19,7 @@ impl Backup {
     /// rounds, in each of which every die programs one program unit in the `normal` mode. Transfers are assumed to be
     /// hidden behind the programs \[A\].
     pub fn within(time: Nanos, held: u64, entry_bytes: u64, facts: &Facts) -> Backup {
-        let entries_per_program = u64::from(facts.units_per_program) * UNIT_BYTES / entry_bytes;
+        let entries_per_program = u64::from(facts.units_per_program) * facts.unit_bytes / entry_bytes;
         let round = (entries_per_program * u64::from(facts.die_count)).max(1);
         let rounds = held.div_ceil(round).min(time.0 / facts.program_time.0.max(1));
         Backup { held, saved: held.min(rounds * round), took: Nanos(rounds * facts.program_time.0) }

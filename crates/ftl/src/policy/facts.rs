@@ -50,6 +50,8 @@ pub struct Facts {
     pub program_time: Nanos,
     /// tBERS in the first erase mode.
     pub erase_time: Nanos,
+    /// Bytes of a mapping unit.
+    pub unit_bytes: u64,
     /// Number of units that one program writes.
     pub units_per_program: u32,
     /// Number of blocks in a die.
@@ -86,6 +88,7 @@ impl Facts {
             retention_margin: Nanos::ZERO,
             program_time: Nanos(600_000),
             erase_time: Nanos(3_000_000),
+            unit_bytes: kit::UNIT_BYTES,
             units_per_program: 1,
             blocks_per_die: 128,
             die_count: 4,

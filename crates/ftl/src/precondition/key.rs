@@ -96,6 +96,8 @@ fn of_config(config: &FtlConfig) -> String {
         gc_spare_fraction,
         gc_fraction_of,
         retire_at_cycles,
+        // A part of the geometry.
+        mapping_unit: _,
         // Matters to a steady state.
         gc_preemptible: _,
         // Decide how operations are served that take time.
@@ -142,6 +144,8 @@ fn of_facts(facts: &Facts, how: &Preconditioned) -> String {
         blocks_per_die,
         die_count,
         user_units,
+        // A part of the geometry.
+        unit_bytes: _,
         // Deadlines are entered when the drive is adopted.
         retention: _,
         retention_by_wear: _,

@@ -198,7 +198,7 @@ impl InPlace {
         let mode = if kind == OperationKind::Read { self.read_mode } else { self.mode };
         let (_, unit) = self.parameters.geometry.split(first);
         let page_type = self.parameters.geometry.page_type_of(unit);
-        Operation { kind, reason, die, first, units: 1, pages: 1, page_type, mode, encode: 0, owner }
+        Operation { kind, reason, die, first, units: 1, pages: 1, page_type, mode, encode: 0, skipped: 0, owner }
     }
 
     /// Issues a read of a place that a command waits for, directly or to complete a write.

@@ -97,6 +97,11 @@ pub trait Kind {
         false
     }
 
+    /// Returns true if the description may choose the size of a mapping unit (`ftl.mapping_unit`).
+    fn chooses_unit(&self) -> bool {
+        false
+    }
+
     /// Returns true if the data of a host read crosses the link as one transaction, once all of it has arrived.
     fn reassembles(&self) -> bool {
         false

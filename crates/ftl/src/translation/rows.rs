@@ -39,6 +39,7 @@ pub(super) fn host_read(ppn: Ppn, mode: ModeId, command: CommandId, geometry: &G
         page_type: geometry.page_type_of(unit),
         mode,
         encode: 0,
+        skipped: 0,
         owner: Owner::Command(command),
     }
 }

@@ -258,6 +258,7 @@ impl Waf {
             page_type: geometry.page_type_of(unit),
             mode: self.read_mode,
             encode: 0,
+            skipped: 0,
             owner,
         }
     }
@@ -362,6 +363,7 @@ impl Waf {
             page_type: geometry.page_type_of(unit),
             mode: self.mode,
             encode,
+            skipped: 0,
             owner: Owner::ProgramUnit,
         })
     }

@@ -154,6 +154,7 @@ fn describe<'py>(py: Python<'py>, facts: &Facts) -> PyResult<Bound<'py, PyDict>>
         retention_margin,
         program_time,
         erase_time,
+        unit_bytes,
         units_per_program,
         blocks_per_die,
         die_count,
@@ -183,6 +184,7 @@ fn describe<'py>(py: Python<'py>, facts: &Facts) -> PyResult<Bound<'py, PyDict>>
     told.set_item("retention_margin", retention_margin.0)?;
     told.set_item("program_time", program_time.0)?;
     told.set_item("erase_time", erase_time.0)?;
+    told.set_item("unit_bytes", unit_bytes)?;
     told.set_item("units_per_program", units_per_program)?;
     told.set_item("blocks_per_die", blocks_per_die)?;
     told.set_item("die_count", die_count)?;

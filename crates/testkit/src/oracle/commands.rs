@@ -1,7 +1,7 @@
 //! The host's side: submissions, the data that reads return, and completions.
 
 use super::{Check, Location, Loss, Oracle, Progress, Violation, ensure};
-use kit::{CommandFlags, CommandId, Completion, HostCommand, Lpn, Op, Owner, Ppn, ReadSource, SimTime, UNIT_BYTES};
+use kit::{CommandFlags, CommandId, Completion, HostCommand, Lpn, Op, Owner, Ppn, ReadSource, SimTime, UnitSize};
 
 /// A command that was submitted and has not completed.
 #[derive(Clone, Debug)]
@@ -33,20 +33,20 @@ impl InFlight {
     }
 
     /// Returns true if a write covers a unit completely.
-    pub(super) fn covers(&self, lpn: Lpn) -> bool {
+    pub(super) fn covers(&self, lpn: Lpn, unit: UnitSize) -> bool {
         let (start, end) = (self.command.offset.0, self.command.offset.0 + self.command.length.0);
-        let first = u64::from(lpn.0) * UNIT_BYTES;
-        start <= first && end >= first + UNIT_BYTES
+        let first = unit.offset(u64::from(lpn.0));
+        start <= first && end >= first + unit.bytes()
     }
 }
 
 /// Returns the first unit and the number of units of a command: all units that it touches or, for a trim, the units
 /// that it covers entirely.
-fn range_of(command: &HostCommand) -> (u32, u32) {
+fn range_of(command: &HostCommand, unit: UnitSize) -> (u32, u32) {
     let (start, end) = (command.offset.0, command.offset.0 + command.length.0);
     let (first, last) = match command.op {
-        Op::Trim => (start.div_ceil(UNIT_BYTES), end / UNIT_BYTES),
-        Op::Read | Op::Write | Op::Append => (start / UNIT_BYTES, end.div_ceil(UNIT_BYTES)),
+        Op::Trim => (unit.begun(start), unit.whole(end)),
+        Op::Read | Op::Write | Op::Append => (unit.whole(start), unit.begun(end)),
         Op::Flush | Op::Zone => (0, 0),
     };
     (first as u32, last.saturating_sub(first) as u32)
@@ -58,7 +58,7 @@ impl Oracle {
     pub fn submitted(&mut self, id: CommandId, command: HostCommand, at: SimTime) {
         self.step += 1;
         self.counts.submitted += 1;
-        let (first, count) = range_of(&command);
+        let (first, count) = range_of(&command, self.geometry.unit);
         let units = first as usize..(first + count) as usize;
         let mut state = InFlight {
             command,
@@ -236,7 +236,7 @@ impl Oracle {
     }
 
     fn trim_completed(&mut self, state: &InFlight) -> Check {
-        let (first, count) = range_of(&state.command);
+        let (first, count) = range_of(&state.command, self.geometry.unit);
         for unit in &mut self.units[first as usize..(first + count) as usize] {
             unit.trims_in_flight -= 1;
             unit.emptied = Some(self.step);

@@ -7,7 +7,8 @@ use kit::{CommandId, Lpn, Op, Owner, Ppn};
 impl Oracle {
     /// Returns true if a write in flight covers a unit completely.
     pub(super) fn writes_whole(&mut self, command: CommandId, lpn: Lpn) -> Result<bool, Violation> {
-        Ok(self.in_flight(command, Op::Write)?.covers(lpn))
+        let unit = self.geometry.unit;
+        Ok(self.in_flight(command, Op::Write)?.covers(lpn, unit))
     }
 
     /// Follows a flash read that could not correct the data of a place.

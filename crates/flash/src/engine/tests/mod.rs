@@ -85,7 +85,7 @@ const RETURNS: u32 = 1 << 20;
 
 impl Rig {
     fn new(config: &FlashConfig) -> Rig {
-        let geometry = config.geometry(1);
+        let geometry = config.geometry(1, kit::UnitSize::default());
         let (dies, channels) = (geometry.die_count as usize, geometry.shape.channels as usize);
         Rig {
             flash: Flash::new(config, &[], &geometry, 1),

@@ -7,7 +7,7 @@ use kit::{ModeId, Owner};
 
 /// Returns a rig whose flash knows the attempts of a plan.
 fn with_plan(config: &FlashConfig, plan: &Plan) -> Rig {
-    let geometry = config.geometry(1);
+    let geometry = config.geometry(1, kit::UnitSize::default());
     Rig { flash: Flash::new(config, &plan.attempts(), &geometry, 1), ..Rig::new(config) }
 }
 

@@ -15,6 +15,7 @@ fn ftl(dies: u32) -> Ftl {
         blocks_per_plane: 3,
         pages_per_block: 1,
         page_bytes: 4096,
+        unit: kit::UnitSize::default(),
         bits_per_cell: 1,
         planes_per_program: 1,
         pages_per_program: 1,

@@ -209,6 +209,7 @@ mod tests {
             blocks_per_plane: blocks,
             pages_per_block: pages,
             page_bytes: 256,
+            unit: kit::UnitSize::of(256),
             bits_per_cell: 1,
             planes_per_program: 1,
             pages_per_program: 1,

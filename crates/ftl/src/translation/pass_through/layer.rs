@@ -263,6 +263,7 @@ impl PassThrough {
             page_type: geometry.page_type_of(place),
             mode: self.mode,
             encode: if self.parameters.facts.codes[self.mode.index()] == 0 { 0 } else { units },
+            skipped: 0,
             owner: Owner::ProgramUnit,
         }
     }

@@ -319,6 +319,7 @@ impl Zns {
             page_type: geometry.page_type_of(unit),
             mode: self.mode,
             encode: if self.parameters.facts.codes[self.mode.index()] == 0 { 0 } else { bound },
+            skipped: 0,
             owner: Owner::ProgramUnit,
         }
     }
