@@ -70,7 +70,7 @@ class Dispatch:
         """Die that takes the write."""
     @property
     def units(self) -> tuple[int, ...]:
-        """Logical units that the program writes together (numbers, in units of 4 KiB), oldest first."""
+        """Logical units that the program writes together (numbers of mapping units), oldest first."""
     @property
     def waiting(self) -> int:
         """Units of host writes that this die could take after this one: those of the whole drive where idle dies

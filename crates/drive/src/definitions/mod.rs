@@ -27,7 +27,7 @@ pub const UNITS: &[(&str, &str)] = &[
     ("bits", "bits"),
     ("commands", "commands of the host"),
     ("commands/s", "commands per second of simulated time"),
-    ("units", "mapping units of 4 KiB"),
+    ("units", "mapping units, of 4 KiB unless `ftl.mapping_unit` says otherwise"),
     ("pages", "pages of the map"),
     ("blocks", "blocks"),
     ("cycles", "program and erase cycles of a block; of effective wear, nominal erases"),

@@ -156,7 +156,7 @@ argument! {
         others_idle: Number,
     }
     with
-    /// Logical units that the program writes together (numbers, in units of 4 KiB), oldest first.
+    /// Logical units that the program writes together (numbers of mapping units), oldest first.
     units
 }
 
