@@ -340,7 +340,8 @@ impl Description {
         let (Some(unit), page) = (self.ftl.mapping_unit, self.flash.page_size) else { return };
         let field = "ftl.mapping_unit";
         if unit.0 < UNIT_BYTES || unit.0 > MAX_UNIT || !unit.0.is_power_of_two() || !page.0.is_multiple_of(unit.0) {
-            problems.add(field, format!("{unit}: expected a power of two from 4KiB to 256KiB that divides flash.page_size = {page}"));
+            problems
+                .add(field, format!("{unit}: expected a power of two from 4KiB to 256KiB that divides flash.page_size = {page}"));
         } else if unit.0 > UNIT_BYTES && !self.ftl.translation.build(()).chooses_unit() {
             let name = self.ftl.translation.name();
             problems.add(field, format!("{unit}: expected 4KiB with ftl.translation = \"{name}\""));

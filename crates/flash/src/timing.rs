@@ -172,9 +172,8 @@ impl Timing {
         let erase_scales =
             if config.erase_modes.is_empty() { vec![1.0] } else { config.erase_modes.iter().map(|m| m.erase_scale).collect() };
         let reads = ReadTimes::of_all(config, attempts);
-        let transfer = |count: usize, times: u32| {
-            config.transfer_rate.time_for(Bytes(grain.offset(count as u64) * u64::from(times)))
-        };
+        let transfer =
+            |count: usize, times: u32| config.transfer_rate.time_for(Bytes(grain.offset(count as u64) * u64::from(times)));
         Timing {
             read_phases: read_phases(&reads, &p),
             program_command: p.t_cs + cycles(6) + p.t_adl + p.t_wpst + p.t_wb,

@@ -1,8 +1,8 @@
 //! Geometry of the flash, as seen by the FTL, the scheduler and the timing.
 
+use crate::UnitSize;
 use crate::divisor::Divisor;
 use crate::ids::{BlockId, ChannelId, ChipId, DieId, Ppn};
-use crate::UnitSize;
 
 /// The numbers from which a [`Geometry`] is computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -60,7 +60,10 @@ fn a_write_of_a_part_reads_and_programs_the_unit() {
         let host = &summary["flash"]["programs"]["host"];
         assert_eq!(host.as_f64(), Some(1000.0), "{bs}: a program for each write: {summary}");
         let by_bytes = summary["write_amplification_bytes"].as_f64().expect("a ratio");
-        assert!((by_bytes - amplification * summary["write_amplification"].as_f64().expect("a ratio")).abs() < 1e-9, "{by_bytes}");
+        assert!(
+            (by_bytes - amplification * summary["write_amplification"].as_f64().expect("a ratio")).abs() < 1e-9,
+            "{by_bytes}"
+        );
         // A few units are still in the controller, which holds the rest of them.
         let read = summary["flash"]["reads"]["rmw"].as_f64().unwrap_or(0.0);
         assert!(if reads { (900.0..=1000.0).contains(&read) } else { read == 0.0 }, "{bs}: {read}");
@@ -117,7 +120,10 @@ fn sizes_that_do_not_fit_are_refused() {
         (&["ftl.mapping_unit=12KiB", "flash.page_size=48KiB"], "12KiB: expected a power of two from 4KiB"),
         (&["ftl.mapping_unit=32KiB", "flash.page_size=16KiB"], "that divides flash.page_size = 16KiB"),
         (&["ftl.mapping_unit=512KiB", "flash.page_size=512KiB"], "512KiB: expected a power of two from 4KiB to 256KiB"),
-        (&["ftl.mapping_unit=16KiB", "flash.page_size=16KiB", "ftl.translation=zns"], "expected 4KiB with ftl.translation = \"zns\""),
+        (
+            &["ftl.mapping_unit=16KiB", "flash.page_size=16KiB", "ftl.translation=zns"],
+            "expected 4KiB with ftl.translation = \"zns\"",
+        ),
         (&["ftl.mapping_unit=16KiB", "flash.page_size=16KiB", "ftl.map_cache.size=1MiB"], "expected 4KiB with ftl.map_cache"),
     ] {
         let message = refusal(sets);
