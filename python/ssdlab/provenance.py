@@ -58,6 +58,8 @@ class Origin:
     command: tuple[str, ...] | None = None
     #: Fields that the comparison of the run varied, with the values of this run.
     varied: Mapping[str, Any] = field(default_factory=dict)
+    #: Text of a fio job with its variables and includes in their places, if it has any.
+    standalone: str | None = None
 
     @classmethod
     def of(cls, drive: str, workload: Workload, policy: str | None, overrides: list[str], options: Mapping[str, Any]) -> Origin:
@@ -73,7 +75,13 @@ class Origin:
         """Returns the table ``[source]`` of ``workload.toml``."""
         given = self.workload.options()
         table: dict[str, Any] = {}
-        if self.workload.text is not None:
+        if self.standalone is not None:
+            # The text has the values from the environment, the options and other files.
+            given = {name: value for name, value in given.items() if name != "var"}
+            path = fspath(self.workload.path or "")
+            name = _NAME_OF_INPUT if path == STANDARD_INPUT else path
+            table |= {"name": self.workload.name or name or "text", "text": self.standalone}
+        elif self.workload.text is not None:
             table |= {"name": self.workload.name or "text", "text": self.workload.text}
         else:
             path = fspath(self.workload.path or "")

@@ -126,7 +126,8 @@ def run(
     result = Result.from_outcome(outcome, commands=outputs.commands.table(), spans=outputs.spans.table())
     named = policy if isinstance(policy, str) or policy is None else policy_file.named(policy)
     overrides = drives.setting_lines(asked["setup"]["set"])
-    result.origin = Origin.of(source.name, stream, named, overrides, options)
+    origin = Origin.of(source.name, stream, named, overrides, options)
+    result.origin = replace(origin, standalone=outcome.standalone)
     if outcome.interrupted:
         raise Interrupted(result, failed)
     if failed:

@@ -22,7 +22,7 @@ _Returned = TypeVar("_Returned")
 
 _as_flags: ContextVar[bool] = ContextVar("as_flags", default=False)
 #: A flag; the first alternative passes over the commands that a message quotes.
-_FLAG = re.compile(r"`ssdlab [^`]*`|(?<![\w-])--([a-z][a-z-]*[a-z])")
+_FLAG = re.compile(r"`ssdlab [^`]*`|`--var (?P<var>\w+=\w+)`|`--ignore KEY,\.\.\.`|(?<![\w-])--(?P<flag>[a-z][a-z-]*[a-z])")
 
 
 @contextmanager
@@ -41,12 +41,17 @@ def own(message: str) -> str:
 
 
 def _argument(found: re.Match[str]) -> str:
-    if found[1] is None:
+    if found["var"] is not None:
+        return f'`var=["{found["var"]}"]`'
+    if found[0].startswith("`--ignore"):
+        return '`ignore=["KEY", ...]`'
+    flag = found["flag"]
+    if flag is None:
         return found[0]
-    if found[1] == "from":  # a word of Python
+    if flag == "from":  # a word of Python
         return "source"
     # The only one that messages recommend to give, and whose name does not say that it is a truth value.
-    return "force=True" if found[1] == "force" else found[1].replace("-", "_")
+    return "force=True" if flag == "force" else flag.replace("-", "_")
 
 
 def in_own_words(function: Callable[_Arguments, _Returned]) -> Callable[_Arguments, _Returned]:

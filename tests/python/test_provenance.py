@@ -118,6 +118,45 @@ def test_a_policy_of_a_file_is_found_again(cli, here):
     assert cli("rerun", "first").returncode == 0
 
 
+PARTS = """\
+[j]
+; the size of a block
+bs=${BS}
+size=${SIZE}
+include common.inc
+number_ios=500
+"""
+
+
+def test_variables_and_included_files_are_kept(cli, here, monkeypatch):
+    (here / "parts.fio").write_text(PARTS)
+    (here / "common.inc").write_text("rw=${RW}\niodepth=4\n")
+    monkeypatch.setenv("SIZE", "8m")
+    monkeypatch.setenv("RW", "randrw")
+    first = cli("run", "tiny", "parts.fio", "--var", "BS=8k", "--ignore", "iodepth", "--out", "first")
+    assert first.returncode == 0, first.stderr
+    source = tomllib.loads((here / "first" / "workload.toml").read_text())["source"]
+    assert source["text"] == "[j]\n; the size of a block\nbs=8k\nsize=8m\nrw=randrw\niodepth=4\nnumber_ios=500\n"
+    assert source["options"] == {"ignore": ["iodepth"]}
+    monkeypatch.setenv("SIZE", "16m")
+    monkeypatch.delenv("RW")
+    (here / "common.inc").unlink()
+    (here / "parts.fio").unlink()
+    again = cli("rerun", "first", "--out", "second")
+    assert again.returncode == 0, again.stdout + again.stderr
+    for name in ("drive.toml", "workload.toml", "latency.parquet", "timeline.parquet", "report.html"):
+        assert (here / "first" / name).read_bytes() == (here / "second" / name).read_bytes(), name
+    assert cli("run", "tiny", "first/workload.toml").returncode == 0
+
+
+def test_the_run_of_a_comparison_keeps_its_variables(cli, here, monkeypatch):
+    (here / "parts.fio").write_text("[j]\nrw=randwrite\nbs=${BS}\nnumber_ios=300\n")
+    monkeypatch.setenv("BS", "8k")
+    assert cli("compare", "tiny", "parts.fio", "--policy", "baseline,all_fast", "--out", "both").returncode == 0
+    monkeypatch.delenv("BS")
+    assert cli("rerun", "both/all_fast").returncode == 0
+
+
 def test_from_python_a_text_keeps_its_name(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(provenance, "command_line", None)

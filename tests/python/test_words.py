@@ -37,6 +37,31 @@ def test_errors_name_arguments(job, options, said):
     assert "--" not in str(refused.value)
 
 
+@pytest.mark.parametrize(
+    ("text", "var", "said"),
+    [
+        (
+            "[j]\nbs=${BLOCK_X}\n",
+            None,
+            'variable `BLOCK_X` has no value: expected `var=["BLOCK_X=VALUE"]`, or `BLOCK_X` in the env',
+        ),
+        ("[j]\nbs=${BLOCK_X}\n", ["BLOCK_X"], "var: `BLOCK_X`: expected NAME=VALUE, such as BS=4k"),
+        ("[j]\nbs=4k\n", ["BLOCK_X=4k"], "var: `BLOCK_X` does not occur in the job file"),
+        ("[j]\nbs=${BLOCK_X}\n", ["BLOCK_X=4k;8k"], "variable `BLOCK_X` has the value `4k;8k`: expected no comment and one line"),
+        ("[j]\nverify=md5\n", None, '`ignore=["KEY", ...]` leaves keys out'),
+    ],
+)
+def test_errors_of_variables_name_the_argument(text, var, said):
+    with pytest.raises(ssdlab.InputError) as refused:
+        ssdlab.run("tiny", ssdlab.Workload(text=text, var=var))
+    assert said in str(refused.value)
+    assert "--" not in str(refused.value)
+
+
+def test_the_command_names_its_flags_of_variables(cli):
+    assert "expected `--var BLOCK_X=VALUE`" in cli("run", "tiny", "-", input="[j]\nbs=${BLOCK_X}\n").stderr
+
+
 def test_other_functions_name_arguments(job, tmp_path):
     calls = (
         lambda: ssdlab.compare("tiny", job, ["baseline"], batches=1),

@@ -31,6 +31,8 @@ pub struct Outcome {
     drive_toml: String,
     /// Workload with every option resolved (TOML).
     workload_toml: String,
+    /// Text of a fio job file with its variables and includes in their places, if it has any.
+    standalone: Option<String>,
     /// Notes for the user, one line each.
     notes: Vec<String>,
     /// True if Ctrl-C ended the run.
@@ -395,6 +397,7 @@ fn convert(py: Python<'_>, outcome: session::Outcome, interrupted: bool) -> PyRe
         summary_json: format!("{:#}\n", outcome.summary),
         drive_toml: outcome.drive_toml,
         workload_toml: outcome.workload_toml,
+        standalone: outcome.standalone,
         notes: outcome.notes,
         interrupted,
         setup_s: outcome.setup_s,

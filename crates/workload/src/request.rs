@@ -175,6 +175,9 @@ pub struct Workload {
     /// Resolved description as TOML, stored as `workload.toml` beside the results. The same file and options give the
     /// same text.
     pub resolved: String,
+    /// Text of a fio job file with the values of its variables, and the files that it includes, in their places; `None`
+    /// if it has none of them.
+    pub standalone: Option<String>,
     /// Messages for the user (an ignored fio key, the format chosen among several), one line each.
     pub notes: Vec<String>,
     /// Time from the start of one pass over the workload to the start of the next, where the workload has times of its
@@ -186,6 +189,11 @@ pub struct Workload {
 }
 
 impl Workload {
+    /// Returns true if commands of a job are left out of the statistics at its start.
+    pub fn has_ramp(&self) -> bool {
+        self.jobs.iter().any(|job| job.ramp_time > Nanos::ZERO)
+    }
+
     /// Returns the names of the streams, by number.
     pub fn stream_names(&self) -> Vec<String> {
         let jobs = || self.jobs.iter().map(|job| job.name.clone()).collect();

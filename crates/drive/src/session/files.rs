@@ -31,6 +31,8 @@ pub struct Outcome {
     pub drive_toml: String,
     /// `workload.toml`: the workload, every option resolved.
     pub workload_toml: String,
+    /// Text of a fio job file with its variables and includes in their places, if it has any.
+    pub standalone: Option<String>,
     /// Notes for the user, one line each.
     pub notes: Vec<String>,
     /// Latency histogram.

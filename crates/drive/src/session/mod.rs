@@ -86,9 +86,9 @@ impl Session {
         let description = description_for(request, custom_name.is_some(), files.named.unwrap_or(&no_file))?;
         let policy_name = custom_name.as_ref().unwrap_or(&description.policy.kind);
         let plan = RunPlan::of(request, &files, &description)?;
-        let workload = plan.workload(input, &description)?;
-        let (workload_toml, stream_names) = (workload.resolved.clone(), workload.stream_names());
-        let has_ramp = workload.jobs.iter().any(|job| job.ramp_time > Nanos::ZERO);
+        let mut workload = plan.workload(input, &description)?;
+        let (standalone, stream_names) = (workload.standalone.take(), workload.stream_names());
+        let (workload_toml, has_ramp) = (workload.resolved.clone(), workload.has_ramp());
 
         let mut watch = ProgressMeter::new(progress);
         let mut drive = custom::drive(request, &description, custom)?;
@@ -117,6 +117,7 @@ impl Session {
             summary: summary::summary(&facts, &description, &drive),
             drive_toml: drive_toml(&description, custom_name.as_deref()),
             workload_toml,
+            standalone,
             notes,
             latency: drive.statistics.totals.latency_rows().collect(),
             stream_latency: drive.statistics.stream_latency_rows(),

@@ -68,9 +68,9 @@ fn random_without_repeats_amplifies_less() {
     // By default fio writes each block once in each pass. At a spare share of 28 % the write amplification is then 1.48
     // to 1.53; with independent writes it is 2.44 to 2.47 (MECHANISMS 1).
     let (independent, mut rig) = uniform(0.28, "greedy", &["state.precondition=steady"], 1);
-    rig.replay("rw=randwrite\niodepth=32\nio_size=300%");
+    rig.replay("rw=randwrite\niodepth=32\nio_size=300%\nrandrepeat=0");
     rig.drive.restart_measurement();
-    rig.replay("rw=randwrite\niodepth=32\nrandseed=5\nio_size=200%");
+    rig.replay("rw=randwrite\niodepth=32\nrandseed=5\nio_size=200%\nrandrepeat=0");
     let once_each = rig.write_amplification();
     println!("independent {independent:.3}, each once a pass {once_each:.3}");
     assert!((1.45..1.56).contains(&once_each), "{once_each}");

@@ -2,8 +2,8 @@
 
 use super::options::Distribution;
 use super::resolve::{Region, Resolved};
-use super::stages::{FlushRule, Flushes, Loops};
-use crate::generator::{BlockPlan, BlockSource, Stretches};
+use super::stages::{FlushRule, Flushes, PassRule, Passes};
+use crate::generator::{AtEnd, BlockPlan, BlockSource, Stretches};
 use crate::pacing::{Cap, Rates};
 use crate::{Job, Limits, Pacing, Source, Workload};
 use kit::{Bytes, Nanos, Rng};
@@ -29,6 +29,14 @@ struct JobRecord {
     trim_share: f64,
     random_distribution: String,
     random_map: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    random_every: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rw_sequencer: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    step: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    randrepeat: Option<bool>,
     iodepth: u32,
     ioengine: String,
     offset: Bytes,
@@ -160,7 +168,7 @@ pub fn build(resolved: &[Resolved], user_bytes: u64, seed: u64, notes: Vec<Strin
         sections.push(first..jobs.len() as u32);
     }
     let resolved = toml::to_string(&record).expect("a record of plain values is TOML");
-    Workload { jobs, streams: Vec::new(), resolved, notes, period: None, is_endless: false }
+    Workload { jobs, streams: Vec::new(), resolved, standalone: None, notes, period: None, is_endless: false }
 }
 
 /// Returns the largest power of two that divides every offset and length of a job.
@@ -169,7 +177,9 @@ fn grain(job: &Resolved, region: &Region) -> u64 {
     let sizes = active.flat_map(|op| &job.sizes[op]).filter(|(_, percent)| *percent > 0.0).map(|(bytes, _)| *bytes);
     let zones = region.strides.as_ref().map_or(0, |(strides, _)| strides.zone_bytes | strides.distance);
     let aligned = if job.options.rw.random { job.unit } else { 0 };
-    let all = sizes.fold(region.offset | zones | aligned, |all, bytes| all | bytes);
+    // Backwards, a job begins anew at the region's end.
+    let steps = job.options.step.unsigned_abs() | if job.options.step < 0 { region.bytes } else { 0 };
+    let all = sizes.fold(region.offset | zones | aligned | steps, |all, bytes| all | bytes);
     1 << all.trailing_zeros().min(63)
 }
 
@@ -177,6 +187,9 @@ fn make(job: &Resolved, region: &Region, name: String, stream: u16, (seed, strea
     let plan = BlockPlan {
         offset: region.offset,
         region_bytes: region.strides.map_or(region.bytes, |(_, range)| range),
+        reach_bytes: region.room,
+        at_end: if job.options.time_based { AtEnd::Wraps } else { AtEnd::Ends },
+        step: job.options.step,
         unit: job.unit,
         align: if job.options.rw.random { job.align } else { [job.unit; 3] },
         writes_after_trims: job.options.rw.pairs,
@@ -184,8 +197,8 @@ fn make(job: &Resolved, region: &Region, name: String, stream: u16, (seed, strea
         sizes: job.size_mixes(),
         place: region.spread.clone(),
         stream,
-        requests_max: job.requests_max,
-        bytes_max: region.bytes_max,
+        requests_max: None,
+        bytes_max: None,
     };
     let (low, high) = job.options.delay_ns;
     let delay = if low == high {
@@ -226,42 +239,45 @@ fn flush_rule(job: &Resolved) -> FlushRule {
 
 /// Returns the requests of a job: its blocks, repeated, with flushes.
 fn source(job: &Resolved, region: &Region, plan: BlockPlan, seed: u64, streams: &str) -> Box<dyn Source> {
-    let stretches = job.options.rw.random && job.options.random_percent != [100; 3];
-    let (percent, strides, name) = (job.options.random_percent, region.strides, streams.to_owned());
-    let make = move || {
+    let options = job.options.clone();
+    let stretches = options.rw.random && (options.random_percent != [100; 3] || options.random_every > 1);
+    let (strides, streams) = (region.strides, streams.to_owned());
+    let make = move |pass: u64, turns_left: Option<u64>| {
+        // As in fio with `randrepeat=1`, each pass has the same random numbers.
+        let name = if pass == 0 || options.randrepeat { streams.clone() } else { format!("{streams}.pass.{pass}") };
         let mut blocks = BlockSource::new(plan.clone(), seed, &name);
         if stretches {
-            blocks = blocks.with_stretches(Stretches::new(percent, Rng::stream(seed, &format!("{name}.random"))));
+            let mix = Stretches::new(options.random_percent, Rng::stream(seed, &format!("{name}.random")));
+            blocks = blocks.with_stretches(mix.with_every(options.every(turns_left)));
         }
         if let Some((strides, _)) = strides {
             blocks = blocks.with_strides(strides);
         }
         blocks
     };
-    let looped = job.options.loops > 1 && !job.options.time_based;
-    let source: Box<dyn Source> = if looped { Box::new(Loops::new(make, job.options.loops)) } else { Box::new(make()) };
+    let loops = if job.options.time_based { 1 } else { job.options.loops };
+    let passes = PassRule {
+        loops,
+        bytes_max: region.bytes_max.map(|bytes| bytes.saturating_mul(loops)),
+        requests_max: job.requests_max.map(|requests| requests.saturating_mul(loops)),
+        io_bytes: region.io_bytes,
+        block_max: job.block_max,
+        is_endless: job.options.time_based,
+    };
+    let passes = Passes::new(passes, Box::new(make));
     let rule = flush_rule(job);
-    if rule.inserts_any() { Box::new(Flushes::new(source, rule)) } else { source }
+    if rule.inserts_any() { Box::new(Flushes::new(passes, rule)) } else { Box::new(passes) }
 }
 
 /// Returns true if the job writes every block of its region once before it writes any block again.
 fn overwrites_in_passes(job: &Resolved, region: &Region) -> bool {
-    let whole_loops = job.requests_max.is_none() && region.bytes_max.is_none_or(|bytes| bytes.is_multiple_of(region.bytes));
     let is_uniform = (0..3).filter(|&op| job.shares[op] > 0.0).all(|op| job.align[op] == job.unit);
-    has_random_map(job)
+    job.has_random_map
         && is_uniform
         && job.shares[1] > 0.0
         && job.options.random_percent == [100; 3]
+        && job.options.random_every == 1
         && region.strides.is_none()
-        && (job.options.loops == 1 || whole_loops)
-}
-
-/// Returns true if the job accesses random blocks, each once per pass.
-fn has_random_map(job: &Resolved) -> bool {
-    job.options.rw.random
-        && job.options.distribution == Distribution::Random
-        && !job.options.norandommap
-        && job.options.align.is_none()
 }
 
 fn describe(job: &Resolved, region: &Region, made: &Job, stream: u16, (seed, seed_streams): (u64, String)) -> JobRecord {
@@ -279,7 +295,11 @@ fn describe(job: &Resolved, region: &Region, made: &Job, stream: u16, (seed, see
         write_share: job.shares[1],
         trim_share: job.shares[2],
         random_distribution: if random { distribution(&job.options.distribution) } else { "none".to_owned() },
-        random_map: has_random_map(job),
+        random_map: job.has_random_map,
+        random_every: Some(job.options.random_every).filter(|count| *count > 1),
+        rw_sequencer: (job.options.random_every > 1).then_some(if job.options.repeats { "identical" } else { "sequential" }),
+        step: Some(job.options.step).filter(|step| *step != 0),
+        randrepeat: (!job.options.randrepeat).then_some(false),
         iodepth: job.depth,
         ioengine: job.options.engine.unwrap_or("asynchronous").to_owned(),
         offset: Bytes(region.offset),

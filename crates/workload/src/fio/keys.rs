@@ -78,8 +78,9 @@ pub struct Group {
 pub const HONOURED: &[Key] = &[
     honoured(
         "rw",
-        "`read`, `write`, `randread`, `randwrite`, `rw` (`readwrite`), `randrw`, `trim`, `randtrim`, `trimwrite`, `randtrimwrite`; a suffix \
-         `:N` is refused. `trimwrite` trims each block and then writes it; as in fio, `io_size` and `number_ios` count both as one, and \
+        "`read`, `write`, `randread`, `randwrite`, `rw` (`readwrite`), `randrw`, `trim`, `randtrim`, `trimwrite`, `randtrimwrite`. A suffix \
+         of a random job, as in `randread:8`, is the number of requests from one random address to the next; of a sequential job, as in \
+         `write:4k` or `read:-8k`, the bytes from the end of a request to the start of the next. `trimwrite` trims each block and then writes it; as in fio, `io_size` and `number_ios` count both as one, and \
          `rate` and `rate_iops` of writes hold both.",
     )
     .also(&["readwrite"]),
@@ -92,7 +93,7 @@ pub const HONOURED: &[Key] = &[
     ),
     honoured(
         "blockalign",
-        "Alignment of random addresses, for reads, writes and trims; the smallest block of each by default. As in fio, it switches the random map off.",
+        "Alignment of random addresses, for reads, writes and trims; the smallest block of each by default. As in fio, an alignment other than the smallest block switches the random map off.",
     )
     .also(&["ba"]),
     honoured("iodepth", "Maximum number of requests of the job in flight, flushes included."),
@@ -100,11 +101,17 @@ pub const HONOURED: &[Key] = &[
     honoured(
         "size",
         "Size of the region, in bytes, percent of the drive or zones (`8z`); the drive beyond `offset` by default. As in fio, a size in percent ends \
-         at the drive's end (`offset=50%` with `size=75%` is 50 %); a size in bytes must fit.",
+         at the drive's end (`offset=50%` with `size=75%` is 50 %) and is rounded down to blocks; a size in bytes must fit. The last block of a \
+         sequence is accessed whole, past the region's end, where the drive has room. More than 100 % is refused: fio takes it for a \
+         number of bytes near 2^64.",
     ),
-    honoured("io_size", "Bytes moved, in bytes, zones or percent of `size`, which is the default; the job goes round its region.")
+    honoured(
+        "io_size",
+        "Bytes moved, in bytes, zones or percent of `size`, which is the default; fio refuses more than 100 %, which act here as so many bytes. As in fio, the job begins anew, at all its positions and \
+         with the same random numbers, where its region or its random map ends; it ends where less than a block is left.",
+    )
         .also(&["io_limit"]),
-    honoured("number_ios", "Maximum number of reads, writes and trims."),
+    honoured("number_ios", "Maximum number of reads, writes and trims; with `loops`, as in fio, that many times as many for all loops together."),
     honoured("offset", "First byte of the region, in bytes, zones or percent of the drive; percent are rounded up to a block, or to `offset_align`."),
     honoured("offset_align", "Alignment of offsets in percent; 0, the default: the smallest block."),
     honoured("offset_increment", "Distance of the regions of two clones (`numjobs`), in bytes, zones or percent of the drive; 0 by default."),
@@ -113,32 +120,40 @@ pub const HONOURED: &[Key] = &[
     honoured("time_based", "The job repeats until `runtime`, whatever its size.").flag(),
     honoured(
         "loops",
-        "Number of times that the job is repeated. As in fio with `randrepeat=1`, each repetition has the same requests; `runtime` limits all \
-         of them together, and `time_based` takes precedence. A repetition follows without waiting for the commands in flight, for which fio waits.",
+        "Number of times that the job is repeated. As in fio, a repetition begins where the region or the random map ends, with the same random \
+         numbers; `io_size` and `number_ios` count as many times, for all of them together; `runtime` limits them together, and `time_based` \
+         takes precedence. A repetition follows without waiting for the commands in flight, for which fio waits.",
     ),
     honoured(
         "ramp_time",
         "Time from the job's start whose commands are left out of the statistics; each job has its own. Counters of the drive (flash, \
          write amplification, utilisation) begin with the first job whose ramp is over.",
     ),
+    honoured(
+        "rw_sequencer",
+        "What the requests between two random ones do, with a suffix of `rw`: `sequential`, the default: each follows the one before; `identical`: \
+         it has the same address.",
+    ),
+    honoured("randrepeat", "1, the default: each pass over the region has the same random numbers; 0: others.").flag(),
     honoured("rwmixread", "Percentage of reads of a mixed job; the later of this line and `rwmixwrite` takes precedence."),
     honoured("rwmixwrite", "Percentage of writes of a mixed job."),
     honoured("random_distribution", "`random`, `zipf:THETA`, `pareto:H`, `normal:DEVIATION`, `zoned:ACCESS/SIZE:...`."),
     honoured(
         "percentage_random",
         "Percentage of random requests of a random job, for reads, writes and trims. Every other request follows the previous one of its \
-         operation, and begins at the region's start where that one ended at its end. Only random requests count towards the random map (in fio \
-         all do): in a pass over the map a block may be accessed again.",
+         operation. As in fio, a pass ends where that one ended at the region's end, and without `io_size`, `loops` or `time_based` the job with it; \
+         only random requests count towards the random map.",
     ),
     honoured("norandommap", "Random blocks are drawn independently; without it, each block once per pass.").flag(),
     honoured(
         "fsync",
-        "A flush after every N writes of the job, before its next request, as in fio: none follows the last write (`end_fsync`). It takes one \
+        "A flush after every N writes of the job, before its next request, as in fio: none follows the last write (`end_fsync`). fio 3.33 repeats \
+         it after each read until the next write, and at the start of a repetition. It takes one \
          place of `iodepth`, counts as no request for `number_ios`, and needs no time of `rate_iops`. fio with an asynchronous engine submits nothing \
          until the flush has completed; here the job submits on while it has places. 0: no flushes.",
     ),
     honoured("fdatasync", "The same as `fsync`: a drive does not tell them apart. Where both are due, one flush is submitted."),
-    honoured("end_fsync", "A flush after the last request of a job that writes, unless `runtime` ends the job.").flag(),
+    honoured("end_fsync", "A flush after the last request of a job that writes, and of each pass over its region, unless `runtime` ends the job.").flag(),
     honoured("writefua", "Writes are durable when they complete.").flag(),
     honoured("randseed", "Seed of the job's random streams; takes precedence over `--seed`."),
     honoured(
@@ -185,7 +200,8 @@ pub const HONOURED: &[Key] = &[
     honoured(
         "zonemode",
         "`none`, or `strided`: the job stays within `zonerange` bytes until it has moved `zonesize` bytes, then skips `zoneskip` bytes. Random jobs \
-         visit each block of a zone once per pass. After the last zone that fits the region whole comes the first. `zbd`: \
+         visit each block of a zone once per pass. As in fio, zones follow one another up to the drive's end, which ends a pass in the zone that it \
+         cuts; after the last comes the first. `zbd`: \
          the zones of the drive, which must have some; `zonesize`, if given, must be theirs. On a drive with zones, every job is run as with `zbd`.",
     ),
     honoured("zonesize", "Bytes moved in one zone; needed with `zonemode=strided`, and without effect otherwise."),
@@ -194,8 +210,8 @@ pub const HONOURED: &[Key] = &[
     honoured("filename", "Any one name, such as that of a device, stands for the drive, whatever it is; a list of files is refused."),
 ];
 
-/// Keys that are ignored, by reason. Of `ioengine`, `sync`, `psync`, `vsync`, `pvsync` and `pvsync2` force one request
-/// in flight.
+/// Keys that are ignored, by reason. Of `ioengine`, `sync`, `psync`, `vsync`, `pvsync`, `pvsync2`, `mmap` and `splice`
+/// force one request in flight; engines that access no block device are refused.
 pub const IGNORED: &[Group] = &[
     Group {
         why: "Concerns the host that fio runs on (its kernel, files, processors and memory), or how fio groups its report",
@@ -323,7 +339,7 @@ pub const IGNORED: &[Group] = &[
     },
     Group {
         why: "Every run is repeatable; random numbers come from the simulator's own generator and need no bitmap",
-        names: &["randrepeat", "allrandrepeat", "use_os_rand", "softrandommap"],
+        names: &["allrandrepeat", "use_os_rand", "softrandommap"],
     },
     Group {
         why: "Acts only together with a key, or a value, that is refused",
@@ -360,7 +376,6 @@ pub const IGNORED: &[Group] = &[
             "rate_cycle",
             "latency_window",
             "latency_percentile",
-            "rw_sequencer",
             "steadystate_duration",
             "ss_dur",
             "steadystate_ramp_time",
@@ -433,7 +448,8 @@ pub const REFUSED: &[Key] = &[
     off("trim_percentage", &["0"], "reads, writes and trims are not mixed: a synthetic workload has `trim_share`"),
     off("trim_backlog", &["0"], "reads, writes and trims are not mixed: a synthetic workload has `trim_share`"),
     refused("read_iolog", "the log is a workload itself: give it in the place of the job file"),
-    off("exitall", &["0"], "a job ends by its own limits, not with another").flag(),
+    // fio sets it whatever its value is.
+    refused("exitall", "a job ends by its own limits, not with another"),
     off("cmdprio_percentage", &["0"], "commands have no priorities"),
     refused("cmdprio_bssplit", "commands have no priorities"),
     off("fdp", &["0"], "commands carry no placement identifiers"),

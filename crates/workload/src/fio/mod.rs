@@ -88,7 +88,7 @@ pub fn open_in(name: &str, text: &str, drive: &Target, seed: u64, surroundings: 
         problems.add(name, format!("{clones} jobs with all clones: expected at most {}", u16::MAX));
     }
     let resolved = problems.or(resolved)?;
-    Ok(build::build(&resolved, drive.user_bytes, seed, notes))
+    Ok(Workload { standalone: reader.standalone(), ..build::build(&resolved, drive.user_bytes, seed, notes) })
 }
 
 /// Returns the notes on what was left out and put in.

@@ -2,7 +2,7 @@
 
 use super::parse::Entry;
 use super::value::{self, Amount, Split};
-use crate::generator::Zone;
+use crate::generator::{Every, Zone};
 use kit::{Op, Problem, Problems};
 
 /// Value of the `rw` key.
@@ -50,11 +50,63 @@ const ENGINES: &[&str] = &[
     "windowsaio",
     "solarisaio",
     "null",
+    "sg",
+    "xnvme",
+    "libblkio",
+    "guasi",
+    "libcufile",
     "sync",
     "psync",
     "vsync",
     "pvsync",
     "pvsync2",
+    "mmap",
+    "splice",
+];
+
+/// Engines that are refused, with what they do.
+const OTHER_ENGINES: &[(&[&str], &str)] = &[
+    (&["cpuio", "exec"], "it uses the processor, and accesses no drive"),
+    (
+        &[
+            "filecreate",
+            "fileopen",
+            "filestat",
+            "filedelete",
+            "dircreate",
+            "dirstat",
+            "dirdelete",
+            "falloc",
+            "ftruncate",
+            "e4defrag",
+        ],
+        "it measures a file system, which a drive does not have",
+    ),
+    (
+        &["net", "netsplice", "rdma", "librpma_apm_client", "librpma_apm_server", "librpma_gpspm_client", "librpma_gpspm_server"],
+        "it transfers data over a network, and accesses no drive",
+    ),
+    (
+        &[
+            "http",
+            "nfs",
+            "rbd",
+            "rados",
+            "gfapi",
+            "gfapi_async",
+            "glusterfs",
+            "libhdfs",
+            "libiscsi",
+            "nbd",
+            "dfs",
+            "ime_psync",
+            "ime_psyncv",
+            "ime_aio",
+        ],
+        "it accesses a service over a network, not a drive",
+    ),
+    (&["pmemblk", "libpmem", "dev-dax", "libzbc", "mtd"], "it accesses another kind of memory than an SSD with blocks"),
+    (&["cpp_null", "external"], "it is a program of its own, which is not run here"),
 ];
 
 /// Value of the `random_distribution` key (HOWTO, "I/O type").
@@ -88,6 +140,14 @@ pub enum ZoneMode {
 pub struct Options {
     /// `rw`; fio's default is `read`.
     pub rw: Pattern,
+    /// Suffix of `rw` of a random job: the requests from one random address to the next.
+    pub random_every: u64,
+    /// `rw_sequencer`: true if the requests between random ones repeat the address, false if they follow it.
+    pub repeats: bool,
+    /// Suffix of `rw` of a sequential job: bytes from the end of a request to the start of the next.
+    pub step: i64,
+    /// `randrepeat`: false if each pass over the region has other random numbers.
+    pub randrepeat: bool,
     /// `bs` by operation \[bytes\].
     pub bs: [u64; 3],
     /// `bssplit` by operation: sizes with percentages.
@@ -182,6 +242,10 @@ impl Default for Options {
     fn default() -> Options {
         Options {
             rw: PATTERNS[0].1,
+            random_every: 1,
+            repeats: false,
+            step: 0,
+            randrepeat: true,
             bs: [4096; 3],
             bssplit: None,
             iodepth: 1,
@@ -231,9 +295,14 @@ impl Default for Options {
 }
 
 impl Options {
+    /// Returns the rule of the suffix of a random job, of which `left` requests are left until one may be random.
+    pub fn every(&self, left: Option<u64>) -> Every {
+        Every { count: self.random_every, repeats: self.repeats, left: left.unwrap_or(1) }
+    }
+
     /// Returns true if the engine submits one request at a time.
     pub fn synchronous(&self) -> bool {
-        self.engine.is_some_and(|engine| engine.ends_with("sync") || engine == "pvsync2")
+        self.engine.is_some_and(|engine| engine.ends_with("sync") || ["pvsync2", "mmap", "splice"].contains(&engine))
     }
 
     /// Returns the place of the last line that set `key`; `otherwise` if there is none.
@@ -253,13 +322,13 @@ impl Options {
         let text = value.unwrap_or("");
         let named = |why: String| Problem::new(place, format!("{key}: {why}"));
         match key {
-            "rw" => self.rw = pattern(place, text)?,
+            "rw" => (self.rw, self.random_every, self.step) = pattern(place, text)?,
             "ioengine" => self.engine = Some(engine(place, text)?),
             "bs" => self.bs = value::by_operation(text, &4096, block_bytes).map_err(named)?,
             "bssplit" => self.bssplit = Some(value::by_operation(text, &vec![(4096, 100.0)], block_split).map_err(named)?),
             "iodepth" => self.iodepth = value::within(text, 1, 1 << 20).map_err(named)? as u32,
             "numjobs" => self.numjobs = value::within(text, 1, 65_535).map_err(named)? as u32,
-            "size" => self.size = Some(share(text, 1_000_000).map_err(named)?),
+            "size" => self.size = Some(share(text, 100).map_err(named)?),
             "io_size" => self.io_size = Some(share(text, 1_000_000).map_err(named)?),
             "number_ios" => self.number_ios = Some(value::within(text, 1, u64::MAX).map_err(named)?),
             "offset" => self.offset = offset(text, 99).map_err(named)?,
@@ -298,12 +367,14 @@ impl Options {
                 let modes = [("none", ZoneMode::None), ("strided", ZoneMode::Strided), ("zbd", ZoneMode::Zbd)];
                 self.zones = word(place, key, text, &modes)?;
             }
+            "rw_sequencer" => self.repeats = word(place, key, text, &[("sequential", false), ("identical", true)])?,
+            "randrepeat" => self.randrepeat = value::flag(value).map_err(named)?,
             "zonesize" => self.zone_bytes = Some(zone_bytes(text).map_err(named)?),
             "zonerange" => self.zone_range = Some(zone_bytes(text).map_err(named)?),
             "zoneskip" => self.zone_skip = zone_bytes(text).map_err(named)?,
             "blockalign" => self.align = Some(value::by_operation(text, &0, block_bytes).map_err(named)?),
             "offset_align" => self.offset_align = zone_bytes(text).map_err(named)?,
-            "offset_increment" => self.offset_step = offset(text, 1_000_000).map_err(named)?,
+            "offset_increment" => self.offset_step = offset(text, 100).map_err(named)?,
             _ => return self.set_course(place, key, value),
         }
         Ok(())
@@ -336,12 +407,29 @@ fn one_drive(text: &str) -> Result<(), String> {
     if count == 1 { Ok(()) } else { Err(format!("`{text}` names {count} files: expected one, which stands for the drive")) }
 }
 
-fn pattern(place: &str, text: &str) -> Result<Pattern, Problem> {
-    if let Some((head, suffix)) = text.split_once(':') {
-        return Err(Problem::new(place, format!("rw: the suffix `:{suffix}` of `{text}` is refused: expected `{head}` alone")));
+/// Returns the pattern that `rw` names, the requests from one random address to the next, and the bytes between two
+/// sequential requests.
+fn pattern(place: &str, text: &str) -> Result<(Pattern, u64, i64), Problem> {
+    let (head, suffix) = text.split_once(':').map_or((text, None), |(head, suffix)| (head.trim(), Some(suffix.trim())));
+    let found = PATTERNS.iter().find(|(name, _)| *name == head).map(|(_, pattern)| *pattern);
+    let pattern = found.ok_or_else(|| Problem::unknown(place, "value of rw", head, PATTERNS.iter().map(|(name, _)| *name)))?;
+    let named = |why: String| Problem::new(place, format!("rw: suffix of `{text}`: {why}"));
+    match suffix {
+        None => Ok((pattern, 1, 0)),
+        Some(count) if pattern.random => {
+            // fio reads the digits alone: `8k` are eight requests.
+            let plain = count.parse().ok().filter(|count| (1..=1 << 32).contains(count));
+            let count =
+                plain.ok_or_else(|| named(format!("`{count}`: expected a number of requests of 1 or more, without a unit")))?;
+            Ok((pattern, count, 0))
+        }
+        Some(step) => {
+            let (digits, sign) = step.strip_prefix('-').map_or((step, 1), |digits| (digits, -1));
+            let bytes = zone_bytes(digits).map_err(named)?;
+            let bytes = i64::try_from(bytes).map_err(|_| named(format!("{bytes} bytes: expected less than 2^63")))?;
+            Ok((pattern, 1, sign * bytes))
+        }
     }
-    let found = PATTERNS.iter().find(|(name, _)| *name == text).map(|(_, pattern)| *pattern);
-    found.ok_or_else(|| Problem::unknown(place, "value of rw", text, PATTERNS.iter().map(|(name, _)| *name)))
 }
 
 /// Returns the value of a key that is one of a few words.
@@ -360,6 +448,11 @@ fn zone_bytes(text: &str) -> Result<u64, String> {
 }
 
 fn engine(place: &str, text: &str) -> Result<&'static str, Problem> {
+    if let Some((_, why)) = OTHER_ENGINES.iter().find(|(names, _)| names.contains(&text.split(':').next().unwrap_or(text))) {
+        let what =
+            format!("ioengine: `{text}` is refused: {why}: expected an engine that accesses a block device, such as libaio");
+        return Err(Problem::new(place, what));
+    }
     let found = ENGINES.iter().copied().find(|name| *name == text);
     found.ok_or_else(|| Problem::unknown(place, "ioengine", text, ENGINES.iter().copied()))
 }

@@ -25,10 +25,14 @@ impl Place<'_> {
 pub struct Region {
     /// First byte.
     pub offset: u64,
-    /// Size \[bytes\], a multiple of the smallest block.
+    /// Size \[bytes\]; requests begin inside it.
     pub bytes: u64,
-    /// Bytes to transfer; `None` with `time_based`.
+    /// Bytes to the drive's end, up to which the last request of a sequence may go.
+    pub room: u64,
+    /// Bytes that each loop submits; `None` with `time_based`.
     pub bytes_max: Option<u64>,
+    /// Value of `io_size` in bytes.
+    pub io_bytes: Option<u64>,
     /// Distribution of the addresses.
     pub spread: Spread,
     /// Zones, and the size of each \[bytes\].
@@ -53,6 +57,10 @@ pub struct Resolved {
     pub unit: u64,
     /// Alignment of random addresses by operation \[bytes\].
     pub align: [u64; 3],
+    /// True if the job accesses random blocks, each once per pass.
+    pub has_random_map: bool,
+    /// Length of the largest block of all operations \[bytes\].
+    pub block_max: u64,
     /// Request lengths by operation: (bytes, percent).
     pub sizes: [Vec<(u64, f64)>; 3],
     /// Shares of reads, writes and trims.
@@ -96,6 +104,10 @@ struct Blocks {
     /// Smallest and largest length in use \[bytes\].
     least: u64,
     largest: u64,
+    /// The same of all operations, also of those that do not occur \[bytes\].
+    of_all: (u64, u64),
+    /// True if `blockalign` differs from a smallest block, which switches the random map off.
+    is_realigned: bool,
     /// Alignment of random addresses by operation \[bytes\].
     align: [u64; 3],
     /// Smallest alignment in use \[bytes\].
@@ -117,7 +129,9 @@ impl Blocks {
             _ => used(op).min().unwrap_or(least),
         });
         let unit = active().map(|op| align[op]).min().unwrap_or(least);
-        Blocks { sizes, least, largest, align, unit }
+        let of_all = ((0..3).flat_map(used).min().unwrap_or(least), (0..3).flat_map(used).max().unwrap_or(largest));
+        let is_realigned = (0..3).any(|op| used(op).min().is_some_and(|smallest| smallest != align[op]));
+        Blocks { sizes, least, largest, of_all, is_realigned, align, unit }
     }
 }
 
@@ -149,6 +163,8 @@ pub fn resolve(place: &Place<'_>, options: &Options, drive: &Target, wave: u32, 
         runtime_ns: options.runtime_ns.map(|ns| ns.saturating_add(options.ramp_ns)),
         unit: blocks.unit,
         align: blocks.align,
+        has_random_map: has_random_map(options, &blocks),
+        block_max: blocks.of_all.1,
         sizes: blocks.sizes,
         shares,
         caps,
@@ -226,7 +242,8 @@ fn region_of(
     problems: &mut Problems,
     notes: &mut Vec<String>,
 ) -> Option<Region> {
-    let (offset, bytes) = region(place, options, blocks.least, (drive, clone), problems, notes)?;
+    let (offset, bytes) = region(place, options, blocks, (drive, clone), problems, notes)?;
+    let room = drive.user_bytes - offset;
     if bytes < blocks.largest {
         problems.add(
             place.of(options, "size"),
@@ -237,16 +254,33 @@ fn region_of(
         );
         return None;
     }
-    let strides = strides(place, options, (blocks.least, blocks.largest), bytes, problems);
-    let spread = spread(place, options, strides.map_or(bytes, |(_, range)| range) / blocks.unit, problems);
-    let moved = match options.io_size {
-        None => bytes,
-        Some(Amount::Bytes(bytes)) => bytes,
-        Some(Amount::Percent(percent)) => u64::try_from(u128::from(bytes) * u128::from(percent) / 100).unwrap_or(u64::MAX).max(1),
-        Some(Amount::Zones(zones)) => in_zones(place, options, "io_size", zones, drive, problems)?,
+    if options.step < 0 && !bytes.is_multiple_of(kit::LEAST_BLOCK_BYTES) {
+        let what =
+            format!("rw: backwards through {bytes} bytes: expected a size that is a multiple of {}", kit::LEAST_BLOCK_BYTES);
+        problems.add(place.of(options, "rw"), what);
+    }
+    let strides = strides(place, options, (blocks.least, blocks.largest), (bytes, room), problems);
+    let spread = spread(place, options, blocks, strides.map_or(bytes, |(_, range)| range) / blocks.unit, problems);
+    let (moved, io_bytes) = match options.io_size {
+        None => (bytes, None),
+        Some(Amount::Bytes(bytes)) => (bytes, Some(bytes)),
+        Some(Amount::Percent(percent)) => {
+            let moved = u64::try_from(u128::from(bytes) * u128::from(percent) / 100).unwrap_or(u64::MAX);
+            // fio refuses more than 100 %, which act as bytes here.
+            (moved, Some(moved).filter(|_| percent > 100))
+        }
+        Some(Amount::Zones(zones)) => {
+            let bytes = in_zones(place, options, "io_size", zones, drive, problems)?;
+            (bytes, Some(bytes))
+        }
     };
-    let moved = moved.saturating_mul(1 + u64::from(options.rw.pairs));
-    Some(Region { offset, bytes, bytes_max: (!options.time_based).then_some(moved), spread, strides })
+    if moved < blocks.of_all.0 && io_bytes.is_none() {
+        let what = format!("io_size: {moved} bytes: expected at least the smallest block of {}, as in fio", blocks.of_all.0);
+        problems.add(place.of(options, "io_size"), what);
+    }
+    // Of a pair of trim and write, both move the bytes of one.
+    let moved = if options.rw.pairs { moved.div_ceil(blocks.least).saturating_mul(2 * blocks.least) } else { moved };
+    Some(Region { offset, bytes, room, bytes_max: (!options.time_based).then_some(moved), io_bytes, spread, strides })
 }
 
 /// Returns the size of some zones of the drive \[bytes\]; `None`, with a problem, if it has none.
@@ -264,7 +298,7 @@ fn strides(
     place: &Place<'_>,
     options: &Options,
     blocks: (u64, u64),
-    region_bytes: u64,
+    (region_bytes, room): (u64, u64),
     problems: &mut Problems,
 ) -> Option<(Strides, u64)> {
     if options.zones != ZoneMode::Strided {
@@ -292,7 +326,9 @@ fn strides(
             "zonemode=strided draws uniformly within its zones: expected random_distribution=random",
         );
     }
-    Some((Strides { zone_bytes, distance: range.saturating_add(options.zone_skip), region_bytes }, range))
+    // As in fio, zones follow one another up to the drive's end, whatever `size` is.
+    let distance = range.saturating_add(options.zone_skip);
+    Some((Strides { zone_bytes, distance, region_bytes: room, inside_bytes: region_bytes, enters_cut: true }, range))
 }
 
 /// Notes keys that are honoured but have no effect on this job.
@@ -312,6 +348,9 @@ fn note_without_effect(place: &Place<'_>, options: &Options, caps: &[Option<Cap>
     }
     if !options.rw.random && options.random_percent != [100; 3] {
         note("percentage_random", "has no effect on a sequential job");
+    }
+    if options.repeats && options.random_every == 1 {
+        note("rw_sequencer", "has no effect without a suffix of rw of a random job, such as randread:8");
     }
     if options.loops > 1 && options.time_based {
         note("loops", "has no effect with time_based");
@@ -340,12 +379,12 @@ fn shares(options: &Options) -> [f64; 3] {
 }
 
 /// Returns the offset and the size of the region of a clone. Percentages refer to the drive's capacity; an offset in
-/// percent is rounded up to a block, or to `offset_align` (as fio does), the size is rounded down. A size in percent
-/// ends at the drive's end at the latest, as does a region without `size`.
+/// percent is rounded up to a block, or to `offset_align` (as fio does), the size is rounded down unless it is 100 %. A
+/// size in percent ends at the drive's end at the latest, as does a region without `size`.
 fn region(
     place: &Place<'_>,
     options: &Options,
-    least: u64,
+    blocks: &Blocks,
     (drive, clone): (&Target, u32),
     problems: &mut Problems,
     notes: &mut Vec<String>,
@@ -366,21 +405,20 @@ fn region(
     }
     let mut offset = base.saturating_add(step.saturating_mul(u64::from(clone)));
     if matches!(options.offset, Amount::Percent(1..)) || matches!(options.offset_step, Amount::Percent(1..)) {
-        // fio takes the smallest block of all operations, also of those that do not occur.
-        let smallest = options.bs.iter().copied().min().filter(|_| options.bssplit.is_none()).unwrap_or(least);
-        let align = if options.offset_align > 0 { options.offset_align } else { smallest };
+        let align = if options.offset_align > 0 { options.offset_align } else { blocks.of_all.0 };
         offset = offset.div_ceil(align).saturating_mul(align);
     }
     let room = user_bytes.saturating_sub(offset);
     let size = match (options.size, given) {
         (Some(Amount::Percent(share)), Some(size)) => {
             // Rounding the offset up may cost less than a block, which is no surprise.
-            if size > room && share <= 100 && size - room >= least && clone == 0 {
+            if size > room && size - room >= blocks.least && clone == 0 {
                 let what =
                     format!("{share} % of the drive from byte {offset} end past its end: the region ends there, as in fio");
                 notes.push(format!("{}: {what}", place.of(options, "size")));
             }
-            size.min(room)
+            let size = size.min(room);
+            if share == 100 { size } else { size / blocks.of_all.0 * blocks.of_all.0 }
         }
         (_, Some(size)) => size,
         (_, None) => room,
@@ -395,24 +433,31 @@ fn region(
         );
         return None;
     }
-    let whole = size / least * least;
-    if whole < size && whole > 0 && clone == 0 {
-        notes.push(format!(
-            "{}: {size} bytes are no multiple of the block of {least}: the region is {whole} bytes",
-            place.of(options, "size")
-        ));
+    if matches!(options.size, Some(Amount::Bytes(_))) && size > blocks.least && clone == 0 {
+        let over = size % blocks.least;
+        let what = if options.rw.random { "is not accessed" } else { "is accessed whole where the drive has room, as in fio" };
+        if over > 0 {
+            let least = blocks.least;
+            notes.push(format!(
+                "{}: {size} bytes are no multiple of the block of {least}: the last block {what}",
+                place.of(options, "size")
+            ));
+        }
     }
-    Some((offset, whole))
+    Some((offset, size))
 }
 
-fn spread(place: &Place<'_>, options: &Options, blocks: u64, problems: &mut Problems) -> Spread {
+fn has_random_map(options: &Options, blocks: &Blocks) -> bool {
+    options.rw.random && options.distribution == Distribution::Random && !options.norandommap && !blocks.is_realigned
+}
+
+fn spread(place: &Place<'_>, options: &Options, sizes: &Blocks, blocks: u64, problems: &mut Problems) -> Spread {
     if !options.rw.random {
         return Spread::Sequential;
     }
     match &options.distribution {
-        // `blockalign` switches the random map off, as in fio.
-        Distribution::Random if options.norandommap || options.align.is_some() => Spread::Uniform,
-        Distribution::Random => Spread::OncePerPass,
+        Distribution::Random if has_random_map(options, sizes) => Spread::OncePerPass,
+        Distribution::Random => Spread::Uniform,
         Distribution::Zipf(theta) => Spread::Zipf { theta: *theta },
         Distribution::Pareto(h) => Spread::SelfSimilar { h: *h },
         Distribution::Normal(percent) => Spread::Normal { deviation: percent / 100.0 },

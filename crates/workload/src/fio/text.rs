@@ -43,6 +43,8 @@ pub struct Reader<'a> {
     surroundings: Surroundings<'a>,
     variables: BTreeMap<&'a str, &'a str>,
     lines: Vec<Line>,
+    /// Text with everything put in, and true if anything was.
+    standalone: (String, bool),
     /// Files included so far.
     included: usize,
     /// Variables taken from the environment, with their values.
@@ -64,7 +66,8 @@ impl<'a> Reader<'a> {
             }
         }
         let from_environment = BTreeMap::new();
-        Reader { surroundings, variables, lines: Vec::new(), included: 0, from_environment, used: Vec::new() }
+        let standalone = (String::new(), false);
+        Reader { surroundings, variables, lines: Vec::new(), standalone, included: 0, from_environment, used: Vec::new() }
     }
 
     /// Returns the lines of the job file called `name`, with those of its includes in their place.
@@ -80,11 +83,15 @@ impl<'a> Reader<'a> {
         for (index, raw) in text.strip_prefix('\u{feff}').unwrap_or(text).lines().enumerate() {
             let code = without_comment(raw);
             if code.is_empty() {
+                self.keep(raw);
                 continue;
             }
             let place = format!("{name}:{}", index + 1);
             if let Some(file) = code.strip_prefix("include ").map(str::trim) {
-                if !self.surroundings.ignore.iter().any(|key| key == "include") {
+                if self.surroundings.ignore.iter().any(|key| key == "include") {
+                    self.keep(raw);
+                } else {
+                    self.standalone.1 = true;
                     self.include(&place, file, problems);
                 }
                 continue;
@@ -96,7 +103,11 @@ impl<'a> Reader<'a> {
                 problems.add(place, what);
                 continue;
             }
-            let code = self.expanded(&place, code, problems);
+            let expanded = self.expanded(&place, code, problems);
+            let is_expanded = expanded != code;
+            self.standalone.1 |= is_expanded;
+            self.keep(if is_expanded { &expanded } else { raw });
+            let code = expanded;
             self.lines.push(Line { place, code });
         }
     }
@@ -130,6 +141,11 @@ impl<'a> Reader<'a> {
                 return out;
             };
             match self.value(name) {
+                // In fio, too, a comment has been left out before.
+                Some(value) if value.contains([';', '#', '\n', '\r']) => problems.add(
+                    place,
+                    format!("variable `{name}` has the value `{}`: expected no comment and one line", value.escape_debug()),
+                ),
                 Some(value) => out += &value,
                 None => problems.add(
                     place,
@@ -139,6 +155,17 @@ impl<'a> Reader<'a> {
             rest = after;
         }
         out + rest
+    }
+
+    fn keep(&mut self, line: &str) {
+        self.standalone.0 += line;
+        self.standalone.0.push('\n');
+    }
+
+    /// Returns the text of the job file with variables and includes in their places; `None` if it has none of them.
+    pub fn standalone(self) -> Option<String> {
+        let (text, is_changed) = self.standalone;
+        is_changed.then_some(text)
     }
 
     fn value(&mut self, name: &str) -> Option<String> {

@@ -87,6 +87,11 @@ impl SizeMix {
         SizeMix { last: kept[kept.len() - 1].0, choices }
     }
 
+    /// Returns true if all lengths are the same.
+    pub fn is_fixed(&self) -> bool {
+        self.choices.is_empty()
+    }
+
     /// Returns the smallest length \[bytes\].
     pub fn least(&self) -> u64 {
         self.choices.iter().map(|(_, bytes)| *bytes).fold(self.last, u64::min)

@@ -11,7 +11,7 @@ mod place;
 mod zipf;
 
 pub use blocks::{BlockPlan, BlockSource};
-pub use course::{Stretches, Strides};
+pub use course::{Every, Stretches, Strides};
 pub use mix::{OpMix, SizeMix};
-pub use place::{Place, Zone};
+pub use place::{AtEnd, Place, Zone};
 pub use zipf::Zipf;

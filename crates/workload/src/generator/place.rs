@@ -49,10 +49,50 @@ pub enum Place {
     },
 }
 
+/// Behaviour of a source at the end of its region, or of a pass over it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum AtEnd {
+    /// It begins anew at the region's start, or with another pass.
+    #[default]
+    Wraps,
+    /// It ends.
+    Ends,
+}
+
+/// Bounds of the requests of a source \[bytes from the region's start\].
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Bounds {
+    /// End of the starts.
+    pub region: u64,
+    /// End of the requests themselves: the drive's end, where a request may go past the end of its region.
+    pub reach: u64,
+    /// Behaviour of a sequence at the end.
+    pub at_end: AtEnd,
+}
+
+impl Bounds {
+    /// Returns where a sequence goes on that ended at `next`.
+    #[inline]
+    pub fn resumed(&self, next: u64) -> u64 {
+        if next >= self.region && self.at_end == AtEnd::Wraps { 0 } else { next }
+    }
+
+    /// Returns `start` if a request of `least` bytes fits there; otherwise the region's start, or `None` at the end.
+    #[inline]
+    pub fn fitting(&self, start: u64, least: u64) -> Option<u64> {
+        let fits = start < self.region && start.saturating_add(least) <= self.reach;
+        match self.at_end {
+            _ if fits => Some(start),
+            AtEnd::Wraps => Some(0),
+            AtEnd::Ends => None,
+        }
+    }
+}
+
 /// Address generator. It is dispatched statically, so that the loop over a batch makes no indirect call.
 pub(super) trait Placer: Send {
-    /// Returns the start of a request of at least `least` bytes \[bytes from the region's start\].
-    fn place(&mut self, op: Op, least: u64) -> u64;
+    /// Returns where a request of at least `least` bytes starts \[bytes from the region's start\]; `None` at the end.
+    fn place(&mut self, op: Op, least: u64) -> Option<u64>;
 
     /// Notes where the request ends that was placed last \[bytes from the region's start\].
     #[inline]
@@ -63,15 +103,38 @@ pub(super) trait Placer: Send {
 }
 
 pub(super) struct Sequential {
-    pub region_bytes: u64,
+    pub bounds: Bounds,
+    /// Bytes from the end of a request to the start of the next; negative: backwards.
+    pub step: i64,
+    /// First byte of the region; steps are counted from the drive's start where they leave the drive, as in fio.
+    pub offset: u64,
     pub next: [u64; Op::COUNT],
+}
+
+impl Sequential {
+    /// Returns the start of the request after one that ended at `next`, as fio computes it: beyond the drive's end the
+    /// requests begin anew at its start, or, backwards, at the region's end.
+    fn stepped(&self, next: u64) -> u64 {
+        let end = self.bounds.region.min(self.offset + self.bounds.reach);
+        let rewinds = next == 0 && self.offset > 0 && self.step < 0;
+        let from = if rewinds { end.wrapping_sub(self.offset) } else { next };
+        if from == 0 {
+            return 0;
+        }
+        match from.wrapping_add_signed(self.step) {
+            inside if inside < self.offset + self.bounds.reach => inside,
+            _ if self.step > 0 => self.offset,
+            _ => end.saturating_add_signed(self.step),
+        }
+    }
 }
 
 impl Placer for Sequential {
     #[inline]
-    fn place(&mut self, op: Op, least: u64) -> u64 {
-        let next = self.next[op as usize];
-        if next + least > self.region_bytes { 0 } else { next }
+    fn place(&mut self, op: Op, least: u64) -> Option<u64> {
+        let next = self.bounds.resumed(self.next[op as usize]);
+        let start = if self.step == 0 { next } else { self.stepped(next) };
+        self.bounds.fitting(start, least)
     }
 
     #[inline]
@@ -85,6 +148,7 @@ impl Placer for Sequential {
 }
 
 pub(super) struct OncePerPass {
+    pub at_end: AtEnd,
     pub unit: u64,
     pub pass: Permutation,
     pub index: u64,
@@ -93,18 +157,21 @@ pub(super) struct OncePerPass {
 
 impl Placer for OncePerPass {
     #[inline]
-    fn place(&mut self, _: Op, _: u64) -> u64 {
+    fn place(&mut self, _: Op, _: u64) -> Option<u64> {
         if self.index == self.pass.count() {
-            self.index = 0;
-            self.pass = Permutation::new(self.pass.count(), self.keys.next_u64());
+            if self.at_end == AtEnd::Ends {
+                return None;
+            }
+            self.restart();
         }
         let block = self.pass.at(self.index);
         self.index += 1;
-        block * self.unit
+        Some(block * self.unit)
     }
 
     fn restart(&mut self) {
-        self.index = self.pass.count();
+        self.index = 0;
+        self.pass = Permutation::new(self.pass.count(), self.keys.next_u64());
     }
 }
 
@@ -116,8 +183,8 @@ pub(super) struct Uniform {
 
 impl Placer for Uniform {
     #[inline]
-    fn place(&mut self, _: Op, _: u64) -> u64 {
-        self.rng.below(self.blocks) * self.unit
+    fn place(&mut self, _: Op, _: u64) -> Option<u64> {
+        Some(self.rng.below(self.blocks) * self.unit)
     }
 }
 
@@ -130,8 +197,8 @@ pub(super) struct Ranked {
 
 impl Placer for Ranked {
     #[inline]
-    fn place(&mut self, _: Op, _: u64) -> u64 {
-        self.scatter.at(self.zipf.draw(&mut self.rng)) * self.unit
+    fn place(&mut self, _: Op, _: u64) -> Option<u64> {
+        Some(self.scatter.at(self.zipf.draw(&mut self.rng)) * self.unit)
     }
 }
 
@@ -144,10 +211,10 @@ pub(super) struct SelfSimilar {
 
 impl Placer for SelfSimilar {
     #[inline]
-    fn place(&mut self, _: Op, _: u64) -> u64 {
+    fn place(&mut self, _: Op, _: u64) -> Option<u64> {
         let share = libm::pow(self.rng.unit(), self.power);
         let rank = ((self.scatter.count() as f64 * share) as u64).min(self.scatter.count() - 1);
-        self.scatter.at(rank) * self.unit
+        Some(self.scatter.at(rank) * self.unit)
     }
 }
 
@@ -160,11 +227,11 @@ pub(super) struct Normal {
 
 impl Placer for Normal {
     #[inline]
-    fn place(&mut self, _: Op, _: u64) -> u64 {
+    fn place(&mut self, _: Op, _: u64) -> Option<u64> {
         let blocks = self.blocks as f64;
         let turn = 0.5 + self.rng.normal() * self.deviation;
         let block = (turn - libm::floor(turn)) * blocks;
-        (block as u64).min(self.blocks - 1) * self.unit
+        Some((block as u64).min(self.blocks - 1) * self.unit)
     }
 }
 
@@ -192,10 +259,10 @@ impl Zoned {
 
 impl Placer for Zoned {
     #[inline]
-    fn place(&mut self, op: Op, _: u64) -> u64 {
+    fn place(&mut self, op: Op, _: u64) -> Option<u64> {
         let list = &self.zones[(op as usize).min(2)];
         let draw = self.rng.unit();
         let zone = list.iter().find(|(below, zone)| draw < *below && zone.weight > 0.0).unwrap_or(&list[list.len() - 1]).1;
-        (zone.first + self.rng.below(zone.blocks)) * self.unit
+        Some((zone.first + self.rng.below(zone.blocks)) * self.unit)
     }
 }

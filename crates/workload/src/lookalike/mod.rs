@@ -112,7 +112,7 @@ pub fn open(name: &str, text: &str, user_bytes: u64, seed: u64) -> Result<Worklo
         wave: 0,
     };
     let resolved = format!("# Seed {seed}\n{}", written(&model));
-    Ok(Workload { jobs: vec![job], streams: Vec::new(), resolved, notes, period: model.runtime, is_endless })
+    Ok(Workload { jobs: vec![job], streams: Vec::new(), resolved, notes, period: model.runtime, is_endless, standalone: None })
 }
 
 /// Checks the conditions that the schema cannot express.

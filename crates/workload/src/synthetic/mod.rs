@@ -18,7 +18,7 @@ pub mod arrival;
 pub(crate) mod form;
 pub(crate) mod timed;
 
-use crate::generator::{BlockPlan, BlockSource, OpMix, Place, SizeMix, Zone};
+use crate::generator::{AtEnd, BlockPlan, BlockSource, OpMix, Place, SizeMix, Zone};
 use crate::{Job, Limits, Pacing, Source, Workload};
 use form::Form;
 use kit::{Bytes, LEAST_BLOCK_BYTES, Nanos, Problems, Rng, SECTOR_BYTES};
@@ -169,7 +169,7 @@ pub fn open(name: &str, text: &str, user_bytes: u64, seed: u64) -> Result<Worklo
     }
     let resolved = toml::to_string(&form.value).expect("a description of plain values is TOML");
     let resolved = format!("# Seed {seed}, user capacity {}\n{resolved}", Bytes(user_bytes));
-    Ok(Workload { jobs, streams: Vec::new(), resolved, notes: Vec::new(), period: None, is_endless: false })
+    Ok(Workload { jobs, streams: Vec::new(), resolved, notes: Vec::new(), period: None, is_endless: false, standalone: None })
 }
 
 fn make(job: &JobDescription, plan: BlockPlan, seed: u64, index: usize, wave: u32) -> Job {
@@ -245,6 +245,9 @@ fn plan(form: &Form<Description>, index: usize, user_bytes: u64, problems: &mut 
     Some(BlockPlan {
         offset: job.offset.0,
         region_bytes: region / unit * unit,
+        reach_bytes: region / unit * unit,
+        at_end: AtEnd::Wraps,
+        step: 0,
         unit,
         align: [unit; 3],
         writes_after_trims: false,

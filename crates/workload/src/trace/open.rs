@@ -71,7 +71,7 @@ pub fn open(input: &Input, user_bytes: u64, options: &Options) -> Result<Workloa
         is_trace: true,
         wave: 0,
     };
-    Ok(Workload { jobs: vec![job], streams, resolved, notes, period, is_endless: false })
+    Ok(Workload { jobs: vec![job], streams, resolved, notes, period, is_endless: false, standalone: None })
 }
 
 fn pacing(scan: &Scan, plan: &Plan, notes: &mut Vec<String>) -> Result<Pacing, Problems> {

@@ -185,7 +185,7 @@ pub(super) fn open<'a>(reader: &mut Reader<'a>, root: Node<'a, 'a>, user_bytes: 
     }
     std::mem::take(&mut reader.problems).or(())?;
     let resolved = toml::to_string(&made.record).expect("a record of plain values is TOML");
-    Ok(Workload { jobs: made.jobs, streams: Vec::new(), resolved, notes, period: None, is_endless: false })
+    Ok(Workload { jobs: made.jobs, streams: Vec::new(), resolved, notes, period: None, is_endless: false, standalone: None })
 }
 
 /// Returns the elements of a list, which has no others.

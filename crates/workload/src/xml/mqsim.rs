@@ -118,7 +118,7 @@ pub(super) fn open<'a>(reader: &mut Reader<'a>, root: Node<'a, 'a>, user_bytes: 
     let notes = reader.notes();
     std::mem::take(&mut reader.problems).or(())?;
     let resolved = toml::to_string(&record).expect("a record of plain values is TOML");
-    Ok(Workload { jobs, streams: Vec::new(), resolved, notes, period: None, is_endless: false })
+    Ok(Workload { jobs, streams: Vec::new(), resolved, notes, period: None, is_endless: false, standalone: None })
 }
 
 /// Builds the job of a flow; `None` if it has a problem.

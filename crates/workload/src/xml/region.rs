@@ -1,6 +1,6 @@
 //! Requests of one size in a region: starts at random multiples of a grain, one after another at a distance, or both.
 
-use crate::generator::{BlockPlan, BlockSource, OpMix, Place, SizeMix, Stretches, Strides, Zone};
+use crate::generator::{AtEnd, BlockPlan, BlockSource, OpMix, Place, SizeMix, Stretches, Strides, Zone};
 use kit::Rng;
 
 /// Placement of the requests of a job.
@@ -56,6 +56,9 @@ impl Region {
         let plan = |region_bytes, unit, place| BlockPlan {
             offset: self.offset,
             region_bytes,
+            reach_bytes: self.bytes,
+            at_end: AtEnd::Wraps,
+            step: 0,
             unit,
             ops: OpMix::shares(self.read_share, 0.0),
             sizes: std::array::from_fn(|_| SizeMix::only(self.block)),
@@ -69,7 +72,8 @@ impl Region {
         match self.course {
             // A zone for each request: zones have one position for all operations.
             Course::Sequential { distance } => {
-                let strides = Strides { zone_bytes: self.block, distance, region_bytes: self.bytes };
+                let (region_bytes, inside_bytes) = (self.bytes, self.bytes);
+                let strides = Strides { zone_bytes: self.block, distance, region_bytes, inside_bytes, enters_cut: false };
                 BlockSource::new(plan(self.block, self.block, Place::Sequential), seed, name).with_strides(strides)
             }
             Course::Random { grain, percent, hot } => {
