@@ -20,7 +20,7 @@ use crate::streams::Streams;
 use crate::{summary, totals};
 use custom::failure;
 use ftl::{Ftl, ScaleModels};
-use kit::{Nanos, Problems};
+use kit::Problems;
 use notes::{closing_notes, interruption_note, opening_notes, saved_partly_note, unmeasured_note};
 use plan::RunPlan;
 use play::{Run, interruption};
