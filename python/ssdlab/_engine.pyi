@@ -22,6 +22,7 @@ class Outcome:
     summary_json: str
     drive_toml: str
     workload_toml: str
+    standalone: str | None
     notes: list[str]
     interrupted: bool
     setup_s: float

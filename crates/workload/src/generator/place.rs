@@ -133,7 +133,8 @@ impl Placer for Sequential {
     #[inline]
     fn place(&mut self, op: Op, least: u64) -> Option<u64> {
         let next = self.bounds.resumed(self.next[op as usize]);
-        let start = if self.step == 0 { next } else { self.stepped(next) };
+        // As in fio, no step leads back from the drive's end.
+        let start = if self.step == 0 || next >= self.bounds.reach { next } else { self.stepped(next) };
         self.bounds.fitting(start, least)
     }
 

@@ -297,6 +297,7 @@ fn a_suffix_of_rw_spaces_requests() {
     assert_eq!(blocks("rw=write:8k\nsize=64k\nio_size=40k"), [0, 3, 6, 9, 12, 15, 0, 3, 6, 9]);
     assert_eq!(blocks("rw=read:-8k\nsize=64k"), [0, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0]);
     assert_eq!(blocks("rw=read:-8k\nsize=64k\noffset=64k")[..4], [16, 30, 29, 28]);
+    assert_eq!(blocks("rw=read:-4k\nsize=64k\noffset=65472k"), [16383], "no step leads back from the drive's end");
     let every = blocks("rw=randread:4\nsize=4m\nnumber_ios=40");
     assert!(every.chunks(4).all(|part| part.windows(2).all(|two| two[1] == two[0] + 1)), "{every:?}");
     let same = blocks("rw=randrw:4\nrwmixread=100\nrw_sequencer=identical\nsize=4m\nnumber_ios=40");
