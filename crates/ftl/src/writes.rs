@@ -6,6 +6,7 @@ use kit::archive::{Archived, require};
 use kit::clock::{Reading, charge_wait};
 use kit::{Cause, CommandId, DriveClock, Ledger, Lpn, Nanos, Part, Ppn, SimTime, Slab, Tray};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// End of a list or of a chain of waiting units.
 pub(crate) const NONE: u32 = u32::MAX;
@@ -78,7 +79,7 @@ enum OldPart {
     Kept,
     /// Could not be read: the unit is lost.
     Lost,
-    /// None: a later write of the whole unit has replaced it.
+    /// None: it is a write of the whole unit, or a later one has replaced it.
     Replaced,
 }
 
@@ -207,6 +208,9 @@ pub(crate) struct Gate {
 pub(crate) struct WriteQueue {
     pub units: Slab<Pending>,
     waiters: Slab<Waiter>,
+    /// Partial writes without a write buffer of which the rest is being read, by their unit, with the later writes of
+    /// the unit. These follow in their order, so that a unit never ends with an older write.
+    fills: BTreeMap<Lpn, Vec<u32>>,
     heads: Vec<u32>,
     tails: Vec<u32>,
     lengths: Vec<u64>,
@@ -217,6 +221,7 @@ impl WriteQueue {
         WriteQueue {
             units: Slab::with_capacity(4096),
             waiters: Slab::default(),
+            fills: BTreeMap::new(),
             heads: vec![NONE; list_count],
             tails: vec![NONE; list_count],
             lengths: vec![0; list_count],
@@ -247,6 +252,57 @@ impl WriteQueue {
         unit.waiters = NONE;
         unit.list = NONE;
         slot
+    }
+
+    /// Lets a partial write wait at `now` for the rest of its unit. Later writes of the unit follow it, if there is no
+    /// write buffer.
+    pub fn begin_fill(&mut self, slot: u32, now: SimTime) {
+        let unit = &mut self.units[slot];
+        unit.since = now;
+        if unit.writer != Writer::Buffer {
+            self.fills.insert(unit.lpn, Vec::new());
+        }
+    }
+
+    /// Lets a write that comes at `now` follow an earlier one of its unit of which the rest is being read. Returns false
+    /// if there is none.
+    #[inline]
+    pub fn follows(&mut self, slot: u32, whole: bool, now: SimTime) -> bool {
+        !self.fills.is_empty() && self.follows_fill(slot, whole, now)
+    }
+
+    #[cold]
+    fn follows_fill(&mut self, slot: u32, whole: bool, now: SimTime) -> bool {
+        let Some(followers) = self.fills.get_mut(&self.units[slot].lpn) else { return false };
+        followers.push(slot);
+        self.units[slot].since = now;
+        self.units[slot].absorb(whole);
+        true
+    }
+
+    /// Returns the writes that follow a partial one of which the rest is being read.
+    pub fn followers(&self, slot: u32) -> &[u32] {
+        let unit = &self.units[slot];
+        let followers = if unit.writer == Writer::Buffer { None } else { self.fills.get(&unit.lpn) };
+        followers.map_or(&[], Vec::as_slice)
+    }
+
+    /// Ends the wait of a partial write, whose rest has been read or is lost. Returns the writes that follow it. Those
+    /// of a part of the unit have the rest from the write before, and lose it with that.
+    pub fn end_fill(&mut self, slot: u32, now: SimTime) -> Vec<u32> {
+        let unit = &mut self.units[slot];
+        unit.filled_in = now.since(unit.since);
+        let (lpn, mut is_lost) = (unit.lpn, unit.is_lost());
+        let followers = if unit.writer == Writer::Buffer { None } else { self.fills.remove(&lpn) }.unwrap_or_default();
+        for &follower in &followers {
+            let unit = &mut self.units[follower];
+            unit.filled_in = now.since(unit.since);
+            if is_lost {
+                unit.lose();
+            }
+            is_lost = unit.is_lost();
+        }
+        followers
     }
 
     /// Lets a command wait for the program of a unit in the write buffer.
@@ -327,6 +383,7 @@ impl WriteQueue {
     /// Returns the waiting units for saving. At rest these are units of the write buffer only, because no command is
     /// outstanding. Slots keep their numbers, since the map refers to them.
     pub fn image(&self) -> WritesImage {
+        assert!(self.fills.is_empty(), "no write waits for the rest of its unit in a drive at rest");
         let list = |list: usize| {
             let slots = std::iter::successors(self.head(list), |&slot| self.after(slot));
             slots.map(|slot| self.waiting(slot)).collect()

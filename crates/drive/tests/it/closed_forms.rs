@@ -1,8 +1,8 @@
 //! Latency at queue depth 1 is the sum of its parts to the nanosecond; throughput at a large queue depth is that of the
 //! bottleneck; a closed network of dies with exponential service times agrees with exact mean-value analysis.
 
-use crate::common::{ONE_DIE, Rig, assert_parts, latency, mean_value_analysis, summary, transfer, with};
-use kit::{Cause, Op, SimTime};
+use crate::common::{ONE_DIE, Rig, UNIT, assert_parts, latency, mean_value_analysis, summary, transfer, with};
+use kit::{Cause, CommandId, Lpn, Op, Record, SimTime};
 
 /// Sums of the phases of a command on an interface \[ns\] (FACTS 5.5).
 struct Onfi {
@@ -224,6 +224,34 @@ fn a_partial_write_reads_the_rest_first() {
     assert_parts("nobody misses the rest", &rig.one_bytes(Op::Write, 512, 1024), &program);
     let whole = rig.one(Op::Write, 0, 1);
     assert_parts("covered whole", &whole, &program);
+}
+
+/// Writes of a unit, whole or not, that come at the same instant as a partial one, or while the rest of that is being
+/// read: they are bound in their order, although other dies are idle, and each is charged its wait.
+#[test]
+fn later_writes_of_a_unit_follow_a_partial_one() {
+    let mut rig = Rig::watched(&[]);
+    rig.one(Op::Write, 0, 1);
+    let (start, before) = (rig.drive.now().0, rig.records());
+    assert!(!before.is_empty());
+    let writes = [(0, 0, 512), (0, 0, UNIT), (1, 512, 512), (2, 0, UNIT), (ONE_READ - 1, 0, UNIT)];
+    let tags = writes.map(|(after, offset, length)| rig.submit_bytes(Op::Write, offset, length, SimTime(start + after)));
+    let other = rig.submit(Op::Write, 1, 1, SimTime(start + 1));
+    rig.drain();
+    for (&tag, (after, ..)) in tags.iter().zip(writes) {
+        assert_eq!(rig.row(tag).causes.get(Cause::Rmw).0, ONE_READ - after, "the write after {after}");
+        assert_eq!(rig.row(tag).causes.total().0, latency(&rig.row(tag)));
+    }
+    assert_eq!(rig.row(other).causes.get(Cause::Rmw).0, 0, "another unit waits for nothing");
+    let records = rig.records();
+    let of_unit = |record: &Record| match *record {
+        Record::WriteAccepted { command, lpn: Lpn(0) } => Some((command, false)),
+        Record::Bound { command, lpn: Lpn(0), .. } => Some((command, true)),
+        _ => None,
+    };
+    let (bound, accepted): (Vec<_>, Vec<_>) = records.iter().filter_map(of_unit).partition(|(_, is_bound)| *is_bound);
+    let commands = |all: Vec<(CommandId, bool)>| all.into_iter().map(|(command, _)| command).collect::<Vec<_>>();
+    assert_eq!((bound.len(), commands(bound)), (writes.len(), commands(accepted)));
 }
 
 #[test]

@@ -183,6 +183,9 @@ fn random_drives_and_their_replays_are_equal() {
     assert!(refused.len() <= 1, "{refused:?}");
     let plain: Vec<_> = compared.iter().filter(|case| !case.takes_turns).collect();
     let different: Vec<u64> = plain.iter().filter(|case| !case.is_same).map(|case| case.seed).collect();
+    let same = |takes_turns: bool| compared.iter().filter(|case| case.takes_turns == takes_turns && case.is_same).count();
+    let turns = compared.len() - plain.len();
+    println!("the same: {} of {}; with moves before a limit: {} of {turns}", same(false), plain.len(), same(true));
     assert!(plain.len() > 200, "{} recorded", plain.len());
     assert!(different.len() * 50 <= plain.len(), "{} of {}: seeds {different:?}", different.len(), plain.len());
 }

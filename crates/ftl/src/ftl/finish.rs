@@ -20,9 +20,8 @@ impl Ftl {
             Owner::Retry(_) => unreachable!("a repeated read ends in the controller"),
             Owner::PartialRead(slot) => {
                 self.sensed(operation.first, operation.owner, out);
-                let unit = &mut self.writes.units[slot];
-                unit.filled_in = now.since(unit.since);
-                self.enqueue(slot, now, out);
+                let followers = self.writes.end_fill(slot, now);
+                [slot].into_iter().chain(followers).for_each(|slot| self.enqueue(slot, now, out));
             }
             Owner::Page(slot) => {
                 out.journal.note(|| Record::ReadSensed { ppn: operation.first, owner: operation.owner });

@@ -185,7 +185,7 @@ impl Ftl {
     }
 
     /// Accepts a unit of a host write whose data is in the controller. Returns true if it waits for a die now, and
-    /// false if it replaced a buffered unit or its other sectors must be read first.
+    /// false if it replaced a buffered unit, or its other sectors or those of a write before it must be read first.
     pub fn write(&mut self, unit: &HostUnit, now: SimTime, out: &mut Outbox) -> bool {
         let waits = self.accept(unit, now, out);
         if unit.last && self.needs.requests {
@@ -237,10 +237,13 @@ impl Ftl {
             }
             out.journal.note(|| Record::Buffered { command, lpn, slot });
         }
+        if buffered.is_none() && self.writes.follows(slot, whole, now) {
+            return false;
+        }
         if let (false, Mapped::At(ppn)) = (whole || self.config.partial_write == PartialWrite::Whole, decode(code)) {
             let (block, unit) = self.store.geometry.split(ppn);
             if self.store.geometry.program_of(unit) < u32::from(self.store.block(block).programmed) {
-                self.writes.units[slot].since = now;
+                self.writes.begin_fill(slot, now);
                 self.push_fill(slot, ppn, now, out);
                 if durable && buffered.is_some() {
                     self.program_soon(slot, &mut out.ready);

@@ -379,13 +379,16 @@ impl Translation for InPlace {
             }
             out.journal.note(|| Record::Buffered { command, lpn, slot });
         }
+        if buffered.is_none() && self.writes.follows(slot, whole, now) {
+            return false;
+        }
         let die = self.placement.die_of(lpn);
         let is_here = self.dies[die.index()].programming == lpn.0;
         let is_complete = whole || is_here || self.partial_write == PartialWrite::Whole;
         if is_complete {
             self.enqueue(slot, now, out);
         } else {
-            self.writes.units[slot].since = now;
+            self.writes.begin_fill(slot, now);
             let place = self.placement.place_of(lpn);
             self.push_read(die, place, Reason::Rmw, Owner::PartialRead(slot), out);
         }
@@ -449,9 +452,8 @@ impl Translation for InPlace {
             }
             Owner::PartialRead(waiting) => {
                 self.sensed(operation, out);
-                let unit = &mut self.writes.units[waiting];
-                unit.filled_in = now.since(unit.since);
-                self.enqueue(waiting, now, out);
+                let followers = self.writes.end_fill(waiting, now);
+                [waiting].into_iter().chain(followers).for_each(|slot| self.enqueue(slot, now, out));
             }
             Owner::Collector => {
                 let moving = self.dies[operation.die.index()].moving.as_mut();

@@ -402,13 +402,15 @@ impl Translation for Recorder {
         }
         match operation.owner {
             Owner::PartialRead(slot) => {
-                let unit = &self.ftl.writes.units[slot];
-                let name = match unit.writer {
-                    Writer::Command(command) => self.name_of(command, unit.lpn),
-                    Writer::Buffer => self.buffered[&unit.number],
-                };
                 let stamp = self.stamp(now);
-                self.accepted.insert(name, stamp);
+                for slot in [&[slot], self.ftl.writes.followers(slot)].concat() {
+                    let unit = &self.ftl.writes.units[slot];
+                    let name = match unit.writer {
+                        Writer::Command(command) => self.name_of(command, unit.lpn),
+                        Writer::Buffer => self.buffered[&unit.number],
+                    };
+                    self.accepted.insert(name, stamp);
+                }
             }
             Owner::ProgramUnit => {
                 let blocks = std::mem::take(&mut self.dies[die.index()].supersedes);

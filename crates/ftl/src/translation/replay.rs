@@ -518,7 +518,7 @@ impl Translation for Replay {
     }
 
     fn write(&mut self, unit: &HostUnit, now: SimTime, out: &mut Outbox) -> bool {
-        let HostUnit { command, lpn, last, buffered, durable, stalled, .. } = *unit;
+        let HostUnit { command, lpn, whole, last, buffered, durable, stalled } = *unit;
         self.counters.host_units += 1;
         let number = self.commands[command.index()];
         let Some(first) = self.trace.commands.get(number as usize).map(|command| command.first) else {
@@ -542,10 +542,14 @@ impl Translation for Replay {
                 self.writes.wait_for(slot, command, stalled, now, &out.signals.clock);
             }
         }
+        if buffered.is_none() && self.writes.follows(slot, whole, now) {
+            self.units[at] = UnitState::Waits(slot, false);
+            return false;
+        }
         let fill = self.trace.fills.get(&name).copied().filter(|_| self.partial_write != PartialWrite::Whole);
         if let Some(fill) = fill {
             self.units[at] = UnitState::Waits(slot, false);
-            self.writes.units[slot].since = now;
+            self.writes.begin_fill(slot, now);
             self.push_read(&fill, Owner::PartialRead(slot), out);
         } else {
             self.enqueue(slot, now, out);
@@ -631,10 +635,9 @@ impl Translation for Replay {
         let block = operation.reads_data().then(|| self.parameters.geometry.block_of(operation.first));
         match operation.owner {
             Owner::PartialRead(slot) => {
-                let unit = &mut self.writes.units[slot];
-                unit.filled_in = now.since(unit.since);
+                let followers = self.writes.end_fill(slot, now);
                 block.into_iter().for_each(|block| self.release_block(block, now, out));
-                return self.enqueue(slot, now, out);
+                return [slot].into_iter().chain(followers).for_each(|slot| self.enqueue(slot, now, out));
             }
             Owner::ProgramUnit => {
                 let blocks = std::mem::take(&mut self.dies[die.index()].supersedes);

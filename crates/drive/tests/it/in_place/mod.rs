@@ -134,6 +134,18 @@ fn parts_of_a_page_read_the_whole_of_it() {
     assert_parts("read of what was trimmed", &rig.one(Op::Read, 4096, 256), &parts);
 }
 
+/// A whole write that comes while the rest of a partial one of its page is being read follows that.
+#[test]
+fn a_later_write_of_a_page_follows_a_partial_one() {
+    let mut rig = Rig::new(&with(IDEAL, &[&page(4096)]));
+    let partial = HostCommand::new(Op::Write, 100, Bytes(4096 + 512), Bytes(256));
+    rig.drive.submit(partial, rig.drive.now());
+    let whole = rig.one(Op::Write, 4096, 4096);
+    assert_eq!(whole.causes.get(Cause::Rmw).0, READ_COMMAND + 1000 + transfer(4096));
+    let log = rig.drive.statistics.log.as_deref().unwrap_or_default();
+    assert_eq!(log.iter().map(|row| row.tag).collect::<Vec<_>>(), [100, whole.tag]);
+}
+
 /// The chunks of 4 KiB lie on as many successive channels, whatever the page.
 #[test]
 fn the_chunks_of_a_command_lie_on_successive_channels() {
