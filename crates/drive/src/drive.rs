@@ -52,8 +52,8 @@ pub struct Drive {
     checks_commands: bool,
     /// True if commands look up pages of the map, of which only a part is in memory.
     looks_up_pages: bool,
-    /// True if a read moves only the 4 KiB of a mapping unit that the host asks for: units are larger, and no read cache
-    /// keeps whole ones.
+    /// True if a read moves only the 4 KiB of a mapping unit that the host asks for: units are larger, and no read
+    /// cache keeps whole ones.
     reads_in_part: bool,
     /// True if the data of a read crosses the link as one, once all of it has arrived.
     reassembles: bool,

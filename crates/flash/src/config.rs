@@ -181,8 +181,8 @@ impl FlashConfig {
         UnitSize::of(self.page_size.0.min(UNIT_BYTES))
     }
 
-    /// Returns the geometry, with `superblock` blocks of a plane erased together and mapping units of a size that divides
-    /// the page. The section must be valid: call [`FlashConfig::problems`] first.
+    /// Returns the geometry, with `superblock` blocks of a plane erased together and mapping units of a size that
+    /// divides the page. The section must be valid: call [`FlashConfig::problems`] first.
     pub fn geometry(&self, superblock: u32, unit: UnitSize) -> Geometry {
         let (dies_per_chip, planes_per_die) = self.serving();
         Geometry::new(Shape {

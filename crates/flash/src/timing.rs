@@ -154,8 +154,8 @@ fn read_phases(reads: &[ReadTimes], p: &Phases) -> Box<[ReadPhases; 256]> {
 }
 
 impl Timing {
-    /// Returns the times of a validated description. `most_units` is the largest number of mapping units, of size `unit`,
-    /// that one operation transfers.
+    /// Returns the times of a validated description. `most_units` is the largest number of mapping units, of size
+    /// `unit`, that one operation transfers.
     pub fn new(config: &FlashConfig, unit: UnitSize, most_units: u32) -> Timing {
         Timing::with_attempts(config, &[], unit, most_units)
     }

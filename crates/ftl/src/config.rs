@@ -122,8 +122,8 @@ pub struct FtlConfig {
     #[schemars(range(min = 0.0, max = 1.0))]
     pub overprovisioning: f64,
     /// Size of a mapping unit (indirection unit): a power of two from 4 to 256 KiB that divides the page. The larger it
-    /// is, the smaller is the map, and the more host writes cover only a part of a unit (`partial_write`). Drives of tens
-    /// of terabytes have units of 16 or 64 KiB. Absent: 4 KiB, or the page of a drive that is written in place.
+    /// is, the smaller is the map, and the more host writes cover only a part of a unit (`partial_write`). Drives of
+    /// tens of terabytes have units of 16 or 64 KiB. Absent: 4 KiB, or the page of a drive that is written in place.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mapping_unit: Option<Bytes>,
     /// User capacity, where it is smaller than over-provisioning would leave. Absent: all that over-provisioning
@@ -244,16 +244,10 @@ impl FtlConfig {
     /// policy opens on each die.
     pub fn problems(&self, geometry: &Geometry, streams: u32, problems: &mut Problems) {
         if geometry.unit_count() >= u64::from(crate::map::SLOT_BASE) {
-            problems.add(
-                "flash",
-                format!(
-                    "{} bytes of flash: expected less than {}, the limit of 32-bit places with mapping units of {}; larger ones \
-                     (ftl.mapping_unit) reach further",
-                    geometry.physical_bytes(),
-                    words::size(Bytes(geometry.unit.offset(1 << 32))),
-                    words::size(Bytes(geometry.unit.bytes()))
-                ),
-            );
+            let [most, unit] = [1 << 32, 1].map(|units| words::size(Bytes(geometry.unit.offset(units))));
+            let what = format!("expected less than {most}, the limit of 32-bit places with mapping units of {unit}");
+            let further = "larger ones (ftl.mapping_unit) reach further";
+            problems.add("flash", format!("{} bytes of flash: {what}; {further}", geometry.physical_bytes()));
             return;
         }
         if let Some(capacity) = self.user_capacity {

@@ -269,8 +269,8 @@ impl WriteQueue {
         }
     }
 
-    /// Lets a write that comes at `now` follow an earlier one of its unit of which the rest is being read. Returns false
-    /// if there is none.
+    /// Lets a write that comes at `now` follow an earlier one of its unit of which the rest is being read. Returns
+    /// false if there is none.
     #[inline]
     pub fn follows(&mut self, slot: u32, whole: bool, now: SimTime) -> bool {
         !self.fills.is_empty() && self.follows_fill(slot, whole, now)

@@ -2,8 +2,8 @@
 
 use crate::{Bytes, UNIT_BYTES};
 
-/// Size of a mapping unit: a power of two. It is 4 KiB unless the description of the drive has larger ones, and the page
-/// of the medium on a drive that is written in place.
+/// Size of a mapping unit: a power of two. It is 4 KiB unless the description of the drive has larger ones, and the
+/// page of the medium on a drive that is written in place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnitSize {
     shift: u32,

@@ -466,8 +466,8 @@ impl Drive {
         }
     }
 
-    /// Leaves out what the host does not ask for of the first and the last mapping unit of a command, in 4 KiB, from the
-    /// data of the command's flash reads.
+    /// Leaves out what the host does not ask for of the first and the last mapping unit of a command, in 4 KiB, from
+    /// the data of the command's flash reads.
     #[inline(never)]
     fn leave_out_unasked(&mut self, command: CommandId) {
         let asked = self.host.command(command).command();

@@ -5,8 +5,8 @@ use crate::ftl::Ftl;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Maps each mapping unit, of 4 KiB unless `ftl.mapping_unit` says otherwise, to its place on flash. The map is held in memory; collection, wear levelling,
-/// retention and the mode policy act on the data that it names.
+/// Maps each mapping unit, of 4 KiB unless `ftl.mapping_unit` says otherwise, to its place on flash. The map is held in
+/// memory; collection, wear levelling, retention and the mode policy act on the data that it names.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Params {}

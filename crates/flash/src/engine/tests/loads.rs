@@ -8,8 +8,8 @@ pub(super) type Arrival = (OperationKind, Reason, u32, u64);
 /// Runs operations on a flash at rest, whose dies and channels must never idle while something waits for them
 /// ([`Rig::check_nothing_idles`]). Asserts that every operation ends, with every nanosecond charged to a cause; that
 /// each channel carries one transfer at a time; that the span of a suspended operation has those of the operations
-/// meanwhile within it, and other spans of a die follow each other; and that a die serves its host reads, and its relocation reads, in
-/// the order of their arrival.
+/// meanwhile within it, and other spans of a die follow each other; and that a die serves its host reads, and its
+/// relocation reads, in the order of their arrival.
 pub(super) fn check_load(rig: &mut Rig, load: &[Arrival]) {
     rig.ended.clear();
     rig.out.journal.enable(true);
