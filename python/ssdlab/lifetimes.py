@@ -40,7 +40,7 @@ class Lifetime:
         >>> lived
         <ssdlab.Lifetime tiny · examples/trace.csv.gz · baseline · full · complete>
         >>> lived.ended_by, lived.cycles_mean, lived.host_bytes_written
-        ('mean_wear', 1.002, 131947520)
+        ('mean_wear', 1.004, 131998208)
         >>> lived.report["passes"]
         25
     """
@@ -189,7 +189,7 @@ def lifetime(
     Examples:
         >>> worn = ssdlab.lifetime("tiny", "examples/trace.csv.gz", precondition="steady", wear_limit=5)
         >>> worn.ended_by, worn.cycles_mean, worn.write_amplification
-        ('mean_wear', 5.002, 2.261)
+        ('mean_wear', 5.008, 2.269)
     """
     if policy is not None and (not isinstance(policy, str) or ".py" in policy):
         # One life may take several drives, which are saved and loaded: a policy's object would have to be copied with

@@ -133,7 +133,7 @@ def compare_histories(first: str | PathLike[str], second: str | PathLike[str]) -
         >>> for policy in ("baseline", "all_fast"):
         ...     result = ssdlab.run("tiny", "examples/trace.csv.gz", policy, history=f"{policy}.csv")
         >>> ssdlab.compare_histories("baseline.csv", "baseline.csv")
-        (9990, None)
+        (9588, None)
         >>> entries, difference = ssdlab.compare_histories("baseline.csv", "all_fast.csv")
         >>> entries, difference.first[0], difference.second[0]
         (22, '1424597200,program started,0,0,normal,host,', '1424597200,program started,0,0,fast,host,')

@@ -34,7 +34,7 @@ class Latency:
     Examples:
         >>> write = ssdlab.run("tiny", "examples/trace.csv.gz").latency["write"]
         >>> write.count, write.mean_ns, write.p99_ns
-        (1940, 1061661.9, 6877183)
+        (1940, 1034048.3, 6610943)
         >>> print(write.p99_9_ns)
         None
     """
@@ -67,7 +67,7 @@ class Latency:
         Examples:
             >>> summary = ssdlab.run("tiny", "examples/trace.csv.gz").summary
             >>> ssdlab.Latency.from_summary(summary["latency"]["write"]).max_ns
-            8805753
+            8089762
         """
         return cls(**{field.name: numbers[field.name] for field in fields(cls)})
 
@@ -129,7 +129,7 @@ class Result:
         >>> result.latency["read"].p50_ns / 1000, result.write_amplification
         (107.5, 1.0)
         >>> result.summary["flash"]["reads"]
-        {'host': 296, 'rmw': 1711}
+        {'host': 296, 'rmw': 1491}
     """
 
     def __init__(
@@ -655,7 +655,7 @@ class Result:
         Examples:
             >>> job = ssdlab.run("tiny", "examples/trace.csv.gz").fio()["jobs"][0]
             >>> job["write"]["total_ios"], job["write"]["clat_ns"]["mean"]
-            (1940, 1061661.9)
+            (1940, 1034048.3)
         """
         from ssdlab.fio import document
 

@@ -108,7 +108,7 @@ def run(
         >>> result.commands
         {'read': 60, 'write': 1940, 'trim': 0, 'flush': 0}
         >>> result.latency["write"].p99_ns / 1e6
-        14.4
+        13.9
         >>> ssdlab.run("tiny", "examples/trace.csv.gz", "ofvar")
         Traceback (most recent call last):
         ssdlab.InputError: policy: unknown policy `ofvar`: expected one of ... (did you mean `ofwar`?)
@@ -230,7 +230,7 @@ def compare(
         >>> for run, ratio in zip(comparison.runs, comparison.ratios):
         ...     print(run.policy, ratio["latency"]["write"]["mean_ns"])
         baseline 1.0
-        all_fast 0.4989
+        all_fast 0.4899
         >>> ssdlab.compare("tiny", "examples/trace.csv.gz", vary={"flash.channels": [1, 2]})
         <ssdlab.Comparison channels 1, channels 2>
     """
