@@ -2,9 +2,7 @@
 
 use kit::archive::{Archived, MOST_COUNTED, require};
 use kit::queue::Class;
-use kit::{
-    Bytes, Cause, CommandId, Event, Events, Ledger, Lpn, Nanos, Part, Problems, SimTime, Timer, Tray, UNIT_BYTES, UnitSize, words,
-};
+use kit::{Bytes, Cause, CommandId, Event, Events, Ledger, Lpn, Nanos, Part, Problems, SimTime, Timer, Tray, UnitSize, words};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
@@ -127,7 +125,7 @@ impl BufferConfig {
     /// units.
     pub fn problems(&self, unit: UnitSize, units_per_program: u32, channels: u32, problems: &mut Problems) {
         self.flush_problems(problems);
-        self.cache_problems(problems);
+        self.cache_problems(unit, problems);
         if self.policy == BufferPolicy::None {
             return;
         }
@@ -155,11 +153,15 @@ impl BufferConfig {
         }
     }
 
-    /// Adds the inconsistencies of the read cache.
-    fn cache_problems(&self, problems: &mut Problems) {
+    /// Adds the inconsistencies of the read cache, which holds whole mapping units.
+    fn cache_problems(&self, unit: UnitSize, problems: &mut Problems) {
         let cache = self.read_cache.unwrap_or(Bytes(0));
-        if self.read_cache.is_some() && !(UNIT_BYTES..=UNIT_BYTES << 23).contains(&cache.0) {
-            problems.add("buffer.read_cache", format!("{cache}: expected 4KiB to 32GiB, or no such field"));
+        let (least, most) = (unit.data(1), Bytes(unit.offset(1 << 23)));
+        if self.read_cache.is_some() && !(least..=most).contains(&cache) {
+            problems.add("buffer.read_cache", format!("{cache}: expected {least} to {most}, or no such field"));
+        }
+        if (1..least.0).contains(&self.read_ahead.0) {
+            problems.add("buffer.read_ahead", format!("{}: expected 0B, or at least a mapping unit, {least}", self.read_ahead));
         }
         if self.read_ahead.0 > cache.0 {
             let what = format!("{}: expected at most buffer.read_cache, which is {cache}", self.read_ahead);
@@ -650,6 +652,7 @@ impl Buffer {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use kit::UNIT_BYTES;
 
     fn buffer(units: u64) -> Buffer {
         Buffer::new(&config(units), UnitSize::default())

@@ -130,3 +130,13 @@ fn sizes_that_do_not_fit_are_refused() {
         assert!(message.contains("ftl.mapping_unit") && message.contains(expected), "{sets:?}: {message}");
     }
 }
+
+/// A read cache holds whole units: one that holds none is not taken for a small one.
+#[test]
+fn a_read_cache_of_less_than_a_unit_is_refused() {
+    let drive = ["ftl.mapping_unit=16KiB", "flash.page_size=16KiB"];
+    let small = refusal(&with(&drive, &["buffer.read_cache=8KiB"]));
+    assert!(small.contains("buffer.read_cache: 8KiB: expected 16KiB to 128GiB"), "{small}");
+    let ahead = refusal(&with(&drive, &["buffer.read_cache=1MiB", "buffer.read_ahead=4KiB"]));
+    assert!(ahead.contains("buffer.read_ahead: 4KiB: expected 0B, or at least a mapping unit, 16KiB"), "{ahead}");
+}
