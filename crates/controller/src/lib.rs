@@ -211,7 +211,10 @@ impl Controller {
         if let Then::Codeword { arrival } = transaction.then {
             return self.codeword_arrived(id, arrival, now, out);
         }
-        let Step { precedence, work, .. } = *self.routes.step(transaction.step);
+        let Step { action, precedence, work, .. } = *self.routes.step(transaction.step);
+        if matches!(action, Action::Access { .. }) && self.memories.is_stale(transaction.place.unit, id, now) {
+            return None;
+        }
         if precedence != Precedence::InOrder && self.goes_on_later(id, now, out) {
             return None;
         }
@@ -273,10 +276,8 @@ impl Controller {
                 }
                 Action::Access { kind, class } => {
                     let ask = Ask { transaction: id, unit: transaction.place.unit, bytes: transaction.data, kind, class };
-                    let (channel, at) = self.memories.ask(&ask, now);
-                    if let Some(at) = at {
-                        out.events.push(at, Class::Dispatch, Event::Memory(channel));
-                    }
+                    let (channel, granted) = self.memories.ask(&ask, now);
+                    self.memory_granted(channel, granted, now, out);
                     return None;
                 }
                 Action::Wait(time) => (now, now + time),
@@ -363,7 +364,14 @@ impl Controller {
 
     /// Handles the instant at which a memory grants a piece of an access ([`Event::Memory`]).
     pub fn memory_grants(&mut self, channel: u8, now: SimTime, out: &mut Outbox) {
-        let dram::Granted { begun, done, next } = self.memories.grant(channel, now);
+        let granted = self.memories.grant(channel, now);
+        self.memory_granted(channel, granted, now, out);
+    }
+
+    /// Charges the wait of an access that a memory grants now, and schedules its end and the next grant.
+    #[inline]
+    fn memory_granted(&mut self, channel: u8, granted: dram::Granted, now: SimTime, out: &mut Outbox) {
+        let dram::Granted { begun, done, next } = granted;
         if let Some(id) = begun {
             let transaction = &self.transactions[id.0];
             if let Some(account) = transaction.account {

@@ -1,6 +1,7 @@
 //! Tests of the controller: ways with and without steps, and their charges.
 
 mod errors;
+mod memory;
 mod pools;
 
 use super::*;

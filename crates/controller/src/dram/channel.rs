@@ -149,7 +149,7 @@ pub(super) struct Channel {
     page: Page,
     /// A row extends over two banks of different groups.
     pairs: bool,
-    /// Column commands in the same direction to the same bank may follow each other at the distance of their data.
+    /// Column commands in the same direction to the same row may follow each other at the distance of their data.
     streams: bool,
     /// Rows side by side in all ranks, less one; a power of two less one.
     row_mask: u32,
@@ -173,9 +173,13 @@ impl Channel {
         let side_by_side = timing.banks / if pairs { 2 } else { 1 };
         let bank = Bank { row: CLOSED, activate: 0, column: 0, precharge: 0 };
         let gaps = Gaps::new(timing);
+        let streams = |direction: usize| {
+            let (gap, stride) = (&gaps.column[direction][direction], timing.burst_cycles());
+            gap.same_rank == stride && gap.same_group <= if pairs { 2 * stride } else { stride }
+        };
         Channel {
             timing: *timing,
-            streams: (0..2).all(|direction| gaps.column[direction][direction].same_group == timing.burst_cycles()),
+            streams: streams(0) && streams(1),
             gaps,
             page,
             pairs,
@@ -211,53 +215,87 @@ impl Channel {
         self.banks[bank].row == chunk.row && (!has_partner || self.banks[bank ^ 1].row == chunk.row)
     }
 
+    /// Returns the rank of a chunk, and the index of the bank of its first burst.
+    #[inline]
+    fn place_of(&self, chunk: &Chunk) -> (usize, usize) {
+        let rank = (chunk.row & self.row_mask) >> self.rank_shift;
+        (rank as usize, self.bank_of(chunk.row, chunk.burst))
+    }
+
+    /// Returns true if a chunk is in both banks of its row.
+    #[inline]
+    fn has_partner(&self, chunk: &Chunk) -> bool {
+        self.pairs && chunk.bursts > 1
+    }
+
+    /// Returns the cycles from a column command to its data.
+    #[inline]
+    pub fn latency(&self, direction: Direction) -> u64 {
+        match direction {
+            Direction::Read => self.timing.cl,
+            Direction::Write => self.timing.cwl,
+        }
+    }
+
     /// Places the commands of a chunk at or after the cycle `at`, that of the decision. Returns the column commands and
     /// the state in which the row was found.
     #[inline]
     pub fn place(&mut self, chunk: &Chunk, at: u64) -> (Train, Found) {
         self.bus.advance(at);
-        let rank = ((chunk.row & self.row_mask) >> self.rank_shift) as usize;
-        let bank = self.bank_of(chunk.row, chunk.burst);
-        let has_partner = self.pairs && chunk.bursts > 1;
-        let stride = self.timing.burst_cycles();
+        let (rank, bank) = self.place_of(chunk);
         let mut found = self.open(rank, bank, chunk.row);
-        let mut from = self.earliest_column(chunk.direction, rank, bank);
-        if has_partner {
+        if self.has_partner(chunk) {
             found = found.max(self.open(rank, bank ^ 1, chunk.row));
-            from = from.max(self.earliest_column(chunk.direction, rank, bank ^ 1).saturating_sub(stride));
         }
-        let latency = match chunk.direction {
-            Direction::Read => self.timing.cl,
-            Direction::Write => self.timing.cwl,
-        };
-        let train = self.bus.place_train(from, chunk.bursts, latency);
+        let from = self.earliest_train(chunk, rank, bank);
+        let train = self.bus.place_train(from, chunk.bursts, self.latency(chunk.direction));
         #[cfg(test)]
-        self.record_train(chunk, &train);
-        if has_partner {
-            // The last burst is in the bank of the first one if the number of bursts is odd.
-            let last = bank ^ ((chunk.bursts - 1) & 1) as usize;
-            self.columns_end(chunk.direction, rank, last ^ 1, train.last - stride);
-            self.columns_end(chunk.direction, rank, last, train.last);
-        } else {
-            self.columns_end(chunk.direction, rank, bank, train.last);
-        }
+        self.record_train(chunk, train.first);
+        self.train_ends(chunk, rank, bank, train.last);
         (train, found)
     }
 
-    /// Returns true if a chunk can follow the last one in the same bank without a gap, from this cycle on.
+    /// Returns true if a chunk of an open row can follow the last one in that row without a gap, from this cycle on,
+    /// and further ones in the row can follow it.
     #[inline]
-    pub fn streams_from(&self, first: u64) -> bool {
-        !self.pairs && self.streams && self.bus.is_free_from(first)
+    pub fn streams_from(&self, chunk: &Chunk, first: u64) -> bool {
+        let (rank, bank) = self.place_of(chunk);
+        self.streams && self.bus.is_free_from(first) && self.earliest_train(chunk, rank, bank) <= first
     }
 
     /// Places column commands that follow the last chunk in its row without a gap, up to the cycle `last`. `chunk` is
-    /// the first of the chunks that they form, and `at` the cycle of the last decision on one.
+    /// all of the chunks that they form, and `at` the cycle of the last decision on one.
     #[inline]
     pub fn extend(&mut self, chunk: &Chunk, at: u64, last: u64) {
         self.bus.advance(at);
         self.bus.extend_train(last);
-        let rank = ((chunk.row & self.row_mask) >> self.rank_shift) as usize;
-        self.columns_end(chunk.direction, rank, self.bank_of(chunk.row, chunk.burst), last);
+        #[cfg(test)]
+        self.record_train(chunk, last - (chunk.bursts - 1) * self.timing.burst_cycles());
+        let (rank, bank) = self.place_of(chunk);
+        self.train_ends(chunk, rank, bank, last);
+    }
+
+    /// Returns the earliest first column command of a chunk whose row has been activated.
+    #[inline]
+    fn earliest_train(&self, chunk: &Chunk, rank: usize, bank: usize) -> u64 {
+        let from = self.earliest_column(chunk.direction, rank, bank);
+        if !self.has_partner(chunk) {
+            return from;
+        }
+        from.max(self.earliest_column(chunk.direction, rank, bank ^ 1).saturating_sub(self.timing.burst_cycles()))
+    }
+
+    /// Notes the last column command of a chunk, or of several that follow one another.
+    #[inline]
+    fn train_ends(&mut self, chunk: &Chunk, rank: usize, bank: usize, last: u64) {
+        if self.has_partner(chunk) {
+            // The last burst is in the bank of the first one if the number of bursts is odd.
+            let last_bank = bank ^ ((chunk.bursts - 1) & 1) as usize;
+            self.columns_end(chunk.direction, rank, last_bank ^ 1, last - self.timing.burst_cycles());
+            self.columns_end(chunk.direction, rank, last_bank, last);
+        } else {
+            self.columns_end(chunk.direction, rank, bank, last);
+        }
     }
 
     /// Returns the earliest column command to a bank whose row has been activated.
@@ -436,9 +474,10 @@ impl Channel {
     #[inline(always)]
     fn record(&mut self, _: Kind, _: u64, _: usize, _: u32) {}
 
-    /// Records the commands of a train. With a closed page, the last one to each bank closes the row.
+    /// Records the commands of a train from its first cycle on. With a closed page, the last one to each bank closes
+    /// the row.
     #[cfg(test)]
-    fn record_train(&mut self, chunk: &Chunk, train: &Train) {
+    fn record_train(&mut self, chunk: &Chunk, first: u64) {
         for number in 0..chunk.bursts {
             let is_last = chunk.bursts - number <= if self.pairs { 2 } else { 1 };
             let kind = match (chunk.direction, is_last && self.page == Page::Closed) {
@@ -447,7 +486,7 @@ impl Channel {
                 (Direction::Write, false) => Kind::Write,
                 (Direction::Write, true) => Kind::WriteClose,
             };
-            let cycle = train.first + number * self.timing.burst_cycles();
+            let cycle = first + number * self.timing.burst_cycles();
             self.record(kind, cycle, self.bank_of(chunk.row, chunk.burst + number), chunk.row);
         }
     }

@@ -1,6 +1,6 @@
 //! A DDR memory channel of the controller: a resource that chooses among accesses and grants.
 //!
-//! [`Scheduled`] is what the controller has: it asks for events only where an access begins or ends.
+//! [`Scheduled`] is what the controller has: it asks for events only where one matters to others.
 //! [`Ddr`] is a state machine without events of its own. [`Ddr::ask`] adds an access; the caller schedules a grant at
 //! the instant that is returned. [`Ddr::grant`] chooses the next chunk of an access and places all of its commands at
 //! the earliest legal cycles. It returns the instant of the next decision.
@@ -18,6 +18,7 @@ mod params;
 mod refresh;
 mod scheduled;
 mod timing;
+mod train;
 
 pub use params::{Page, Params, Scheduling};
 pub use scheduled::Scheduled;
@@ -255,8 +256,14 @@ impl Ddr {
     /// Returns true if the row of the next chunk of an access is open.
     #[inline]
     fn is_hit(&self, access: &Waiting) -> bool {
+        self.channel.is_open(&self.next_chunk(access))
+    }
+
+    /// Returns the next chunk of an access.
+    #[inline]
+    fn next_chunk(&self, access: &Waiting) -> Chunk {
         let end = access.end.min((access.next | self.chunk_mask) + 1);
-        self.channel.is_open(&cut(access.next, end, access.direction, self.burst_shift, self.row_shift))
+        cut(access.next, end, access.direction, self.burst_shift, self.row_shift)
     }
 
     #[inline]

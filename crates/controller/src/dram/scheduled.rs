@@ -1,57 +1,83 @@
-//! A channel that asks for events only where one matters to others: where an access begins or ends.
+//! A channel that asks for events only where one matters to others.
 //!
 //! An access of 4 KiB takes eight decisions at the default chunk, of which only the first and the last are noticed
 //! outside the channel. The decisions in between depend on nothing but the accesses asked for before them. They are
 //! made up for at the next event or the next access, in order and each at its own instant, so that the commands are the
 //! same.
 //!
-//! An access that is asked for at the instant of such a decision takes part in it.
+//! The end of an access is returned with its beginning where it is certain but for accesses to the map ([`Train`]): an
+//! access that is alone needs no event at all. If an access to the map comes between its chunks, the end that was
+//! returned does not hold any more ([`Scheduled::is_stale`]), and what remains is decided chunk by chunk.
+//!
+//! An access that is asked for at the instant of a decision takes part in it, except that an access that finds the
+//! channel at rest is granted at once where its decision is due.
 
-use super::channel::{Chunk, Found};
-use super::{Access, Counters, Current, Ddr, Granted, Params, cut};
-use kit::{Nanos, SimTime};
+use super::train::Train;
+use super::{Access, AccessClass, Counters, Ddr, Granted, Params};
+use kit::{Nanos, SimTime, TransactionId};
+
+/// Ends that do not hold any more, for which there is space before it has to be allocated.
+const STALE: usize = 16;
 
 /// A memory channel with the instant of its next event.
 #[derive(Clone, Debug)]
 pub struct Scheduled {
     ddr: Ddr,
-    /// Instant of the next event; without meaning while no access waits.
+    /// The rest of the access under way, whose end has been returned.
+    train: Option<Train>,
+    /// Instant of the next event; never if there is none.
     wake: SimTime,
+    /// Ends that were returned and do not hold any more, until their instants.
+    stale: Vec<(TransactionId, SimTime)>,
 }
 
 impl Scheduled {
     /// Returns the channel of validated parameters, at rest and with no open row.
     pub fn new(params: &Params) -> Scheduled {
-        Scheduled { ddr: Ddr::new(params), wake: SimTime::ZERO }
+        Scheduled::over(Ddr::new(params))
     }
 
-    /// Adds an access. Returns the instant of a grant that the caller is to schedule, if there is one. One that was
-    /// scheduled for a later instant remains.
+    /// Returns a channel at rest with the instants of its events.
+    pub(super) fn over(ddr: Ddr) -> Scheduled {
+        Scheduled { ddr, train: None, wake: SimTime::FOREVER, stale: Vec::with_capacity(STALE) }
+    }
+
+    /// Adds an access. Returns whether it has begun, its end if that is known, and the instant of a grant that the
+    /// caller is to schedule, if there is one. One that was scheduled for a later instant remains.
     #[inline]
-    pub fn ask(&mut self, access: Access, now: SimTime) -> Option<SimTime> {
-        if self.ddr.is_at_rest() {
-            let first = self.ddr.ask(access, now).expect("a channel at rest schedules a grant");
-            self.wake = first;
-            return Some(first);
+    pub fn ask(&mut self, access: Access, now: SimTime) -> Granted {
+        match self.train {
+            Some(train) if train.decided < now => self.finish(&train),
+            Some(train) if access.class == AccessClass::Map => self.shorten(&train, now),
+            Some(_) => {}
+            None => self.ddr.make_up(now),
         }
-        self.ddr.make_up(now);
-        self.ddr.ask(access, now);
-        let next = self.ddr.next_notable();
-        if next >= self.wake {
-            return None;
+        if self.ddr.ask(access, now).is_some_and(|first| first <= now) {
+            return self.decide(now);
         }
-        self.wake = next;
-        Some(next)
+        let next = self.next_event();
+        let is_earlier = next < self.wake;
+        self.wake = self.wake.min(next);
+        Granted { begun: None, done: None, next: is_earlier.then_some(next) }
     }
 
     /// Makes the decisions that are due. Called at every instant that [`Scheduled::ask`] or a grant has returned. An
     /// instant that an earlier one has replaced has no effect.
     #[inline]
     pub fn grant(&mut self, now: SimTime) -> Granted {
-        let mut granted = Granted { begun: None, done: None, next: None };
-        if now != self.wake || self.ddr.is_at_rest() {
-            return granted;
+        if now != self.wake {
+            return Granted { begun: None, done: None, next: None };
         }
+        if let Some(train) = self.train {
+            self.finish(&train);
+        }
+        self.decide(now)
+    }
+
+    /// Makes decisions until an access begins or ends, or none is due.
+    #[inline]
+    fn decide(&mut self, now: SimTime) -> Granted {
+        let mut granted = Granted { begun: None, done: None, next: None };
         while self.ddr.decision <= now {
             if self.ddr.stream(SimTime(now.0 + 1)) {
                 continue;
@@ -61,17 +87,57 @@ impl Scheduled {
                 break;
             }
         }
-        granted.next = None;
-        if !self.ddr.is_at_rest() {
-            self.wake = self.ddr.next_notable();
-            granted.next = Some(self.wake);
+        self.train = self.ddr.train();
+        if let Some(train) = &self.train {
+            granted.done = Some((train.transaction, train.done));
         }
+        self.wake = self.next_event();
+        granted.next = (self.wake < SimTime::FOREVER).then_some(self.wake);
         granted
+    }
+
+    /// Makes the decisions of a train, before which no other is due.
+    #[inline]
+    fn finish(&mut self, train: &Train) {
+        self.ddr.finish(train);
+        self.train = None;
+    }
+
+    /// Makes the decisions of a train before `now`, and gives up the others.
+    #[cold]
+    fn shorten(&mut self, train: &Train, now: SimTime) {
+        self.train = None;
+        self.ddr.make_up(now);
+        self.stale.push((train.transaction, train.done));
+    }
+
+    /// Returns the instant before which no access begins or ends without having been returned, unless a further one is
+    /// asked for; never if no other access waits.
+    #[inline]
+    fn next_event(&self) -> SimTime {
+        match &self.train {
+            Some(train) if self.ddr.waiting.iter().map(|class| class.len()).sum::<usize>() > 1 => train.next,
+            None if !self.ddr.is_at_rest() => self.ddr.next_notable(),
+            _ => SimTime::FOREVER,
+        }
+    }
+
+    /// Returns true if the end of an access, which was returned and is now, does not hold any more. Another one has
+    /// been returned since, or will be. Called once for each end.
+    #[inline]
+    pub fn is_stale(&mut self, transaction: TransactionId, now: SimTime) -> bool {
+        !self.stale.is_empty() && self.takes_stale(transaction, now)
+    }
+
+    #[cold]
+    fn takes_stale(&mut self, transaction: TransactionId, now: SimTime) -> bool {
+        let found = self.stale.iter().position(|end| *end == (transaction, now));
+        found.map(|index| self.stale.swap_remove(index)).is_some()
     }
 
     /// Returns the time until `now` in which an access waited or was served, as [`Ddr::busy`] does.
     pub fn busy(&self, now: SimTime) -> Nanos {
-        self.ddr.busy(now)
+        self.at(now).busy(now)
     }
 
     /// Returns the time for which the data bus has carried data until `now`, as [`Ddr::data_bus_busy`] does.
@@ -84,108 +150,18 @@ impl Scheduled {
         self.at(now).counters(now)
     }
 
+    /// Returns true if no access waits for a decision before `now`, and none for a later one.
+    pub fn is_at_rest(&self, now: SimTime) -> bool {
+        self.at(now).is_at_rest()
+    }
+
     /// Returns the channel with all decisions before `now`.
-    fn at(&self, now: SimTime) -> Ddr {
+    pub(super) fn at(&self, now: SimTime) -> Ddr {
         let mut ddr = self.ddr.clone();
-        ddr.make_up(now);
+        match &self.train {
+            Some(train) if train.decided < now => ddr.finish(train),
+            _ => ddr.make_up(now),
+        }
         ddr
-    }
-
-    /// Returns true if no access waits.
-    #[inline]
-    pub fn is_at_rest(&self) -> bool {
-        self.ddr.is_at_rest()
-    }
-}
-
-impl Granted {
-    #[inline]
-    fn is_notable(&self) -> bool {
-        self.begun.is_some() || self.done.is_some()
-    }
-}
-
-impl Ddr {
-    /// Makes the decisions before `now` of an access under way.
-    #[inline]
-    fn make_up(&mut self, now: SimTime) {
-        while self.decision < now && !self.is_at_rest() {
-            if self.stream(now) {
-                continue;
-            }
-            let granted = self.grant(self.decision);
-            assert!(!granted.is_notable(), "an access begins or ends without an event");
-        }
-    }
-
-    /// Returns an instant before which no access begins or ends, unless a further one is asked for: that of the next
-    /// decision or a later one. An access waits.
-    #[inline]
-    fn next_notable(&self) -> SimTime {
-        let Some(current) = self.current else { return self.decision };
-        if current.class > 0 && !self.waiting[0].is_empty() {
-            return self.decision;
-        }
-        let access = &self.waiting[current.class][current.index];
-        let is_fcfs = self.age_limit == Nanos::ZERO;
-        let next_row = ((access.next >> self.row_shift) + 1) << self.row_shift;
-        // The first chunk that may be the last one, or be preceded by another access.
-        let notable = if is_fcfs || access.end <= next_row { (access.end - 1) & !self.chunk_mask } else { next_row };
-        if notable <= access.next || !(is_fcfs || self.is_hit(access)) {
-            return self.decision;
-        }
-        // Bursts follow one another at the distance of their data at least, and the decision on a chunk is that instant
-        // at which the one before it begins.
-        let before = (notable - self.chunk_mask - 1).max(access.next);
-        let bursts = (before >> self.burst_shift) - (access.next >> self.burst_shift);
-        let cycle = current.last + (bursts + 1) * self.burst_cycles;
-        let mut at = self.clock.instant(cycle.saturating_sub(self.ahead));
-        if !is_fcfs {
-            at = at.min(self.refresh.due());
-            if current.index > 0 {
-                at = at.min(self.waiting[current.class][0].asked + self.age_limit);
-            }
-        }
-        at.max(self.decision)
-    }
-
-    /// Makes, in one step, the decisions before `before` on whole chunks of an open row in which the access under way
-    /// goes on without a gap. Returns true if there was one. What remains is as after [`Ddr::grant`] for each of them.
-    #[inline]
-    fn stream(&mut self, before: SimTime) -> bool {
-        let Some(Current { class, index, last }) = self.current else { return false };
-        let access = &self.waiting[class][index];
-        let row_ends = ((access.next >> self.row_shift) + 1) << self.row_shift;
-        let stop = row_ends.min((access.end - 1) & !self.chunk_mask);
-        let enters_row = access.next & ((1 << self.row_shift) - 1) == 0;
-        if stop <= access.next || enters_row || (class > 0 && !self.waiting[0].is_empty()) || !self.is_hit(access) {
-            return false;
-        }
-        let mut before = before.min(self.refresh.due());
-        if index > 0 {
-            before = before.min(self.waiting[class][0].asked + self.age_limit);
-        }
-        let (first, bursts) = (last + self.burst_cycles, (self.chunk_mask + 1) >> self.burst_shift);
-        let chunk_cycles = bursts * self.burst_cycles;
-        if self.decision >= before || self.clock.edge(self.decision) > first || !self.channel.streams_from(first) {
-            return false;
-        }
-        // The decision on each further chunk is at the beginning of the one before, less `ahead`.
-        let latest = self.clock.last_before(before) + self.ahead;
-        let more = if latest < first { 0 } else { (latest - first) / chunk_cycles + 1 };
-        let chunks = ((stop - access.next) / (self.chunk_mask + 1)).min(1 + more);
-        let begins = first + (chunks - 1) * chunk_cycles;
-        let decision = self.decision.max(self.clock.instant((begins.saturating_sub(chunk_cycles)).saturating_sub(self.ahead)));
-        let decision = if chunks == 1 { self.decision } else { decision };
-        let chunk = cut(access.next, access.next + self.chunk_mask + 1, access.direction, self.burst_shift, self.row_shift);
-        let last = begins + chunk_cycles - self.burst_cycles;
-        self.waiting[class][index].next += chunks * (self.chunk_mask + 1);
-        self.channel.extend(&chunk, self.clock.edge(decision), last);
-        let all = Chunk { bursts: chunks * bursts, ..chunk };
-        self.count(&all, chunks * (self.chunk_mask + 1), Found::Open);
-        self.counters.row_hits += chunks - 1;
-        self.decision = decision.max(self.clock.instant(begins.saturating_sub(self.ahead)));
-        self.current = Some(Current { class, index, last });
-        true
     }
 }

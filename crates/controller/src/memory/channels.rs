@@ -69,11 +69,10 @@ impl Channels {
     }
 
     /// Asks for an access on behalf of a transaction: to `bytes` of data from a mapping unit on, or to its part of the
-    /// map. Returns the channel, and the instant of the grant that is to be scheduled, if none is.
+    /// map. Returns the channel, and what follows at once: the instant of a grant is to be scheduled.
     #[inline]
-    pub fn ask(&mut self, ask: &Ask, now: SimTime) -> (u8, Option<SimTime>) {
-        let count = self.all.len() as u32;
-        let (channel, number) = if count == 1 { (0, ask.unit) } else { (ask.unit % count, ask.unit / count) };
+    pub fn ask(&mut self, ask: &Ask, now: SimTime) -> (u8, Granted) {
+        let (channel, number) = self.place_of(ask.unit);
         let number = u64::from(number);
         let (address, bytes) = match ask.class {
             AccessClass::Map => {
@@ -89,6 +88,21 @@ impl Channels {
         (channel as u8, self.all[channel as usize].ddr.ask(access, now))
     }
 
+    /// Returns the channel of a mapping unit, and the number of the unit among those of that channel.
+    #[inline]
+    fn place_of(&self, unit: u32) -> (u32, u32) {
+        let count = self.all.len() as u32;
+        if count == 1 { (0, unit) } else { (unit % count, unit / count) }
+    }
+
+    /// Returns true if the end of an access to a mapping unit, which was returned and is now, does not hold any more:
+    /// another access has come between. Called once for each end.
+    #[inline]
+    pub fn is_stale(&mut self, unit: u32, transaction: TransactionId, now: SimTime) -> bool {
+        let (channel, _) = self.place_of(unit);
+        self.all[channel as usize].ddr.is_stale(transaction, now)
+    }
+
     /// Makes the decisions of a channel that are due.
     #[inline]
     pub fn grant(&mut self, channel: u8, now: SimTime) -> Granted {
@@ -99,7 +113,7 @@ impl Channels {
     pub fn rest(&mut self, now: SimTime) {
         let Some(params) = &self.params else { return };
         for channel in &mut self.all {
-            assert!(channel.ddr.is_at_rest(), "nothing is under way in a controller that is brought to rest");
+            assert!(channel.ddr.is_at_rest(now), "nothing is under way in a controller that is brought to rest");
             channel.busy_before += channel.ddr.busy(now);
             channel.data_before += channel.ddr.data_bus_busy(now);
             let counts = channel.counts_before.plus(&counts(&channel.ddr, now));
@@ -174,17 +188,16 @@ mod tests {
                 let class = if step % 3 == 0 { AccessClass::Map } else { AccessClass::Data };
                 let bytes = Bytes([512, 4096, 65_536, 8 << 20][(step % 4) as usize]);
                 let ask = Ask { transaction: TransactionId(step as u32), unit, bytes, kind: AccessKind::Write, class };
-                let (channel, at) = channels.ask(&ask, now);
+                let (channel, mut granted) = channels.ask(&ask, now);
                 assert_eq!(u32::from(channel), unit % count);
-                now = at.expect("nothing else waits");
                 loop {
-                    let Granted { done, next, .. } = channels.grant(channel, now);
-                    if let Some((transaction, at)) = done {
+                    if let Some((transaction, at)) = granted.done {
                         assert_eq!(transaction, TransactionId(step as u32));
                         now = at;
                         break;
                     }
-                    now = next.expect("the rest waits");
+                    now = granted.next.expect("the rest waits");
+                    granted = channels.grant(channel, now);
                 }
             }
             let busy = |channels: &Channels| -> Vec<Nanos> {
