@@ -151,6 +151,8 @@ pub(super) struct Channel {
     pairs: bool,
     /// Column commands in the same direction to the same row may follow each other at the distance of their data.
     streams: bool,
+    /// There are several ranks or bank groups.
+    has_others: bool,
     /// Rows side by side in all ranks, less one; a power of two less one.
     row_mask: u32,
     /// Binary logarithm of the rows side by side in a rank.
@@ -180,6 +182,7 @@ impl Channel {
         Channel {
             timing: *timing,
             streams: streams(0) && streams(1),
+            has_others: pairs || ranks > 1,
             gaps,
             page,
             pairs,
@@ -259,8 +262,12 @@ impl Channel {
     /// and further ones in the row can follow it.
     #[inline]
     pub fn streams_from(&self, chunk: &Chunk, first: u64) -> bool {
+        if !self.streams || !self.bus.is_free_from(first) {
+            return false;
+        }
+        // Within one bank, only the last chunk has an effect. The other bank of a pair may have been written before.
         let (rank, bank) = self.place_of(chunk);
-        self.streams && self.bus.is_free_from(first) && self.earliest_train(chunk, rank, bank) <= first
+        !self.pairs || self.earliest_train(chunk, rank, bank) <= first
     }
 
     /// Places column commands that follow the last chunk in its row without a gap, up to the cycle `last`. `chunk` is
@@ -301,7 +308,7 @@ impl Channel {
     /// Returns the earliest column command to a bank whose row has been activated.
     #[inline]
     fn earliest_column(&self, direction: Direction, rank: usize, bank: usize) -> u64 {
-        self.banks[bank].column.max(self.column[direction as usize][rank][self.group_of(bank)])
+        self.banks[bank].column.max(self.column[direction as usize][rank % RANKS][self.group_of(bank) % GROUPS])
     }
 
     #[inline]
@@ -369,18 +376,14 @@ impl Channel {
     /// Notes the last column command of a chunk to a bank, and closes the row with a closed page.
     #[inline]
     fn columns_end(&mut self, direction: Direction, rank: usize, bank: usize, last: u64) {
-        let (group, ranks, groups) = (self.group_of(bank), self.ranks.len(), self.timing.groups as usize);
+        let group = self.group_of(bank);
         for (gap, columns) in self.gaps.column[direction as usize].iter().zip(&mut self.column) {
-            let raise = |earliest: &mut u64, least: u64| *earliest = (*earliest).max(last + least);
-            // Most channels have one rank, and no bank groups.
-            if groups > 1 {
-                columns[rank][..groups].iter_mut().for_each(|earliest| raise(earliest, gap.same_rank));
-            }
-            raise(&mut columns[rank][group], gap.same_group);
-            if ranks > 1 {
-                let others = columns[..ranks].iter_mut().enumerate().filter(|(other, _)| *other != rank);
-                others.for_each(|(_, of_rank)| of_rank[..groups].iter_mut().for_each(|earliest| raise(earliest, gap.other_rank)));
-            }
+            let earliest = &mut columns[rank % RANKS][group % GROUPS];
+            *earliest = (*earliest).max(last + gap.same_group);
+        }
+        // Most channels have one rank, and no bank groups.
+        if self.has_others {
+            self.raise_others(direction, rank, last);
         }
         let to_precharge = match direction {
             Direction::Read => self.gaps.read_to_precharge,
@@ -393,6 +396,17 @@ impl Channel {
             state.activate = state.activate.max(state.precharge + self.timing.rp);
             let cycle = state.precharge;
             self.ranks[rank].open.closes(cycle);
+        }
+    }
+
+    /// Notes the last column command of a chunk to a bank for the other groups and ranks.
+    fn raise_others(&mut self, direction: Direction, rank: usize, last: u64) {
+        let (ranks, groups) = (self.ranks.len(), self.timing.groups as usize);
+        for (gap, columns) in self.gaps.column[direction as usize].iter().zip(&mut self.column) {
+            for (other, of_rank) in columns[..ranks].iter_mut().enumerate() {
+                let least = last + if other == rank { gap.same_rank } else { gap.other_rank };
+                of_rank[..groups].iter_mut().for_each(|earliest| *earliest = (*earliest).max(least));
+            }
         }
     }
 

@@ -148,6 +148,8 @@ pub struct Ddr {
     size: u64,
     /// Bytes of a chunk, less one; a power of two less one.
     chunk_mask: u64,
+    /// Binary logarithm of the bytes of a chunk.
+    chunk_shift: u32,
     /// Binary logarithm of the bytes of a burst.
     burst_shift: u32,
     /// Binary logarithm of the bytes of a row, in both banks of a pair.
@@ -180,6 +182,7 @@ impl Ddr {
             age_limit: if params.scheduling == Scheduling::FrFcfs { params.age_limit } else { Nanos::ZERO },
             size: params.size.0,
             chunk_mask: params.chunk.0 - 1,
+            chunk_shift: params.chunk.0.ilog2(),
             burst_shift: (u64::from(params.width_bits / 8) * timing.burst_length).ilog2(),
             row_shift,
             ahead: if params.activate_ahead { timing.rcd } else { 0 },

@@ -66,11 +66,13 @@ impl Ddr {
     #[inline]
     pub(super) fn finish(&mut self, train: &Train) {
         let Current { class, index, .. } = self.current.take().expect("a train is of the access under way");
-        let access = self.waiting[class].remove(index).expect("the access under way waits for its last decision");
+        let waiting = &mut self.waiting[class];
+        let access = if index == 0 { waiting.pop_front() } else { waiting.remove(index) };
+        let access = access.expect("the access under way waits for its last decision");
         let rest = cut(access.next, access.end, access.direction, self.burst_shift, self.row_shift);
         self.channel.extend(&rest, self.clock.edge(train.decided), train.last);
         self.count(&rest, access.end - access.next, Found::Open);
-        self.counters.row_hits += (access.end - 1 - access.next) / (self.chunk_mask + 1);
+        self.counters.row_hits += (access.end - 1 - access.next) >> self.chunk_shift;
         self.decision = train.next;
         self.data_ends = self.data_ends.max(train.done);
     }
@@ -134,7 +136,7 @@ impl Ddr {
         // The decision on each further chunk is at the beginning of the one before, less `ahead`.
         let latest = self.clock.last_before(before) + self.ahead;
         let more = if latest < first { 0 } else { (latest - first) / chunk_cycles + 1 };
-        let chunks = ((stop - access.next) / (self.chunk_mask + 1)).min(1 + more);
+        let chunks = ((stop - access.next) >> self.chunk_shift).min(1 + more);
         let begins = first + (chunks - 1) * chunk_cycles;
         let decision = if chunks == 1 { self.decision } else { self.decision_after(begins - chunk_cycles) };
         let bytes = chunks * (self.chunk_mask + 1);
