@@ -84,6 +84,8 @@ class WorkloadKeywords(TypedDict, total=False):
     ignore: Sequence[str] | None
     #: Values of the `${VARIABLES}` of a fio job file, as NAME=VALUE; others are taken from the environment.
     var: Sequence[str] | None
+    #: Number of the scenario of an MQSim file that is run, from 1; absent: the file has one.
+    scenario: int | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,6 +134,8 @@ class WorkloadFields:
     ignore: Sequence[str] | None = None
     #: Values of the `${VARIABLES}` of a fio job file, as NAME=VALUE; others are taken from the environment.
     var: Sequence[str] | None = None
+    #: Number of the scenario of an MQSim file that is run, from 1; absent: the file has one.
+    scenario: int | None = None
 
 
 class RunKeywords(TypedDict, total=False):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from os import PathLike
@@ -30,6 +31,22 @@ MEASURES: tuple[tuple[str, str, float | None], ...] = (
     ("mean_ns", "mean", None),
     ("p99_9_ns", "p99.9", 0.001),
     ("p99_99_ns", "p99.99", 0.0001),
+)
+#: Beginnings of the fields whose change needs no other part.
+_SETTINGS = (
+    "buffer.flush_",
+    "controller.firmware.assignment",
+    "controller.sequencer.",
+    "controller.target_queues.",
+    "ecc.calibration",
+    "ecc.delivery",
+    "ecc.read_levels",
+    "ecc.retries_hold",
+    "flash.scheduler",
+    "flash.suspension.",
+    "ftl.",
+    "host.interface.queue",
+    "power.cap",
 )
 #: Batches from which the intervals of a trial follow.
 _BATCHES = 10
@@ -105,6 +122,8 @@ class Trial:
     setting: str
     #: Effects on the latencies of each operation.
     effects: tuple[Effect, ...] = ()
+    #: Cost of the change, as :func:`cost_of` says it; empty for the run without a change.
+    cost: str = ""
     #: Reason for which the trial could not be run; empty if it was.
     refused: str = ""
     #: Result of the run; ``None`` if it could not be run.
@@ -121,8 +140,8 @@ class Trial:
         """Returns the trial as a document.
 
         Examples:
-            >>> ssdlab.Trial("flash.channels", "flash.channels=0", refused="0: expected 1..=256").to_dict()
-            {'field': 'flash.channels', 'setting': 'flash.channels=0', 'refused': '0: expected 1..=256', 'effects': []}
+            >>> ssdlab.Trial("flash.channels", "flash.channels=0", refused="expected 1..=256").to_dict()
+            {'field': 'flash.channels', ..., 'cost': '', 'refused': 'expected 1..=256', 'effects': []}
         """
         effects = [
             {
@@ -136,7 +155,13 @@ class Trial:
             }
             for one in self.effects
         ]
-        return {"field": self.field, "setting": self.setting, "refused": self.refused or None, "effects": effects}
+        return {
+            "field": self.field,
+            "setting": self.setting,
+            "cost": self.cost,
+            "refused": self.refused or None,
+            "effects": effects,
+        }
 
 
 def tried(why: Why, folder: str | PathLike[str] | None, commands: int, progress: TrialProgress | None) -> list[Trial]:
@@ -171,8 +196,34 @@ def tried(why: Why, folder: str | PathLike[str] | None, commands: int, progress:
             found.append(Trial(each.name, each.trial, refused=" ".join(str(error).split())))
             continue
         effects = tuple(_effect(base, result, op, measure) for op in ops for measure in MEASURES)
-        found.append(Trial(each.name, each.trial, effects, result=result))
+        found.append(Trial(each.name, each.trial, effects, cost_of(each.name, base, result), result=result))
     return found
+
+
+def cost_of(field: str, base: Result, changed: Result) -> str:
+    """Returns what a change of a field costs.
+
+    ``+16.2 dies``: more resources, by the default coefficients of ``[cost]`` (docs/guide/explore.md);
+    ``-8 % capacity``: less user capacity of the same flash; ``a setting``: the same parts; ``other parts``: faster
+    ones, which have no price here; ``other data``: another state of the same drive.
+    """
+    from ssdlab.explore.cost import Cost
+
+    before, after = (tomllib.loads(run.drive_toml) for run in (base, changed))
+    dies = Cost().of(after) - Cost().of(before)
+    capacity = _spare(before) / _spare(after) - 1.0
+    if dies:
+        return f"{dies:+.3g} dies"
+    if abs(capacity) >= 0.0005:
+        return f"{100 * capacity:+.2g} % capacity"
+    if field.startswith("state."):
+        return "other data"
+    return "a setting" if field.startswith(_SETTINGS) else "other parts"
+
+
+def _spare(description: Mapping[str, Any]) -> float:
+    """Returns the flash of a drive as a multiple of its user capacity."""
+    return 1.0 + float(description.get("ftl", {}).get("overprovisioning", 0.0))
 
 
 def _run(request: Request, setting: str, commands: int, session: Any, hook: ProgressHook | None) -> Result:
@@ -238,12 +289,12 @@ def _text(ns: float | None) -> str:
 
 
 def summary_of(trial: Trial) -> list[str]:
-    """Returns the cells of a trial in a table: the setting, and the ratio of each effect."""
+    """Returns the cells of a trial in a table: the setting, its cost, and the ratio of each effect."""
     if trial.refused:
-        return [trial.setting, "not possible"]
+        return [trial.setting, "", "not possible"]
     if not trial.setting:
-        return ["no change", *(_text(one.after_ns) for one in trial.effects)]
-    return [trial.setting, *(f"{_text(one.after_ns)}  {_change(one)}".strip() for one in trial.effects)]
+        return ["no change", "", *(_text(one.after_ns) for one in trial.effects)]
+    return [trial.setting, trial.cost, *(f"{_text(one.after_ns)}  {_change(one)}".strip() for one in trial.effects)]
 
 
 def _change(effect: Effect) -> str:

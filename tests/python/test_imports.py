@@ -436,6 +436,34 @@ def test_command(cli: Command, tmp_path: Path):
     assert_refused(cli("import", HEADER, "--variant", "FLASH_DRIVE", "--capacity", "some"), "expected a size such as 64GiB")
 
 
+def test_a_drive_that_is_not_full(cli: Command, tmp_path: Path):
+    full = ssdlab.describe(ssdlab.import_drive(EXAMPLE).drive)["user_bytes"]
+    imported = ssdlab.import_drive(EXAMPLE, occupancy=75)
+    assert ssdlab.describe(imported.drive)["user_bytes"] == pytest.approx(0.75 * full, rel=1e-3)
+    over = next(field for field in imported.fields if field.path == "ftl.overprovisioning")
+    assert "the rest of the flash beside the 75 % that is stored is spare" in over.origin
+    assert cli("import", EXAMPLE, "--occupancy", "75").stdout == imported.text
+    assert_refused(cli("import", EXAMPLE, "--occupancy", "0.5"), "--occupancy 0.5: expected a percentage from 1 to 100")
+    refused = "--occupancy 75: only workloads of MQSim say how full the drive is, not FEMU's"
+    assert_refused(cli("import", HERE / "femu.sh", "--occupancy", "75"), refused)
+
+
+def test_free_blocks_that_leave_nothing_for_stale_data_are_told(tmp_path: Path):
+    text = EXAMPLE.read_text().replace(
+        "<Overprovisioning_Ratio>0.1</Overprovisioning_Ratio>", "<Overprovisioning_Ratio>0.07</Overprovisioning_Ratio>"
+    )
+    text = text.replace("<GC_Exec_Threshold>0.04</GC_Exec_Threshold>", "<GC_Exec_Threshold>0.05</GC_Exec_Threshold>")
+    assert text != EXAMPLE.read_text()
+    (tmp_path / "full.xml").write_text(text)
+
+    def told(**given: float) -> bool:
+        found = ssdlab.import_drive(tmp_path / "full.xml", **given).not_mapped
+        return any("are left for stale data" in each.why for each in found)
+
+    assert told()
+    assert not told(occupancy=75)
+
+
 def test_json(cli: Command):
     done = cli("import", EXAMPLE, "--json")
     document = json.loads(done.stdout)

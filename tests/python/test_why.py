@@ -128,6 +128,27 @@ def test_trials_tell_what_helps_the_tail_from_what_does_not(mixed):
     assert base.result.latency["all"].count == 30_000
 
 
+def test_a_trial_says_what_its_change_costs(mixed):
+    costs = {trial.field: trial.cost for trial in ssdlab.why(mixed, trials=True, commands=1_000).trials}
+    assert costs["none"] == ""
+    assert costs["flash.suspension.most"] == "a setting"
+    assert costs["flash.erase_time"] == "other parts"
+    # From 1.2 to 1.4 times the user capacity.
+    assert costs["ftl.overprovisioning"] == f"{100 * (1.2 / 1.4 - 1):+.2g} % capacity"
+
+
+def test_more_dies_have_a_price_and_an_age_has_none(mixed):
+    from ssdlab.trials import cost_of
+
+    def cost(setting):
+        field = setting.partition("=")[0]
+        return cost_of(field, mixed, ssdlab.run("tiny", EXAMPLE, precondition="steady", stop_after=10, set=[ONCE, setting]))
+
+    # The drive has four.
+    assert cost("flash.dies_per_chip=2") == "+4 dies"
+    assert cost('state.age="2d"') == "other data"
+
+
 def test_the_trials_of_a_folder_are_those_of_its_result(mixed, folder):
     of_result = ssdlab.why(mixed, trials=True, commands=5_000)
     of_folder = ssdlab.why(folder, trials=True, commands=5_000)
@@ -224,8 +245,10 @@ def test_the_example_of_the_page_is_what_the_drive_does(tmp_path):
         for row in re.findall(r"^\| (?:no change|`).*\|$", PAGE, flags=re.MULTILINE)
     ]
     assert len(rows) == 4
-    for setting, *cells in rows:
+    costs = {trial.setting: trial.cost for trial in found.trials}
+    for setting, cost, *cells in rows:
         own = effects["" if setting == "no change" else setting]
+        assert cost == costs["" if setting == "no change" else setting]
         shown = [own["read", "mean"], own["read", "p99.9"], own["write", "mean"]]
         assert cells == [stated(one, setting) for one in shown], setting
 

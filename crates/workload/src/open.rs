@@ -29,8 +29,8 @@ pub fn open(input: &Input, user_bytes: u64, options: &Options) -> Result<Workloa
 /// Opens a workload for a drive: a fio job file, a workload TOML (`kind = "..."`), an XML profile or a
 /// trace.
 ///
-/// fio jobs and XML profiles use only the seed of `options` and the keys to ignore, models only the seed; for them,
-/// options that apply to traces only are errors.
+/// fio jobs and XML profiles use only the seed of `options`, the keys to ignore and the scenario, models only the seed;
+/// for them, options that apply to traces only are errors.
 pub fn open_on(input: &Input, drive: &Target, options: &Options) -> Result<Workload, Problems> {
     let user_bytes = drive.user_bytes;
     let head = trace::Head::of(input, options.format.as_deref())?;
@@ -39,6 +39,7 @@ pub fn open_on(input: &Input, drive: &Target, options: &Options) -> Result<Workl
     for (option, given, takes, what) in [
         ("ignore", !options.ignore.is_empty(), is_profile, "fio job files and XML profiles"),
         ("var", !options.var.is_empty(), kind == Kind::Fio, "fio job files"),
+        ("scenario", options.scenario.is_some(), kind == Kind::Xml, "scenarios of MQSim"),
     ] {
         if given && !takes {
             let what = format!("applies to {what} only, and {} is not one: leave it out", input.name);
@@ -51,7 +52,10 @@ pub fn open_on(input: &Input, drive: &Target, options: &Options) -> Result<Workl
     let text = text(input)?;
     refuse_trace_options(input, options)?;
     match kind {
-        Kind::Xml => xml::open(&input.name, &text, user_bytes, options.seed, &options.ignore),
+        Kind::Xml => {
+            let chosen = xml::Chosen { ignore: &options.ignore, scenario: options.scenario };
+            xml::open(&input.name, &text, user_bytes, options.seed, chosen)
+        }
         Kind::Model(kind) => model(&kind, input, &text, user_bytes, options.seed),
         _ => {
             let surroundings = fio::text::Surroundings {

@@ -17,13 +17,13 @@ _TEXT = 24
 _WIDE = 100_000
 
 
-def put(console: Console, table: Table) -> None:
+def put(console: Console, table: Table, kept: int = 1) -> None:
     """Prints a table in the width of the console.
 
     If it is wider, columns of texts (those that may wrap) are folded. If the others alone are wider, they are
-    distributed over several tables, one below the other, each of which begins with the first column.
+    distributed over several tables, one below the other, each of which begins with the first `kept` columns.
     """
-    for part in _parts(console, table):
+    for part in _parts(console, table, kept):
         console.print(part)
 
 
@@ -32,17 +32,18 @@ def fits(console: Console, table: Table) -> bool:
     return _width(console, table) <= console.width
 
 
-def _parts(console: Console, table: Table) -> list[Table]:
+def _parts(console: Console, table: Table, kept: int) -> list[Table]:
     """Returns the tables into which a table is split."""
     if fits(console, table):
         return [table]
     groups: list[list[int]] = []
-    for index in range(1, len(table.columns)):
-        if groups and _fits_folded(console, _part(table, [0, *groups[-1], index])):
+    first = range(kept)
+    for index in range(kept, len(table.columns)):
+        if groups and _fits_folded(console, _part(table, [*first, *groups[-1], index])):
             groups[-1].append(index)
         else:
             groups.append([index])
-    parts = [_part(table, [0, *group]) for group in groups]
+    parts = [_part(table, [*first, *group]) for group in groups]
     for part in parts[1:]:
         part.title = None
     for part in parts:

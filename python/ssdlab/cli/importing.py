@@ -42,6 +42,10 @@ def importing(
         str | None,
         typer.Option(metavar="SIZE", help="Size of the flash, where the file does not have it (NVMeVirt's memmap_size)."),
     ] = None,
+    occupancy: Annotated[
+        float | None,
+        typer.Option(metavar="PERCENT", help="MQSim's Initial_Occupancy_Percentage of the workload; absent: the drive is full."),
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option(help="File for the description; absent: standard output.", metavar="FILE", dir_okay=False),
@@ -57,7 +61,7 @@ def importing(
         raise InputError("--force: replaces what is already there, but no --out is given")
     if out is not None:
         check_new_file(out, force)
-    imported = import_drive(file, source, variant=variant, capacity=capacity)
+    imported = import_drive(file, source, variant=variant, capacity=capacity, occupancy=occupancy)
     if out is not None:
         with new_file(out) as beside:
             beside.write_text(imported.text, encoding="utf-8")

@@ -30,7 +30,7 @@ def show(console: Console, found: Why) -> None:
     if found.fields:
         put(console, _fields(found))
     if found.trials:
-        put(console, _trials(found))
+        put(console, _trials(found), kept=2)
 
 
 def _causes(found: Why, op: str, tails: Sequence[Tail]) -> Table:
@@ -56,10 +56,11 @@ def _fields(found: Why) -> Table:
 def _trials(found: Why) -> Table:
     """Returns what each trial did."""
     effects = found.trials[0].effects
-    table = new_table("trial", *(f"{one.op} {one.measure}" for one in effects))
+    table = new_table("trial", "cost", *(f"{one.op} {one.measure}" for one in effects))
     for trial in found.trials:
         cells = summary_of(trial)
-        table.add_row(content.shortened(cells[0]), *cells[1:], *[""] * (len(effects) - len(cells) + 1))
+        table.add_row(content.shortened(cells[0]), *cells[1:], *[""] * (len(effects) - len(cells) + 2))
+    table.columns[1].justify = "left"
     table.caption = "change with its 95 % interval; (noise): the interval contains no change"
     table.caption_justify = "left"
     for trial in found.trials:

@@ -117,6 +117,7 @@ def import_drive(
     *,
     variant: str | None = None,
     capacity: str | None = None,
+    occupancy: float | None = None,
 ) -> ImportedDrive:
     """Returns the drive that a file of another simulator describes (docs/guide/import.md).
 
@@ -126,6 +127,8 @@ def import_drive(
         source: Format: a name of ``SOURCES``; absent: recognised from the content.
         variant: Configuration, where the file has several (NVMeVirt: a name of ``BASE_SSD``).
         capacity: Size of the flash, such as ``64GiB``, where the file does not have it (NVMeVirt's ``memmap_size``).
+        occupancy: Percentage of the addresses that hold data, MQSim's ``Initial_Occupancy_Percentage``; absent: 100.
+            The user capacity is made as large as that data.
 
     Raises:
         InputError: the file is none of these, or describes a drive that ssdlab cannot have.
@@ -142,7 +145,7 @@ def import_drive(
     if source is not None and source not in SOURCES:
         raise unknown_name("simulator", source, list(SOURCES))
     module = SOURCES[source] if source is not None else _recognised(text, name)
-    setting = Setting(variant, capacity)
+    setting = Setting(variant, capacity, occupancy)
     given = module.parameters(text, name, setting)
     if sum(1 for _ in given) > _MOST_PARAMETERS:
         raise InputError(f"{name}: more than {_MOST_PARAMETERS:,} parameters: expected the parameters of a drive")

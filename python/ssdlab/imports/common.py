@@ -97,8 +97,9 @@ def times(parameters: Parameters, names: list[str], defaults: list[str], unit: s
 class Setting:
     """Facts that some sources keep outside their file. One that is given but not used is an error."""
 
-    def __init__(self, variant: str | None = None, capacity: str | None = None) -> None:
-        self._given = {"variant": variant, "capacity": capacity}
+    def __init__(self, variant: str | None = None, capacity: str | None = None, occupancy: float | None = None) -> None:
+        shown = None if occupancy is None else f"{occupancy:g}"
+        self._given = {"variant": variant, "capacity": capacity, "occupancy": shown}
         self._used: set[str] = set()
 
     def take(self, name: str) -> str | None:
@@ -114,4 +115,6 @@ class Setting:
         """
         for name, value in self._given.items():
             if value is not None and name not in self._used:
+                if name == "occupancy":
+                    raise InputError(f"--occupancy {value}: only workloads of MQSim say how full the drive is, not {simulator}'s")
                 raise InputError(f"--{name} {value}: a file of {simulator} says it itself: expected no --{name}")

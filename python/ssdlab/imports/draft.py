@@ -214,6 +214,12 @@ class Draft:
                 )
             elif blocks > wanted:
                 self.remark(read, f"{wanted} free blocks of a die: {path} is {blocks}, the least with its reserve")
+            elif path == "ftl.gc_low_blocks" and 4 * (left := room - blocks) < room:
+                spare = f"{blocks} of the {room} blocks free that a full die has to spare"
+                stale = (
+                    f"{left} of {geometry.blocks_per_die} are left for stale data, and a block that is collected is nearly full"
+                )
+                self.remark(read, f"it keeps {spare}: {stale}")
 
     def text(self, title: str, head: list[str]) -> str:
         """Returns the description (TOML), with the origin of each field as a comment."""

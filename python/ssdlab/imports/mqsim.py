@@ -82,19 +82,18 @@ def _leaves(element: Element, section: str) -> Iterator[tuple[str, Element]]:
             yield section, child
 
 
-def fill(draft: Draft, given: Parameters, _setting: Setting) -> Geometry:
+def fill(draft: Draft, given: Parameters, setting: Setting) -> Geometry:
     """Sets the fields of a drive."""
     _host(draft, given)
     _buffer(draft, given)
     geometry = _flash(draft, given)
     _suspension(draft, given)
-    _mapping(draft, given)
+    _mapping(draft, given, setting)
     _collection(draft, given, geometry)
     _wear(draft, given)
     on = given.flag("Enabled_Preconditioning", "true")
-    note = (
-        "the workload's Initial_Occupancy_Percentage says how full; here the drive is full" if on.value else "the drive is empty"
-    )
+    full = "here the user capacity is full: --occupancy makes it that of the workload's Initial_Occupancy_Percentage"
+    note = full if on.value else "the drive is empty"
     draft.put("state.precondition", "steady" if on.value else "none", on, note=note)
     put_remaining(draft)
     draft.lack_rest(_REASONS)
@@ -237,14 +236,22 @@ def _suspension(draft: Draft, given: Parameters) -> None:
     draft.ours("flash.suspension.most", 1000000, "no limit on the suspensions of an operation")
 
 
-def _mapping(draft: Draft, given: Parameters) -> None:
+def _mapping(draft: Draft, given: Parameters, setting: Setting) -> None:
     mapping = given.text("Address_Mapping", "PAGE_LEVEL")
     if mapping.value.upper() != "PAGE_LEVEL":
         raise given.refused("Address_Mapping", "PAGE_LEVEL: ssdlab has no hybrid mapping")
     draft.put("ftl.translation.kind", "page_map", mapping, note="units of 4 KiB; MQSim maps whole pages")
     ratio = given.number("Overprovisioning_Ratio", "0.02", least=0, most=0.9)
     note = "of the user capacity: MQSim's ratio r is of the physical capacity, r / (1 - r)"
-    draft.put("ftl.overprovisioning", of_all(ratio.value), ratio, note=note)
+    over = of_all(ratio.value)
+    occupancy = setting.take("occupancy")
+    if occupancy is not None:
+        percent = float(occupancy)
+        if not 1 <= percent <= 100:
+            raise InputError(f"--occupancy {occupancy}: expected a percentage from 1 to 100")
+        over = float(f"{(1 + over) * 100 / percent - 1:.6g}")
+        note += f"; the rest of the flash beside the {percent:g} % that is stored is spare"
+    draft.put("ftl.overprovisioning", over, ratio, note=note)
     orders = {"".join((a, b, c, d)): None for a in _ORDERS for b in _ORDERS for c in _ORDERS for d in _ORDERS}
     orders = {order: None for order in orders if len(set(order)) == 4}
     scheme = given.choice("Plane_Allocation_Scheme", {order: order for order in orders}, "CWDP", expected="an order such as CWDP")
@@ -257,10 +264,13 @@ def _mapping(draft: Draft, given: Parameters) -> None:
     capacity = given.integer("CMT_Capacity", str(2 << 20), unit="B", most=1 << 40)
     draft.put("ftl.map_cache.size", size(max(4096, capacity.value // 4096 * 4096)), capacity, note="map pages of 4 KiB")
     draft.remark(
-        capacity, "MQSim's cache holds single entries, ssdlab's whole map pages of 1024: an access brings its neighbours"
+        capacity,
+        "MQSim's cache holds single entries: here the changed ones have nine tenths of it, and an entry that is read brings "
+        "the 1024 of its map page",
     )
     draft.put("ftl.map_cache.memory", "sram", ideal, note="MQSim's cache is read in no time")
-    draft.ours("ftl.map_cache.update_share", 0.0, "no memory for single changes")
+    note = "changes are held one by one, and one that leaves takes those of its map page along"
+    draft.put("ftl.map_cache.update_share", 0.9, capacity, note=note)
     draft.ours("ftl.map_cache.dirty_share", 1.0, "entries are written when they leave the cache")
 
 

@@ -48,6 +48,22 @@ fn a_policy_for_reads_on_a_drive_that_reads_all_alike_is_told_so() {
 }
 
 #[test]
+fn wear_without_an_effect_is_told() {
+    let told = |base: &str, sets: &[&str]| {
+        let notes = notes(&format!("base = \"{base}\""), sets, "rw=randwrite\nbs=4k\nnumber_ios=10");
+        notes.iter().any(|note| note.contains("changes no latency"))
+    };
+    let worn = "state.pe_cycles=900";
+    assert!(told("tiny", &[worn]));
+    assert!(!told("tiny", &[]), "fresh");
+    assert!(!told("tiny", &[worn, "ftl.retire_at_cycles=2000"]));
+    assert!(!told("tiny", &[worn, "ecc.errors={ kind = 'constant', rates = [1e-4] }", "ecc.plan=read_retry"]));
+    let by_wear = "flash.write_mode=[{ name = 'normal', retention = ['10y', '1y'] }, { name = 'fast' }]";
+    assert!(!told("tiny", &["state.pe_cycles=9000", by_wear]), "the limit of retention depends on wear");
+    assert!(!told("qlc-2tb", &[worn]), "reads of a worn drive are repeated");
+}
+
+#[test]
 fn a_policy_with_nothing_to_choose_is_told_so() {
     let job = "rw=randwrite\nbs=4k\nnumber_ios=100\niodepth=16\n";
     let told = |policy: &str| {

@@ -82,6 +82,9 @@ pub struct Options {
     /// Values of the `${VARIABLES}` of a fio job file, as NAME=VALUE; others are taken from the environment.
     #[schemars(extend("x-value" = "NAME=VALUE", "x-panel" = "Workload"))]
     pub var: Vec<String>,
+    /// Number of the scenario of an MQSim file that is run, from 1; absent: the file has one.
+    #[schemars(extend("x-value" = "N", "x-panel" = "Workload", "x-least" = 1))]
+    pub scenario: Option<u32>,
     /// Seed of the run. Traces do not use it.
     #[schemars(skip)]
     pub seed: u64,
@@ -106,6 +109,7 @@ impl Default for Options {
             ramp_time: None,
             ignore: Vec::new(),
             var: Vec::new(),
+            scenario: None,
             seed: 1,
         }
     }

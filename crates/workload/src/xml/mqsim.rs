@@ -22,7 +22,11 @@ const PARTS: &str = "all flows have the whole flash";
 /// Elements of `<IO_Scenario>`.
 const SCENARIO: &[Key] = &[
     honoured("IO_Flow_Parameter_Set_Synthetic", "A flow; the flows run at the same time."),
-    refused("IO_Flow_Parameter_Set_Trace_Based", "the trace is a workload itself: `ssdlab run DRIVE FILE --format ssdsim`"),
+    refused(
+        "IO_Flow_Parameter_Set_Trace_Based",
+        "the trace is a workload itself: `ssdlab run DRIVE FILE --format ssdsim --layout overlay --address wrap`, \
+         as MQSim takes its addresses",
+    ),
 ];
 /// Elements of `<IO_Flow_Parameter_Set_Synthetic>`.
 const FLOW: &[Key] = &[
@@ -88,15 +92,38 @@ struct JobRecord {
     seed_streams: String,
 }
 
-/// Reads a document and builds its jobs.
-pub(super) fn open<'a>(reader: &mut Reader<'a>, root: Node<'a, 'a>, user_bytes: u64, seed: u64) -> Result<Workload, Problems> {
+/// Returns the scenario with a number, or the only one.
+fn scenario<'a>(reader: &Reader<'a>, root: Node<'a, 'a>, number: Option<u32>) -> Result<Node<'a, 'a>, Problems> {
     let scenarios: Vec<_> = root.children().filter(Node::is_element).collect();
-    if scenarios.len() != 1 || !scenarios[0].has_tag_name("IO_Scenario") {
-        let place = reader.place(root);
-        let found = scenarios.len();
-        return Err(Problems::one(place, format!("{found} elements: expected one <IO_Scenario>, as each is a run of its own")));
+    let found = scenarios.len();
+    let chosen = match (number, found) {
+        (Some(number), _) => (number as usize).checked_sub(1).and_then(|index| scenarios.get(index)),
+        (None, 1) => scenarios.first(),
+        (None, _) => None,
+    };
+    if let Some(other) = scenarios.iter().find(|scenario| !scenario.has_tag_name("IO_Scenario")) {
+        let name = other.tag_name().name();
+        return Err(Problems::one(reader.place(*other), format!("<{name}>: expected <IO_Scenario>")));
     }
-    let nodes: Vec<_> = scenarios[0].children().filter(Node::is_element).collect();
+    chosen.copied().ok_or_else(|| match (number, found) {
+        (_, 0) => Problems::one(reader.place(root), "empty: expected an <IO_Scenario>"),
+        (Some(number), _) => Problems::one("scenario", format!("{number}: expected 1..={found}")),
+        (None, _) => Problems::one(
+            reader.place(root),
+            format!("{found} scenarios, of which each is a run of its own: expected --scenario N, with N from 1 to {found}"),
+        ),
+    })
+}
+
+/// Reads a document and builds the jobs of the chosen scenario.
+pub(super) fn open<'a>(
+    reader: &mut Reader<'a>,
+    root: Node<'a, 'a>,
+    user_bytes: u64,
+    (number, seed): (Option<u32>, u64),
+) -> Result<Workload, Problems> {
+    let scenario = scenario(reader, root, number)?;
+    let nodes: Vec<_> = scenario.children().filter(Node::is_element).collect();
     let mut flows = Vec::new();
     for node in nodes {
         if node.has_tag_name("IO_Flow_Parameter_Set_Synthetic") {
@@ -106,7 +133,7 @@ pub(super) fn open<'a>(reader: &mut Reader<'a>, root: Node<'a, 'a>, user_bytes: 
         }
     }
     if flows.is_empty() && reader.problems.0.is_empty() {
-        reader.complain(scenarios[0], "empty: expected at least one <IO_Flow_Parameter_Set_Synthetic>");
+        reader.complain(scenario, "empty: expected at least one <IO_Flow_Parameter_Set_Synthetic>");
     }
     let part = user_bytes / (flows.len().max(1) as u64) / 4096 * 4096;
     let mut record = Record { kind: "mqsim", user_capacity: Bytes(user_bytes), job: Vec::new() };

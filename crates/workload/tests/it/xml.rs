@@ -289,6 +289,26 @@ fn hot_and_cold_flows_of_mqsim() {
 }
 
 #[test]
+fn a_scenario_of_several_is_chosen() {
+    let flow = |sectors: u32| {
+        format!(
+            "<IO_Scenario><IO_Flow_Parameter_Set_Synthetic><Average_Request_Size>{sectors}</Average_Request_Size><Stop_Time>1</Stop_Time>\
+             </IO_Flow_Parameter_Set_Synthetic></IO_Scenario>"
+        )
+    };
+    let text = format!("<MQSim_IO_Scenarios>{}{}</MQSim_IO_Scenarios>", flow(8), flow(16));
+    let chosen = |text: &str, number: u32| open_with(text, &Options { scenario: Some(number), ..Options::default() });
+    for (number, bytes) in [(1, 4096), (2, 8192)] {
+        let mut workload = chosen(&text, number).expect("a scenario");
+        assert_eq!(take(&mut workload.jobs[0], 1)[0].length.0, bytes);
+    }
+    let refused = |text: &str, number: u32| chosen(text, number).map(drop).expect_err("no such scenario").to_string();
+    assert!(refused(&text, 3).contains("scenario: 3: expected 1..=2"));
+    assert!(refused(&text, 0).contains("scenario: 0: expected 1..=2"));
+    assert!(refused(&target(""), 1).contains("scenario: applies to scenarios of MQSim"));
+}
+
+#[test]
 fn faults_of_scenarios() {
     let trace = "<MQSim_IO_Scenarios><IO_Scenario><IO_Flow_Parameter_Set_Trace_Based/></IO_Scenario></MQSim_IO_Scenarios>";
     for (text, expected) in [
@@ -297,7 +317,7 @@ fn faults_of_scenarios() {
         (trace.to_owned(), "refused: the trace is a workload itself"),
         (
             "<MQSim_IO_Scenarios><IO_Scenario/><IO_Scenario/></MQSim_IO_Scenarios>".to_owned(),
-            "2 elements: expected one <IO_Scenario>",
+            "2 scenarios, of which each is a run of its own: expected --scenario N, with N from 1 to 2",
         ),
         (
             scenario(&["<Request_Size_Distribution>NORMAL</Request_Size_Distribution><Stop_Time>1</Stop_Time>"]),
