@@ -1,6 +1,6 @@
 """The pages of the documentation as something that can be run.
 
-Blocks of a page are taken in order, in one empty folder that holds ``examples`` and ``papers``:
+Blocks of a page are taken in order, in one empty folder that holds ``docs``, ``examples`` and ``papers``:
 
 - ``toml``, ``ini``, ``csv`` after the comment ``<!-- file: NAME -->`` becomes that file;
 - ``sh`` is run by a shell, which ends at the first command that fails; what `ELSEWHERE` lists does nothing there;

@@ -26,7 +26,7 @@ def folder(tmp_path):
     """An empty folder with what the repository has beside a page."""
     here = tmp_path / "here"
     here.mkdir()
-    for name in ("examples", "papers"):
+    for name in ("docs", "examples", "papers"):
         (here / name).symlink_to(ROOT / name)
     return here
 
@@ -88,6 +88,15 @@ def test_the_targets_that_pages_name_exist():
     }
     assert named
     assert named <= targets
+
+
+def test_a_command_stands_in_a_block_that_is_run():
+    """A block without a kind, or an indented one, would be a page's command that nobody tries."""
+    for name, text in TEXTS.items():
+        plain = [block for block in blocks(text) if block.kind not in KINDS]
+        found = [block.text for block in plain if re.search(r"^(\$ )?ssdlab [a-z]+ (?!trace 1$)", block.text, re.MULTILINE)]
+        outside = re.sub(r"^```.*?^```$", "", text, flags=re.MULTILINE | re.DOTALL)
+        assert [*found, *re.findall(r"^ {4,}(?:\$ )?ssdlab [a-z]+ .*", outside, re.MULTILINE)] == [], name
 
 
 def test_blocks_that_are_not_run_say_why():
