@@ -96,7 +96,7 @@ docs: $(VENV)/.stamp-dev build ## Build the documentation in target/docs; a dead
 	$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going --jobs auto docs target/docs
 	@echo "The documentation: $(CURDIR)/target/docs/index.html"
 
-pictures: build ## Draw the pictures of README and documentation again, in headless Chromium.
+pictures: $(VENV)/.stamp-dev build ## Draw the pictures of README and documentation again, in headless Chromium.
 	$(BIN)/python tools/pictures.py
 
 bench: build ## Measure the speed of the fixed scenarios; a line is added to bench/history, with which bench/compare.py compares.
