@@ -107,6 +107,16 @@ def test_blocks_that_are_not_run_say_why():
                 assert len(block.directives["not run"].split()) > 1, f"{name}:{block.line}: without a reason"
 
 
+def test_the_page_of_the_installation_has_the_examples_of_the_pages():
+    """Checks that users of the wheel and the site alone find the files."""
+    pages = [text for name, text in TEXTS.items() if name.startswith(("docs/start/", "docs/guide/"))]
+    used = {name for text in pages for name in re.findall(r"examples/([a-z_-]+\.[a-z.]+)", text)}
+    there = {name for name in used if (ROOT / "examples" / name).is_file()}
+    linked = set(re.findall(r"\]\(\.\./\.\./examples/([^)]+)\)", TEXTS["docs/start/install.md"]))
+    assert len(there) > 10
+    assert there <= linked
+
+
 def test_links_to_files_of_the_repository_lead_somewhere():
     for name, text in TEXTS.items():
         for target in re.findall(r"\]\(([^)\s]+)\)", re.sub(r"```.*?```", "", text, flags=re.DOTALL)):
