@@ -276,8 +276,8 @@ impl Controller {
                 }
                 Action::Access { kind, class } => {
                     let ask = Ask { transaction: id, unit: transaction.place.unit, bytes: transaction.data, kind, class };
-                    let (channel, granted) = self.memories.ask(&ask, now);
-                    self.memory_granted(channel, granted, now, out);
+                    let granted = self.memories.ask(&ask, now);
+                    self.memory_granted(self.memories.channel_of(ask.unit), &granted, now, out);
                     return None;
                 }
                 Action::Wait(time) => (now, now + time),
@@ -365,13 +365,13 @@ impl Controller {
     /// Handles the instant at which a memory grants a piece of an access ([`Event::Memory`]).
     pub fn memory_grants(&mut self, channel: u8, now: SimTime, out: &mut Outbox) {
         let granted = self.memories.grant(channel, now);
-        self.memory_granted(channel, granted, now, out);
+        self.memory_granted(channel, &granted, now, out);
     }
 
     /// Charges the wait of an access that a memory grants now, and schedules its end and the next grant.
     #[inline]
-    fn memory_granted(&mut self, channel: u8, granted: dram::Granted, now: SimTime, out: &mut Outbox) {
-        let dram::Granted { begun, done, next } = granted;
+    fn memory_granted(&mut self, channel: u8, granted: &dram::Granted, now: SimTime, out: &mut Outbox) {
+        let dram::Granted { begun, done, next } = *granted;
         if let Some(id) = begun {
             let transaction = &self.transactions[id.0];
             if let Some(account) = transaction.account {

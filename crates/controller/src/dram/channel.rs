@@ -242,7 +242,7 @@ impl Channel {
 
     /// Places the commands of a chunk at or after the cycle `at`, that of the decision. Returns the column commands and
     /// the state in which the row was found.
-    #[inline]
+    #[inline(always)]
     pub fn place(&mut self, chunk: &Chunk, at: u64) -> (Train, Found) {
         self.bus.advance(at);
         let (rank, bank) = self.place_of(chunk);

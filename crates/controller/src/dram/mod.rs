@@ -216,9 +216,16 @@ impl Ddr {
 
     /// Chooses the next chunk and places its commands. Called at the instant that [`Ddr::ask`] or the last grant has
     /// returned.
-    #[inline]
     pub fn grant(&mut self, now: SimTime) -> Granted {
         assert_eq!(now, self.decision, "a grant at another instant than the one that was returned");
+        let granted = self.decide();
+        Granted { next: (!self.is_at_rest()).then_some(self.decision), ..granted }
+    }
+
+    /// Makes the next decision: chooses a chunk and places its commands. Returns no instant of the decision after it.
+    #[inline(always)]
+    fn decide(&mut self) -> Granted {
+        let now = self.decision;
         if self.refresh.is_due(now) {
             self.refresh.at_decision(&mut self.channel, now);
         }
@@ -232,7 +239,7 @@ impl Ddr {
         let chunk = cut(begin, end, access.direction, self.burst_shift, self.row_shift);
         access.next = end;
         if is_last {
-            self.waiting[class].remove(index);
+            self.remove(class, index);
         }
         let (train, found) = self.channel.place(&chunk, self.clock.edge(now));
         self.count(&chunk, end - begin, found);
@@ -242,7 +249,15 @@ impl Ddr {
         if let Some((_, at)) = done {
             self.data_ends = self.data_ends.max(at);
         }
-        Granted { begun, done, next: (!self.is_at_rest()).then_some(self.decision) }
+        Granted { begun, done, next: None }
+    }
+
+    /// Removes an access of a class from those that wait; most often it is the oldest.
+    #[inline(always)]
+    fn remove(&mut self, class: usize, index: usize) -> Waiting {
+        let waiting = &mut self.waiting[class];
+        let access = if index == 0 { waiting.pop_front() } else { waiting.remove(index) };
+        access.expect("an access waits until its last chunk is granted")
     }
 
     /// Returns the index of the access of a class that is granted next.

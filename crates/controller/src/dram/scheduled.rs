@@ -79,10 +79,10 @@ impl Scheduled {
     fn decide(&mut self, now: SimTime) -> Granted {
         let mut granted = Granted { begun: None, done: None, next: None };
         while self.ddr.decision <= now {
-            if self.ddr.stream(SimTime(now.0 + 1)) {
+            if self.ddr.current.is_some() && self.ddr.stream(SimTime(now.0 + 1)) {
                 continue;
             }
-            granted = self.ddr.grant(self.ddr.decision);
+            granted = self.ddr.decide();
             if granted.is_notable() {
                 break;
             }

@@ -66,9 +66,7 @@ impl Ddr {
     #[inline]
     pub(super) fn finish(&mut self, train: &Train) {
         let Current { class, index, .. } = self.current.take().expect("a train is of the access under way");
-        let waiting = &mut self.waiting[class];
-        let access = if index == 0 { waiting.pop_front() } else { waiting.remove(index) };
-        let access = access.expect("the access under way waits for its last decision");
+        let access = self.remove(class, index);
         let rest = cut(access.next, access.end, access.direction, self.burst_shift, self.row_shift);
         self.channel.extend(&rest, self.clock.edge(train.decided), train.last);
         self.count(&rest, access.end - access.next, Found::Open);
@@ -84,7 +82,7 @@ impl Ddr {
             if self.stream(now) {
                 continue;
             }
-            let granted = self.grant(self.decision);
+            let granted = self.decide();
             assert!(!granted.is_notable(), "an access begins or ends without an event");
         }
     }

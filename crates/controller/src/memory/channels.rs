@@ -69,9 +69,9 @@ impl Channels {
     }
 
     /// Asks for an access on behalf of a transaction: to `bytes` of data from a mapping unit on, or to its part of the
-    /// map. Returns the channel, and what follows at once: the instant of a grant is to be scheduled.
+    /// map. Returns what the channel of the unit grants at once; the instant of a grant is to be scheduled.
     #[inline]
-    pub fn ask(&mut self, ask: &Ask, now: SimTime) -> (u8, Granted) {
+    pub fn ask(&mut self, ask: &Ask, now: SimTime) -> Granted {
         let (channel, number) = self.place_of(ask.unit);
         let number = u64::from(number);
         let (address, bytes) = match ask.class {
@@ -85,7 +85,13 @@ impl Channels {
             }
         };
         let access = Access { transaction: ask.transaction, address, bytes, kind: ask.kind, class: ask.class };
-        (channel as u8, self.all[channel as usize].ddr.ask(access, now))
+        self.all[channel as usize].ddr.ask(access, now)
+    }
+
+    /// Returns the channel of a mapping unit.
+    #[inline]
+    pub fn channel_of(&self, unit: u32) -> u8 {
+        self.place_of(unit).0 as u8
     }
 
     /// Returns the channel of a mapping unit, and the number of the unit among those of that channel.
@@ -188,7 +194,8 @@ mod tests {
                 let class = if step % 3 == 0 { AccessClass::Map } else { AccessClass::Data };
                 let bytes = Bytes([512, 4096, 65_536, 8 << 20][(step % 4) as usize]);
                 let ask = Ask { transaction: TransactionId(step as u32), unit, bytes, kind: AccessKind::Write, class };
-                let (channel, mut granted) = channels.ask(&ask, now);
+                let mut granted = channels.ask(&ask, now);
+                let channel = channels.channel_of(unit);
                 assert_eq!(u32::from(channel), unit % count);
                 loop {
                     if let Some((transaction, at)) = granted.done {
