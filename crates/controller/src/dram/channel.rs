@@ -68,10 +68,10 @@ impl Open {
         self.banks += 1;
     }
 
-    /// Notes the precharge of a bank.
+    /// Notes the precharge of banks with an open row.
     #[inline]
-    fn closes(&mut self, cycle: u64) {
-        self.banks -= 1;
+    fn close(&mut self, banks: u32, cycle: u64) {
+        self.banks -= banks;
         self.closed = self.closed.max(cycle);
     }
 
@@ -333,7 +333,7 @@ impl Channel {
     fn precharge(&mut self, bank: usize) {
         let cycle = self.bus.place(self.banks[bank].precharge);
         self.record(Kind::Precharge, cycle, bank, CLOSED);
-        self.ranks[bank / self.timing.banks as usize].open.closes(cycle);
+        self.ranks[bank / self.timing.banks as usize].open.close(1, cycle);
         let state = &mut self.banks[bank];
         state.row = CLOSED;
         state.activate = state.activate.max(cycle + self.timing.rp);
@@ -395,7 +395,7 @@ impl Channel {
             state.row = CLOSED;
             state.activate = state.activate.max(state.precharge + self.timing.rp);
             let cycle = state.precharge;
-            self.ranks[rank].open.closes(cycle);
+            self.ranks[rank].open.close(1, cycle);
         }
     }
 
@@ -418,24 +418,25 @@ impl Channel {
         let mut ready = at;
         for rank in 0..self.ranks.len() {
             let first = rank * banks;
-            let states = &self.banks[first..first + banks];
-            if states.iter().any(|bank| bank.row != CLOSED) {
-                let from = states.iter().filter(|bank| bank.row != CLOSED).map(|bank| bank.precharge).max();
-                let cycle = self.bus.place(from.unwrap_or(at));
-                self.record(Kind::PrechargeAll, cycle, first, CLOSED);
-                for bank in &mut self.banks[first..first + banks] {
-                    if bank.row != CLOSED {
-                        self.ranks[rank].open.closes(cycle);
-                    }
-                    bank.row = CLOSED;
-                    bank.activate = bank.activate.max(cycle + self.timing.rp_all);
+            let (mut open, mut precharge, mut activate) = (0, 0, 0);
+            for bank in &self.banks[first..first + banks] {
+                activate = bank.activate.max(activate);
+                if bank.row != CLOSED {
+                    open += 1;
+                    precharge = bank.precharge.max(precharge);
                 }
             }
-            let from = self.banks[first..first + banks].iter().map(|bank| bank.activate).max();
-            let cycle = self.bus.place(from.unwrap_or(at));
+            if open > 0 {
+                let cycle = self.bus.place(precharge);
+                self.record(Kind::PrechargeAll, cycle, first, CLOSED);
+                self.ranks[rank].open.close(open, cycle);
+                activate = activate.max(cycle + self.timing.rp_all);
+            }
+            let cycle = self.bus.place(activate);
             self.record(Kind::Refresh, cycle, first, CLOSED);
             ready = cycle + self.timing.rfc;
             for bank in &mut self.banks[first..first + banks] {
+                bank.row = CLOSED;
                 bank.activate = ready;
             }
         }

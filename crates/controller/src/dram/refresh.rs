@@ -75,7 +75,7 @@ impl Refresh {
             // Once each bank has been refreshed, and the last refresh ended before the next is due, all banks are
             // closed and ready whenever one is due. The last round before now then leaves the state of all of them.
             undisturbed = if ready <= due + self.interval { undisturbed + 1 } else { 0 };
-            if undisturbed >= self.round && self.skips() {
+            if undisturbed >= self.round && self.is_due(now) && self.skips() {
                 let last_round = self.clock.periods(self.interval, now).saturating_sub(self.round);
                 self.count = self.count.max(last_round);
                 self.due = self.clock.instant((self.count + 1) * self.interval);
