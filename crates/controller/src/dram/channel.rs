@@ -271,10 +271,9 @@ impl Channel {
     }
 
     /// Places column commands that follow the last chunk in its row without a gap, up to the cycle `last`. `chunk` is
-    /// all of the chunks that they form, and `at` the cycle of the last decision on one.
+    /// all of the chunks that they form.
     #[inline]
-    pub fn extend(&mut self, chunk: &Chunk, at: u64, last: u64) {
-        self.bus.advance(at);
+    pub fn extend(&mut self, chunk: &Chunk, last: u64) {
         self.bus.extend_train(last);
         #[cfg(test)]
         self.record_train(chunk, last - (chunk.bursts - 1) * self.timing.burst_cycles());

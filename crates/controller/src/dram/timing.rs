@@ -473,6 +473,12 @@ impl Clock {
         }
     }
 
+    /// Returns true if a cycle begins at or after an instant: [`Clock::edge`] is not after it.
+    #[inline]
+    pub fn has_edge(self, now: SimTime, cycle: u64) -> bool {
+        u128::from(now.0) * 1_000 <= self.picoseconds(cycle)
+    }
+
     /// Returns the beginning of a cycle, rounded up to a whole nanosecond.
     #[inline]
     pub fn instant(self, cycle: u64) -> SimTime {
@@ -492,6 +498,7 @@ impl Clock {
     }
 
     /// Returns the beginning of a cycle \[ps\].
+    #[inline]
     pub fn picoseconds(self, cycle: u64) -> u128 {
         u128::from(cycle) * u128::from(self.tck_ps)
     }
@@ -517,6 +524,9 @@ mod tests {
                 let before = [instant.0, instant.0 + 1].map(|at| clock.last_before(SimTime(at.max(1))));
                 assert!((instant.0 == 0 || before[0] < cycle) && before[1] >= cycle, "{grade:?}: {cycle}");
                 assert!(u128::from(instant.0) * 1_000 - clock.picoseconds(cycle) < 1_000, "{grade:?}: {cycle}");
+                for later in cycle..cycle + 3 {
+                    assert_eq!(clock.has_edge(instant, later), clock.edge(instant) <= later, "{grade:?}: {cycle}");
+                }
             }
         }
         let clock = Clock::new(625);

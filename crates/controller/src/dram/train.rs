@@ -68,7 +68,7 @@ impl Ddr {
         let Current { class, index, .. } = self.current.take().expect("a train is of the access under way");
         let access = self.remove(class, index);
         let rest = cut(access.next, access.end, access.direction, self.burst_shift, self.row_shift);
-        self.channel.extend(&rest, self.clock.edge(train.decided), train.last);
+        self.channel.extend(&rest, train.last);
         self.count(&rest, access.end - access.next, Found::Open);
         self.counters.row_hits += (access.end - 1 - access.next) >> self.chunk_shift;
         self.decision = train.next;
@@ -136,12 +136,11 @@ impl Ddr {
         let more = if latest < first { 0 } else { (latest - first) / chunk_cycles + 1 };
         let chunks = ((stop - access.next) >> self.chunk_shift).min(1 + more);
         let begins = first + (chunks - 1) * chunk_cycles;
-        let decision = if chunks == 1 { self.decision } else { self.decision_after(begins - chunk_cycles) };
         let bytes = chunks * (self.chunk_mask + 1);
         let all = cut(access.next, access.next + bytes, access.direction, self.burst_shift, self.row_shift);
         let last = begins + chunk_cycles - self.burst_cycles;
         self.waiting[class][index].next += bytes;
-        self.channel.extend(&all, self.clock.edge(decision), last);
+        self.channel.extend(&all, last);
         self.count(&all, bytes, Found::Open);
         self.counters.row_hits += chunks - 1;
         self.decision = self.decision_after(begins);
@@ -158,7 +157,7 @@ impl Ddr {
         !enters_row
             && self.channel.is_open(&chunk)
             && self.channel.streams_from(&chunk, first)
-            && self.clock.edge(self.decision) <= first
+            && self.clock.has_edge(self.decision, first)
     }
 
     /// Returns the instant from which on a refresh or the age limit may come between the chunks of an access under way.

@@ -76,12 +76,12 @@ impl Channels {
         let number = u64::from(number);
         let (address, bytes) = match ask.class {
             AccessClass::Map => {
-                let entry = number * MAP_ENTRY % self.map;
+                let entry = within(number * MAP_ENTRY, self.map);
                 (self.data + entry / MAP_ACCESS.0 * MAP_ACCESS.0, MAP_ACCESS)
             }
             AccessClass::Data => {
                 let bytes = ask.bytes.0.clamp(1, self.data);
-                ((self.unit.offset(number) % self.data).min(self.data - bytes), Bytes(bytes))
+                (within(self.unit.offset(number), self.data).min(self.data - bytes), Bytes(bytes))
             }
         };
         let access = Access { transaction: ask.transaction, address, bytes, kind: ask.kind, class: ask.class };
@@ -145,6 +145,13 @@ impl Channels {
     pub fn data_buses(&self, now: SimTime) -> impl Iterator<Item = (&str, Nanos)> {
         self.all.iter().map(move |channel| (channel.bus_name.as_str(), channel.data_before + channel.ddr.data_bus_busy(now)))
     }
+}
+
+/// Returns an offset, beginning again from 0 at `size`. Most memories are as large as what they hold, so that nothing
+/// is divided.
+#[inline]
+fn within(offset: u64, size: u64) -> u64 {
+    if offset < size { offset } else { offset % size }
 }
 
 /// Returns the counts of a channel until `now`.
