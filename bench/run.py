@@ -36,11 +36,15 @@ LEAST = {
 }
 #: A scenario whose name has this word is compared with the one without it.
 DETAILED = "detailed-"
+#: So is one of a drive with an NVMe link and nothing else.
+LINKED = "nvme-"
 #: Times by which a drive with a detailed controller may be slower than the ideal one.
 DETAILED_RATIO_MOST = 4.0
 #: Limits of set-up time [s] and of memory [MiB], for small and for large capacities.
-SMALL_LIMITS = (10.0, 1.6 * 1024)
-LARGE_LIMITS = (80.0, 12.0 * 1024)
+LIMITS = (2.0, 1.6 * 1024)
+LARGE_LIMITS = (4.0, 12.0 * 1024)
+#: Those of scenarios that measure nothing else.
+SETUP_LIMITS = {"2t": (2.0, 1024.0), "8t": (4.0, 2048.0)}
 
 
 def processor() -> str:
@@ -65,7 +69,10 @@ def missed(line: dict[str, Any]) -> list[str]:
         found.append("commands/s")
     if line.get("times_slower", 0.0) > DETAILED_RATIO_MOST:
         found.append("ratio")
-    setup_s, memory_mib = LARGE_LIMITS if line["scenario"].endswith("-4t") else SMALL_LIMITS
+    name = line["scenario"]
+    setup_s, memory_mib = LARGE_LIMITS if name.endswith("-4t") else LIMITS
+    if name.startswith("set-up-"):
+        setup_s, memory_mib = SETUP_LIMITS[name.split("-")[2]]
     if line["setup_s"] > setup_s:
         found.append("set-up")
     if line["peak_memory_mib"] > memory_mib:
@@ -92,7 +99,7 @@ def median(lines: list[dict[str, Any]]) -> dict[str, Any]:
 
 def measure(program: Path, scenario: str, runs: int) -> dict[str, Any]:
     """Returns the median run of a scenario, with the ratio to its ideal twin if it has one."""
-    twin = scenario.replace(DETAILED, "") if DETAILED in scenario else None
+    twin = next((scenario.replace(word, "") for word in (DETAILED, LINKED) if word in scenario), None)
     lines, twins = [], []
     for _ in range(runs):
         lines.append(run(program, scenario))

@@ -109,6 +109,22 @@ const TINY_POWER: &[&str] = &[
     "title=tiny, pulses",
     "power={supply='3.3V',idle='10uA',read={kind='constant',current='12mA'},program={kind='pulses',base='2mA',peak='20mA',width='20us',period='50us'},erase={kind='constant',current='9mA'}}",
 ];
+/// Overrides that give the small ideal drive an NVMe link, and nothing else.
+const SMALL_NVME: &[&str] = &["flash.blocks_per_plane=64", "host.interface={ kind='nvme', generation=4, lanes=4 }"];
+/// A drive that simulators with an NVMe host and an ideal controller have as well, so that their speeds can be compared:
+/// 8 channels of 4 chips at 333 MT/s, pages of 8 KiB.
+const LIKE_FOR_LIKE: &[&str] = &[
+    "title=8 channels x 4 chips at 333 MT/s, NVMe",
+    "flash.chips_per_channel=4",
+    "flash.transfer_rate=333MT/s",
+    "flash.page_size=8KiB",
+    "flash.pages_per_block=128",
+    "host.interface={ kind='nvme', generation=3, lanes=4 }",
+];
+/// Starting states of large drives: the time that counts is that of their set-up.
+const FILLED: &[&str] = &["state.precondition=fill"];
+const STEADY: &[&str] = &["state.precondition=steady"];
+const SETTING_UP: &str = "rw=randread\nnorandommap=1\niodepth=32\nio_size=64g\nnumber_ios=100000";
 const FOUR_TERABYTES: &[&str] = &["flash.blocks_per_plane=83887", "title=ideal, 4 TiB"];
 
 /// Overrides of `agcr-64g`, a drive with three write modes and three read modes, under a policy that decides for each
@@ -201,6 +217,30 @@ const SCENARIOS: &[Scenario] = &[
         preset: "ideal-512g",
         set: SMALL_PLAIN,
         job: "rw=randwrite\nnorandommap=1\niodepth=32\nio_size=64g\nnumber_ios=1000000",
+    },
+    Scenario {
+        name: "small-nvme-read-qd32",
+        preset: "ideal-512g",
+        set: SMALL_NVME,
+        job: "rw=randread\nnorandommap=1\niodepth=32\nio_size=64g\nnumber_ios=1000000",
+    },
+    Scenario {
+        name: "small-nvme-write-qd32",
+        preset: "ideal-512g",
+        set: SMALL_NVME,
+        job: "rw=randwrite\nnorandommap=1\niodepth=32\nio_size=64g\nnumber_ios=1000000",
+    },
+    Scenario {
+        name: "like-for-like-read-qd32",
+        preset: "ideal-512g",
+        set: LIKE_FOR_LIKE,
+        job: "rw=randread\nnorandommap=1\niodepth=32\nio_size=64g\nnumber_ios=2000000",
+    },
+    Scenario {
+        name: "like-for-like-write-qd32",
+        preset: "ideal-512g",
+        set: LIKE_FOR_LIKE,
+        job: "rw=randwrite\nnorandommap=1\niodepth=32\nio_size=64g\nnumber_ios=2000000",
     },
     Scenario {
         name: "small-detailed-read-qd32",
@@ -358,6 +398,10 @@ const SCENARIOS: &[Scenario] = &[
         set: &[],
         job: "rw=randread\nnorandommap=1\niodepth=1000\nio_size=64g\nnumber_ios=8000000",
     },
+    Scenario { name: "set-up-2t-fill", preset: "pcie4-tlc-2tb", set: FILLED, job: SETTING_UP },
+    Scenario { name: "set-up-2t-steady", preset: "pcie4-tlc-2tb", set: STEADY, job: SETTING_UP },
+    Scenario { name: "set-up-8t-fill", preset: "pcie5-enterprise-8tb", set: FILLED, job: SETTING_UP },
+    Scenario { name: "set-up-8t-steady", preset: "pcie5-enterprise-8tb", set: STEADY, job: SETTING_UP },
     Scenario {
         name: "read-qd32-4t",
         preset: "ideal-512g",

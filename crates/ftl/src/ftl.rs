@@ -254,8 +254,8 @@ pub struct Ftl {
     idle_armed: [Vec<bool>; 2],
     /// Numbers of free blocks of a die below which collection takes precedence over host writes, and below which it
     /// runs when no write waits.
-    critical: u32,
-    low: u32,
+    pub(crate) critical: u32,
+    pub(crate) low: u32,
     gate: Gate,
     /// The part of the map in memory, where that is not all of it.
     pub(crate) map_cache: Option<Box<MapCache>>,
@@ -488,7 +488,7 @@ impl Ftl {
     /// Returns the mapping unit whose data was written to a place; 0 if it holds none.
     #[inline]
     pub fn unit_at(&self, ppn: Ppn) -> u32 {
-        let lpn = if ppn.0 == NO_PLACE { PADDING } else { self.store.p2l.get(ppn.index()) };
+        let lpn = if ppn.0 == NO_PLACE { PADDING } else { self.store.lpn_at(ppn).0 };
         if u64::from(lpn) < self.store.user_units { lpn } else { 0 }
     }
 

@@ -76,9 +76,9 @@ impl IdleDies {
     }
 
     /// Marks as ready the next idle die that could take host data. If there are idle dies, but none has space, marks
-    /// all of them, so that they gain some.
+    /// all of them, so that they gain some. Returns true if a die with space was marked.
     #[inline]
-    pub fn wake_one(&mut self, has_space: impl Fn(DieId) -> bool, ready: &mut ReadyDies) {
+    pub fn wake_one(&mut self, has_space: impl Fn(DieId) -> bool, ready: &mut ReadyDies) -> bool {
         let count = self.rank_of.len() as u32;
         let mut rank = self.next_rank;
         let mut left = count;
@@ -104,7 +104,7 @@ impl IdleDies {
                 // Marked busy, so that the next write wakes another die.
                 self.remove(die);
                 ready.mark(die);
-                return;
+                return true;
             }
             without_room = true;
             rank = next;
@@ -113,6 +113,7 @@ impl IdleDies {
         if without_room {
             (0..count).map(DieId).filter(|&die| self.contains(die)).for_each(|die| ready.mark(die));
         }
+        false
     }
 
     /// Returns the set for saving.

@@ -5,10 +5,15 @@
 //! change an entry otherwise. The map stores a place as its unit number plus one, so that zeroed tables mean "unmapped"
 //! and ranges that are never touched cost no memory.
 
+mod origin;
+mod places;
+
 use crate::block::{BlockRecord, BlockState, BlockTable};
 use crate::declared::UnitBits;
 use crate::index::LeastValid;
 use kit::{BlockId, DieId, Geometry, Lpn, ModeId, Ppn, SimTime, Table};
+pub(crate) use origin::{Filled, Origin, Scattered, Spread};
+use places::Places;
 
 /// First map value that stands for a slot of the write queue instead of a place on flash; slots hold the units of the
 /// write buffer.
@@ -48,8 +53,7 @@ pub(crate) fn encode(ppn: Ppn) -> u32 {
 pub struct Store {
     /// Geometry of the flash.
     pub geometry: Geometry,
-    pub(crate) l2p: Table<u32>,
-    pub(crate) p2l: Table<u32>,
+    pub(crate) places: Places,
     pub(crate) valid: Table<u64>,
     pub(crate) blocks: BlockTable,
     /// Erase count of each block.
@@ -92,8 +96,10 @@ impl Store {
         let units = usize::try_from(geometry.unit_count()).expect("validated: fewer than 2^32 units");
         let (blocks, dies) = (geometry.block_count as usize, geometry.die_count as usize);
         Ok(Store {
-            l2p: Table::zeroed(usize::try_from(user_units + extra_units).expect("fits: fewer than the physical units"))?,
-            p2l: Table::zeroed(units)?,
+            places: Places::new(
+                usize::try_from(user_units + extra_units).expect("fits: fewer than the physical units"),
+                units,
+            )?,
             valid: Table::zeroed(units.div_ceil(64))?,
             blocks: BlockTable::new(blocks)?,
             erase_counts: vec![0; blocks],
@@ -120,8 +126,7 @@ impl Store {
 
     /// Advises the system that most of the tables will be used (see [`Table::expect_dense_use`]).
     pub(crate) fn expect_dense_use(&mut self) {
-        self.l2p.expect_dense_use();
-        self.p2l.expect_dense_use();
+        self.places.expect_dense_use();
         self.valid.expect_dense_use();
         self.blocks.expect_dense_use();
     }
@@ -129,8 +134,7 @@ impl Store {
     /// Copies the state into that of a new drive of the same geometry and capacity, whose tables are all still zero.
     pub(crate) fn copy_to(&self, new: &mut Store) {
         let Store {
-            l2p,
-            p2l,
+            places,
             valid,
             blocks,
             erase_counts,
@@ -154,8 +158,7 @@ impl Store {
             user_units: _,
             all_units: _,
         } = self;
-        l2p.copy_to(&mut new.l2p);
-        p2l.copy_to(&mut new.p2l);
+        places.copy_to(&mut new.places);
         valid.copy_to(&mut new.valid);
         blocks.copy_to(&mut new.blocks);
         new.erase_counts.copy_from_slice(erase_counts);
@@ -176,7 +179,7 @@ impl Store {
     /// Returns the size in bytes.
     pub(crate) fn bytes(&self) -> u64 {
         let words = [&self.erase_counts, &self.wear, &self.older, &self.newer].map(|list| size_of_val(list.as_slice()) as u64);
-        let tables = [self.l2p.bytes(), self.p2l.bytes(), self.valid.bytes(), self.blocks.bytes(), self.index.bytes()];
+        let tables = [self.places.bytes(), self.valid.bytes(), self.blocks.bytes(), self.index.bytes()];
         let others = (self.erase_modes.len() + size_of_val(self.first_program.as_slice())) as u64;
         words.iter().chain(&tables).sum::<u64>() + others
     }
@@ -252,10 +255,27 @@ impl Store {
         self.valid.get(ppn.index() / 64) >> (ppn.0 % 64) & 1 == 1
     }
 
-    /// Returns the logical unit whose data was written to a place.
+    /// Returns the logical unit whose data was written to a place, or [`PADDING`].
     #[inline]
     pub fn lpn_at(&self, ppn: Ppn) -> Lpn {
-        Lpn(self.p2l.get(ppn.index()))
+        self.places.unit_at(ppn)
+    }
+
+    /// Returns the map value of a unit.
+    #[inline]
+    pub(crate) fn code_of(&self, lpn: Lpn) -> u32 {
+        self.places.code_of(lpn)
+    }
+
+    /// Sets the map value of a unit.
+    #[inline]
+    pub(crate) fn set_code(&mut self, lpn: Lpn, code: u32) {
+        self.places.set_code(lpn, code);
+    }
+
+    /// Records that `count` places from `first` on were programmed without data.
+    pub(crate) fn pad(&mut self, first: Ppn, count: u32) {
+        (first.0..first.0 + count).for_each(|ppn| self.places.set_unit(Ppn(ppn), PADDING));
     }
 
     /// Returns the largest number of valid units with which collecting a block still frees space: the last program of a
@@ -268,7 +288,7 @@ impl Store {
     /// Returns the place of the current copy of a logical unit, if that is on flash and not in the write buffer.
     #[inline]
     pub fn place_of(&self, lpn: Lpn) -> Option<Ppn> {
-        match decode(self.l2p.get(lpn.index())) {
+        match decode(self.code_of(lpn)) {
             Mapped::At(ppn) => Some(ppn),
             Mapped::Nowhere | Mapped::Slot(_) => None,
         }
@@ -313,13 +333,18 @@ impl Store {
         let word = self.valid.get(ppn.index() / 64);
         debug_assert!(word & bit != 0, "{ppn:?} is not valid");
         self.valid.set(ppn.index() / 64, word & !bit);
-        let block = self.geometry.block_of(ppn);
+        self.count_superseded(self.geometry.block_of(ppn), 1, change);
+    }
+
+    /// Counts `units` of a block as no longer current, and makes another change to its record.
+    #[inline(always)]
+    pub(crate) fn count_superseded(&mut self, block: BlockId, units: u16, change: impl FnOnce(&mut BlockRecord)) {
         let record = self.blocks.update(block, |record| {
-            record.valid -= 1;
+            record.valid -= units;
             change(record);
             *record
         });
-        self.valid_by_mode[record.mode() as usize] -= 1;
+        self.valid_by_mode[record.mode() as usize] -= u64::from(units);
         if record.is(BlockState::Closed) {
             self.index.lower(block, record.mode(), record.valid);
         }
@@ -328,14 +353,51 @@ impl Store {
     /// Records in the reverse map and the validity bits that `ppn` holds the data of `lpn`. The caller updates the map.
     #[inline]
     pub(crate) fn place(&mut self, lpn: Lpn, ppn: Ppn) {
-        self.p2l.set(ppn.index(), lpn.0);
+        self.places.set_unit(ppn, lpn.0);
         let word = self.valid.get(ppn.index() / 64);
         self.valid.set(ppn.index() / 64, word | 1 << (ppn.0 % 64));
-        let mode = self.blocks.update(self.geometry.block_of(ppn), |record| {
-            record.valid += 1;
+        self.count_written(self.geometry.block_of(ppn), 1);
+    }
+
+    /// Counts `units` as written to a block.
+    #[inline]
+    pub(crate) fn count_written(&mut self, block: BlockId, units: u16) {
+        let mode = self.blocks.update(block, |record| {
+            record.valid += units;
             record.mode()
         });
-        self.valid_by_mode[mode as usize] += 1;
+        self.valid_by_mode[mode as usize] += u64::from(units);
+    }
+
+    /// Takes blocks that have been counted as written for those that `filled` has written in order.
+    pub(crate) fn begin_filled(&mut self, filled: Filled) {
+        for (block, units) in filled.blocks() {
+            let first = self.geometry.first_of(block).0;
+            (first..first + units).step_by(64).for_each(|at| {
+                let missing = 64u32.saturating_sub(first + units - at);
+                self.mark_valid(Ppn(at), u64::MAX >> missing);
+            });
+        }
+        self.places.begin_from(Origin::Filled(filled));
+    }
+
+    /// Takes the blocks' counts of valid units for those of `scattered`, which is all data of the user.
+    pub(crate) fn begin_scattered(&mut self, scattered: Scattered) {
+        (0..self.geometry.block_count).for_each(|block| {
+            scattered.each_cell(block, |first, valid| self.mark_valid(first, valid));
+        });
+        self.places.begin_from(Origin::Scattered(scattered));
+    }
+
+    /// Marks places as valid: bit 0 is `first`.
+    fn mark_valid(&mut self, first: Ppn, bits: u64) {
+        let (word, shift) = (first.index() / 64, first.0 % 64);
+        self.valid.set(word, self.valid.get(word) | bits << shift);
+        // All bits of the first word if they are aligned.
+        let beyond = bits.checked_shr(64 - shift).unwrap_or(0);
+        if beyond != 0 {
+            self.valid.set(word + 1, self.valid.get(word + 1) | beyond);
+        }
     }
 
     /// Pins the block of a place: a reason not to erase it yet.
@@ -488,11 +550,8 @@ impl Store {
     pub fn look_ahead(&self, units: &[Lpn], writes: bool) -> u64 {
         let mut sink = 0u64;
         let mut codes = [0u32; 32];
-        let l2p = self.l2p.as_slice();
         for chunk in units.chunks(32) {
-            for (code, unit) in codes.iter_mut().zip(chunk) {
-                *code = l2p.get(unit.index()).copied().unwrap_or(0);
-            }
+            codes.iter_mut().zip(self.places.stored_codes(chunk)).for_each(|(code, stored)| *code = stored);
             for &code in &codes[..chunk.len()] {
                 if let Mapped::At(ppn) = decode(code) {
                     sink ^= u64::from(self.block(self.geometry.block_of(ppn)).valid);
@@ -513,18 +572,8 @@ impl Store {
 
     /// Returns the blocks of those of some units that are on flash.
     #[inline]
-    pub(crate) fn blocks_of(&self, units: &[Lpn]) -> impl Iterator<Item = BlockId> {
-        self.places_of(units).map(|place| self.geometry.block_of(place))
-    }
-
-    /// Returns the places of those of some units that are on flash.
-    #[inline]
-    pub(crate) fn places_of(&self, units: &[Lpn]) -> impl Iterator<Item = Ppn> {
-        let l2p = self.l2p.as_slice();
-        units.iter().filter_map(|unit| match decode(*l2p.get(unit.index())?) {
-            Mapped::At(ppn) => Some(ppn),
-            Mapped::Nowhere | Mapped::Slot(_) => None,
-        })
+    pub(crate) fn blocks_of<'a>(&'a self, units: &'a [Lpn]) -> impl Iterator<Item = BlockId> + 'a {
+        self.places.on_flash(units).map(|place| self.geometry.block_of(place))
     }
 
     /// Prefetches the map entries and the policy's bits of the next valid units at or after `from`, before they are
@@ -535,7 +584,7 @@ impl Store {
         for _ in 0..MOVES_AHEAD {
             let Some(ppn) = self.next_valid(at, end) else { return (end, sink) };
             let lpn = self.lpn_at(ppn);
-            sink ^= u64::from(self.l2p.get(lpn.index())) ^ bits.look_ahead(&[lpn]);
+            sink ^= self.places.stored_codes(&[lpn]).map(u64::from).sum::<u64>() ^ bits.look_ahead(&[lpn]);
             at = Ppn(ppn.0 + 1);
         }
         (at, sink)

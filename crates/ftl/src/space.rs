@@ -142,6 +142,26 @@ impl Space {
         self.free_count[die.index()]
     }
 
+    /// Returns the number of frontiers of one stream on one die, which take turns.
+    pub fn turns(&self) -> u32 {
+        self.width as u32
+    }
+
+    /// Returns true if a die has so many free blocks that host data may take `blocks` more of them.
+    pub fn can_spare(&self, die: DieId, blocks: u32) -> bool {
+        self.free_count[die.index()] > self.reserve + blocks
+    }
+
+    /// Returns how many units the next allocation of a target's stream may have without leaving its block.
+    pub fn room(&self, store: &Store, at: &Target) -> u32 {
+        let first = (at.die.index() * self.streams + at.stream) * self.width;
+        let left = |frontier: &Frontier| match frontier.block {
+            NONE => store.units_in(at.mode),
+            block => store.units_in(ModeId(store.block(BlockId(block)).mode())) - frontier.next_unit,
+        };
+        self.frontiers[first..first + self.width].iter().map(left).min().expect("a stream has a frontier")
+    }
+
     /// Returns the number of erase levels that free blocks can have.
     #[inline]
     pub fn levels(&self) -> usize {

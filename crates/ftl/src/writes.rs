@@ -169,7 +169,7 @@ impl WritesImage {
                 format!("a unit waits in slot {slot} of {} slots", self.slots)
             })?;
             require(u64::from(lpn.0) < store.user_units, || format!("unit {} waits, and the drive does not have it", lpn.0))?;
-            let mapped = if unit.is_current() { store.l2p.get(lpn.index()) } else { 0 };
+            let mapped = if unit.is_current() { store.code_of(lpn) } else { 0 };
             require(prior == mapped, || {
                 let named = [prior, mapped].map(decode);
                 format!("unit {} waits and supersedes {:?}, and its copy on flash is {:?}", lpn.0, named[0], named[1])
@@ -375,7 +375,7 @@ impl WriteQueue {
     /// Returns the place of a unit's copy on flash; for a unit in the write buffer, that of the older copy.
     #[inline]
     pub fn copy_on_flash(&self, store: &Store, lpn: Lpn) -> Option<Ppn> {
-        let code = match decode(store.l2p.get(lpn.index())) {
+        let code = match decode(store.code_of(lpn)) {
             Mapped::Slot(slot) => decode(self.units[slot].prior),
             other => other,
         };
@@ -683,7 +683,7 @@ mod tests {
         });
         let codes = [0, encode(Ppn(3)), crate::map::SLOT_BASE + new, crate::map::SLOT_BASE + old];
         let copies = codes.map(|code| {
-            store.l2p.set(0, code);
+            store.set_code(Lpn(0), code);
             queue.copy_on_flash(&store, Lpn(0))
         });
         assert_eq!(copies, [None, Some(Ppn(3)), None, Some(Ppn(5))]);
@@ -716,7 +716,7 @@ mod tests {
         let mut store = empty(geometry(1, 1, 4, 2, 1), 1);
         let mut queue = WriteQueue::new(1);
         let code = encode(Ppn(3));
-        store.l2p.set(1, code);
+        store.set_code(Lpn(1), code);
         for (lpn, prior) in [(0, 0), (1, code)] {
             let slot = queue.accept(Lpn(lpn), Writer::Buffer, true);
             queue.units[slot].prior = prior;

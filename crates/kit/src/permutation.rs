@@ -15,6 +15,8 @@ pub struct Permutation {
     fold: u32,
     add: u64,
     factors: [u64; 3],
+    /// Inverses of the factors, modulo 2^64.
+    inverses: [u64; 3],
 }
 
 impl Permutation {
@@ -25,7 +27,8 @@ impl Permutation {
         let mut state = key;
         let add = split_mix(&mut state);
         let factors = [(); 3].map(|()| split_mix(&mut state) | 1);
-        Permutation { count, mask: u64::MAX >> (64 - bits), fold: bits.div_ceil(2), add, factors }
+        let inverses = factors.map(inverse);
+        Permutation { count, mask: u64::MAX >> (64 - bits), fold: bits.div_ceil(2), add, factors, inverses }
     }
 
     /// Returns the number of elements.
@@ -45,6 +48,28 @@ impl Permutation {
         value
     }
 
+    /// Returns the index whose image is `value`, which must be below the count.
+    #[inline]
+    pub fn index_of(&self, value: u64) -> u64 {
+        debug_assert!(value < self.count);
+        let mut index = self.step_back(value);
+        while index >= self.count {
+            index = self.step_back(index);
+        }
+        index
+    }
+
+    #[inline]
+    fn step_back(&self, value: u64) -> u64 {
+        let mut value = value;
+        for inverse in self.inverses.into_iter().rev() {
+            // The fold is at least half the width: it is its own inverse.
+            value ^= value >> self.fold;
+            value = value.wrapping_mul(inverse) & self.mask;
+        }
+        value.wrapping_sub(self.add) & self.mask
+    }
+
     #[inline]
     fn step(&self, value: u64) -> u64 {
         let mut value = value.wrapping_add(self.add) & self.mask;
@@ -54,6 +79,12 @@ impl Permutation {
         }
         value
     }
+}
+
+/// Returns the inverse of an odd number modulo 2^64. Each step of Newton's method doubles the number of right bits; an
+/// odd number is its own inverse modulo 8.
+fn inverse(odd: u64) -> u64 {
+    (0..5).fold(odd, |inverse, _| inverse.wrapping_mul(2u64.wrapping_sub(odd.wrapping_mul(inverse))))
 }
 
 #[cfg(test)]
@@ -67,7 +98,9 @@ mod tests {
                 let permutation = Permutation::new(count, key);
                 let mut seen = vec![false; count as usize];
                 for index in 0..count {
-                    assert!(!std::mem::replace(&mut seen[permutation.at(index) as usize], true), "twice in 0..{count}");
+                    let image = permutation.at(index);
+                    assert!(!std::mem::replace(&mut seen[image as usize], true), "twice in 0..{count}");
+                    assert_eq!(permutation.index_of(image), index, "{image} in 0..{count} under key {key}");
                 }
             }
         }

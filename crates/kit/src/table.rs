@@ -7,6 +7,9 @@ use std::marker::PhantomData;
 /// Bytes that [`Table::copy_to`] copies or leaves out together: small enough that they are still in the cache when they
 /// have been compared with zero.
 const PART: usize = 1 << 16;
+/// Largest size of a table that has huge pages: that of the map of a drive of 512 GiB.
+#[cfg(target_os = "linux")]
+const MOST_HUGE: usize = 1 << 29;
 static ZEROES: [u8; PART] = [0; PART];
 
 /// A table of plain numbers of fixed length, initially zero, backed by anonymous memory. Pages that are never accessed
@@ -23,11 +26,11 @@ impl<T: Pod> Table<T> {
         Ok(Table { map: MmapMut::map_anon(bytes)?, marker: PhantomData })
     }
 
-    /// Requests huge pages. They gain 8 % on random reads if most of the table is used, and waste memory if only a few
-    /// entries are.
+    /// Requests huge pages. They gain 8 % on random reads if most of the table is used. In the largest tables few runs
+    /// use most of it: there, small pages keep the memory to what is touched.
     pub fn expect_dense_use(&mut self) {
         #[cfg(target_os = "linux")]
-        if self.map.len() >= 1 << 22 {
+        if (1 << 22..=MOST_HUGE).contains(&self.map.len()) {
             // Only advice: a system without huge pages provides small ones.
             let _ = self.map.advise(memmap2::Advice::HugePage);
         }

@@ -36,7 +36,7 @@ impl Ftl {
         let geometry = self.store.geometry;
         let mut open: Option<Operation> = None;
         for lpn in units.map(Lpn) {
-            let Mapped::At(ppn) = decode(self.store.l2p.get(lpn.index())) else { continue };
+            let Mapped::At(ppn) = decode(self.store.code_of(lpn)) else { continue };
             let (block, unit) = geometry.split(ppn);
             let is_durable = geometry.program_of(unit) < u32::from(self.store.block(block).programmed);
             let cache = self.cache.as_mut().expect("the drive has a read cache");
@@ -131,7 +131,7 @@ impl Ftl {
             return false;
         }
         let is_lost = self.integrity.as_ref().is_some_and(|integrity| integrity.is_lost(ppn));
-        !is_lost && decode(self.store.l2p.get(lpn.index())) == Mapped::At(ppn)
+        !is_lost && decode(self.store.code_of(lpn)) == Mapped::At(ppn)
     }
 
     /// Keeps copies of the units of a host read, if they have not changed in the meantime.

@@ -112,13 +112,13 @@ impl Ftl {
         let unit = &self.writes.units[slot];
         let (lpn, writer) = (unit.lpn, unit.writer);
         if unit.obsolete {
-            self.store.p2l.set(ppn.index(), PADDING);
+            self.store.pad(ppn, 1);
             self.programs[die.index()].bind(NO_PLACE).take(slot, &mut self.writes, now, &out.signals.clock);
             out.journal.note(|| Record::ObsoleteBound { slot, lpn, ppn });
             self.writes.units.release(slot);
             return;
         }
-        let old = if writer == Writer::Buffer { unit.prior } else { self.store.l2p.get(lpn.index()) };
+        let old = if writer == Writer::Buffer { unit.prior } else { self.store.code_of(lpn) };
         let superseded = match decode(old) {
             Mapped::At(old) => {
                 self.store.supersede(old);
@@ -126,7 +126,7 @@ impl Ftl {
             }
             Mapped::Nowhere | Mapped::Slot(_) => NO_PLACE,
         };
-        self.store.l2p.set(lpn.index(), encode(ppn));
+        self.store.set_code(lpn, encode(ppn));
         self.store.place(lpn, ppn);
         if let Some(cache) = &mut self.cache {
             cache.forget(lpn);
@@ -224,9 +224,7 @@ impl Ftl {
         if self.integrity.is_some() {
             self.note_mode(first, mode);
         }
-        for padding in bound..geometry.units_per_program {
-            self.store.p2l.set((first.0 + padding) as usize, PADDING);
-        }
+        self.store.pad(Ppn(first.0 + bound), geometry.units_per_program - bound);
         self.counters.units_programmed[reason as usize] += u64::from(bound);
         self.counters.units_programmed[Reason::Padding as usize] += u64::from(geometry.units_per_program - bound);
         self.counters.units_by_mode[mode.index()] += u64::from(bound);

@@ -428,7 +428,7 @@ mod tests {
         /// Returns the places of all units, the units programmed, the writes that wait, and the free blocks.
         fn bound(&self) -> (Vec<u32>, u64, u64, [u32; 2]) {
             let Ftl { counters, writes, space, store, .. } = &self.ftl;
-            let places = (0..UNITS as usize).map(|unit| store.l2p.get(unit)).collect();
+            let places = (0..UNITS as u32).map(|unit| store.code_of(Lpn(unit))).collect();
             let free = [0, 1].map(|die| space.free_blocks(DieId(die)));
             (places, counters.units_programmed.iter().sum(), writes.len(0), free)
         }

@@ -41,7 +41,7 @@ impl Ftl {
     /// Prefetches what [`Ftl::unit_at`] will need of the places of some units. Returns a value for [`Ftl::prefetched`].
     #[inline]
     pub fn look_ahead_units(&self, units: &[Lpn]) -> u32 {
-        self.store.places_of(units).fold(0, |loaded, place| loaded ^ self.store.p2l.get(place.index()))
+        self.store.places.on_flash(units).fold(0, |loaded, place| loaded ^ self.store.places.load_unit(place))
     }
 
     /// Takes the values that were prefetched, so that the loads are not optimised away.
@@ -51,7 +51,7 @@ impl Ftl {
 
     /// Returns the blocks of those of some units that are on flash.
     #[inline]
-    pub fn blocks_of(&self, units: &[Lpn]) -> impl Iterator<Item = BlockId> {
+    pub fn blocks_of<'a>(&'a self, units: &'a [Lpn]) -> impl Iterator<Item = BlockId> + 'a {
         self.store.blocks_of(units)
     }
 

@@ -375,14 +375,14 @@ impl Ftl {
     pub(super) fn bind_moved(&mut self, die: DieId, from: Ppn, to: Ppn, now: SimTime, out: &mut Outbox) {
         let lpn = self.store.lpn_at(from);
         self.store.supersede(from);
-        match decode(self.store.l2p.get(lpn.index())) {
+        match decode(self.store.code_of(lpn)) {
             Mapped::Slot(slot) => {
                 debug_assert_eq!(self.writes.units[slot].prior, encode(from));
                 self.writes.units[slot].prior = encode(to);
             }
             _ => {
-                debug_assert_eq!(self.store.l2p.get(lpn.index()), encode(from), "a valid place is the one the map names");
-                self.store.l2p.set(lpn.index(), encode(to));
+                debug_assert_eq!(self.store.code_of(lpn), encode(from), "a valid place is the one the map names");
+                self.store.set_code(lpn, encode(to));
             }
         }
         self.store.place(lpn, to);

@@ -15,7 +15,7 @@ use crate::collector::Collector;
 use crate::ftl::{Ftl, FtlCounters};
 use crate::idle::IdleImage;
 use crate::integrity::Integrity;
-use crate::map::{Mapped, PADDING, SLOT_BASE, Store, decode, encode};
+use crate::map::{Mapped, SLOT_BASE, Store, decode, encode};
 use crate::map_cache::MapCacheImage;
 use crate::moves::PageMoves;
 use crate::read_cache::ReadCacheImage;
@@ -109,8 +109,10 @@ impl Ftl {
     pub fn save(&mut self, to: &mut dyn Write) -> std::io::Result<()> {
         write_value(&self.shape_numbers(), to)?;
         let store = &self.store;
+        for part in store.places.reverse_parts() {
+            to.write_all(bytemuck::cast_slice(&part))?;
+        }
         for table in [
-            bytemuck::cast_slice(store.p2l.as_slice()),
             bytemuck::cast_slice(store.valid.as_slice()),
             bytemuck::cast_slice(store.blocks.as_slice()),
             bytemuck::cast_slice(&store.erase_counts),
@@ -216,7 +218,7 @@ impl Ftl {
         let store = &mut self.store;
         store.expect_dense_use();
         for table in [
-            bytemuck::cast_slice_mut(store.p2l.as_mut_slice()),
+            bytemuck::cast_slice_mut(store.places.reverse_mut()),
             bytemuck::cast_slice_mut(store.valid.as_mut_slice()),
             bytemuck::cast_slice_mut(store.blocks.as_mut_slice()),
             bytemuck::cast_slice_mut(&mut store.erase_counts),
@@ -244,7 +246,7 @@ impl Ftl {
         self.take_over_integrity(image.integrity)?;
         self.writes.restore(&image.writes);
         for unit in image.writes.units().filter(|unit| unit.is_current()) {
-            self.store.l2p.set(unit.lpn.index(), SLOT_BASE + unit.slot);
+            self.store.set_code(unit.lpn, SLOT_BASE + unit.slot);
         }
         if let (Some(cache), Some(image)) = (&mut self.cache, &image.cache) {
             cache.restore(image);
@@ -386,15 +388,14 @@ impl Ftl {
             });
             let (die, first) = place.expect("a saved drive has room for what its buffer holds");
             for (unit, &lpn) in (0..).zip(chunk) {
-                if let Mapped::At(old) = decode(self.store.l2p.get(lpn.index())) {
+                if let Mapped::At(old) = decode(self.store.code_of(lpn)) {
                     self.store.invalidate(old);
                 }
-                self.store.l2p.set(lpn.index(), encode(Ppn(first.0 + unit)));
+                self.store.set_code(lpn, encode(Ppn(first.0 + unit)));
                 self.store.place(lpn, Ppn(first.0 + unit));
             }
-            for padding in chunk.len() as u32..units_per_program {
-                self.store.p2l.set((first.0 + padding) as usize, PADDING);
-            }
+            let bound = chunk.len() as u32;
+            self.store.pad(Ppn(first.0 + bound), units_per_program - bound);
             let block = self.store.geometry.block_of(first);
             self.store.blocks.update(block, |record| record.programmed += 1);
             self.space.opened.clear();

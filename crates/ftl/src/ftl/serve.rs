@@ -11,7 +11,7 @@ impl Ftl {
             return self.read_through_cache(command, first, count, now, out);
         }
         if count == 1
-            && let Mapped::At(ppn) = decode(self.store.l2p.get(first.index()))
+            && let Mapped::At(ppn) = decode(self.store.code_of(first))
             && self.single_read(command, first, ppn, now, out)
         {
             return 1;
@@ -141,7 +141,7 @@ impl Ftl {
     /// Returns the source of a unit's data: unmapped, the write buffer, the controller's memory or flash.
     #[inline]
     pub(super) fn resolve(&mut self, lpn: Lpn) -> ReadSource {
-        match decode(self.store.l2p.get(lpn.index())) {
+        match decode(self.store.code_of(lpn)) {
             Mapped::Nowhere => {
                 self.counters.unmapped_reads += 1;
                 ReadSource::Unmapped
@@ -199,7 +199,7 @@ impl Ftl {
         let HostUnit { command, lpn, whole, last, buffered, durable, stalled } = *unit;
         self.counters.host_units += 1;
         out.journal.note(|| Record::WriteAccepted { command, lpn });
-        let mut code = self.store.l2p.get(lpn.index());
+        let mut code = self.store.code_of(lpn);
         let (mut whole, mut lost) = (whole, false);
         if self.parameters.buffering.appends
             && let Mapped::Slot(slot) = decode(code)
@@ -231,7 +231,7 @@ impl Ftl {
             if lost {
                 self.writes.units[slot].lose();
             }
-            self.store.l2p.set(lpn.index(), SLOT_BASE + slot);
+            self.store.set_code(lpn, SLOT_BASE + slot);
             if durable {
                 self.writes.wait_for(slot, command, stalled, now, &out.signals.clock);
             }
@@ -423,8 +423,8 @@ impl Ftl {
     pub fn trim(&mut self, first: Lpn, count: u32, now: SimTime, out: &mut Outbox) {
         for lpn in (first.0..first.0 + count).map(Lpn) {
             self.counters.trimmed_units += 1;
-            let code = self.store.l2p.get(lpn.index());
-            self.store.l2p.set(lpn.index(), 0);
+            let code = self.store.code_of(lpn);
+            self.store.set_code(lpn, 0);
             if let Some(cache) = &mut self.cache {
                 cache.forget(lpn);
             }

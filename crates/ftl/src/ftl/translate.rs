@@ -60,7 +60,7 @@ impl Ftl {
     /// once.
     fn load_map_page(&mut self, page: u32, out: &mut Outbox) {
         let cache = self.map_cache.as_ref().expect("a drive with a mapping cache");
-        if let Mapped::At(ppn) = decode(self.store.l2p.get(cache.lpn_of(MapUnit::Page(page)).index())) {
+        if let Mapped::At(ppn) = decode(self.store.code_of(cache.lpn_of(MapUnit::Page(page)))) {
             let (block, unit) = self.store.geometry.split(ppn);
             if self.store.geometry.program_of(unit) < u32::from(self.store.block(block).programmed) {
                 self.store.pin(ppn);
@@ -185,14 +185,14 @@ impl Ftl {
     fn bind_map(&mut self, die: DieId, unit: MapUnit, ppn: Ppn, out: &mut Outbox) {
         let cache = self.map_cache.as_ref().expect("a drive with a mapping cache");
         let lpn = cache.lpn_of(unit);
-        let superseded = match decode(self.store.l2p.get(lpn.index())) {
+        let superseded = match decode(self.store.code_of(lpn)) {
             Mapped::At(old) => {
                 self.store.supersede(old);
                 old.0
             }
             Mapped::Nowhere | Mapped::Slot(_) => NO_PLACE,
         };
-        self.store.l2p.set(lpn.index(), encode(ppn));
+        self.store.set_code(lpn, encode(ppn));
         self.store.place(lpn, ppn);
         let (mode, reason) = (self.programs[die.index()].mode, self.programs[die.index()].reason);
         self.programs[die.index()].bind(superseded).kind = match unit {
@@ -244,7 +244,7 @@ impl Ftl {
         for page in 0..pages {
             let cache = self.map_cache.as_ref().expect("looked at above");
             let units = cache.units_of(page);
-            if self.store.l2p.as_slice()[units.start as usize..units.end as usize].iter().any(|code| *code != 0) {
+            if units.map(Lpn).any(|lpn| self.store.code_of(lpn) != 0) {
                 let lpn = Lpn(self.store.user_units as u32 + page);
                 self.write_untimed_to(lpn, DieId(page % dies), self.map_stream());
             }

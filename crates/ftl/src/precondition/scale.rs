@@ -3,7 +3,7 @@
 use crate::config::FtlConfig;
 use crate::ftl::{Ftl, Parameters};
 use crate::policy::baseline;
-use kit::{DieId, Lpn, Rng};
+use kit::{DieId, Rng};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -82,8 +82,11 @@ impl ScaleModels {
         let mut model = Ftl::new(config, baseline::build(&baseline::Params::default(), &parameters.facts), parameters)?;
         let mut rng = Rng::stream(seed, "precondition.model");
         for step in 0..user_units * (1 + MODEL_PASSES) {
-            let unit = if step < user_units { step } else { rng.below(user_units) };
-            model.write_untimed(Lpn(unit as u32), DieId(0));
+            if step < user_units {
+                model.write_new_counted(DieId(0));
+            } else {
+                model.write_counted(DieId(0), &mut rng);
+            }
             if step % ASK_EVERY == 0 && !go_on() {
                 return Ok(None);
             }

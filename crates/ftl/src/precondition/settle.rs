@@ -7,15 +7,16 @@
 //! dies take turns by their place. Operations take their array times here, and data its time on the channel. Of the
 //! controller there are the time that data takes to cross it, and the part that all dies share; there are no commands.
 
+use super::counted::OfMap;
+use crate::block::BlockState;
 use crate::collector::Collector;
 use crate::ftl::{Ftl, Parameters};
 use crate::idle::IdleDies;
-use crate::map::{Mapped, PADDING, decode, encode};
 use crate::policy::HostCache;
 use crate::space::{AllocationClass, Target};
-use kit::{DieId, Lpn, ModeId, Nanos, Ppn, ReadyDies, Reason, Rng, SimTime};
+use kit::{BlockId, DieId, ModeId, Nanos, Ppn, ReadyDies, Reason, Rng, SimTime};
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, VecDeque};
 
 /// Host writes by which the dies settle, in blocks of each die; up to one more is drawn. Measured over 10 to 20 seeds
 /// on 64 dies with blocks of 256 units: the numbers of dies at each stage rise and fall together with a period of
@@ -50,8 +51,8 @@ struct Loop {
     /// transferred last.
     reads: Vec<u64>,
     arrives: Vec<u64>,
-    /// Places of the units that each die has read from its victim and not yet programmed.
-    gathered: Vec<Vec<Ppn>>,
+    /// What each die has read from its victim and not yet programmed.
+    gathered: Vec<Gathered>,
     /// Dies that may have something to do, in the order in which they are asked.
     ready: ReadyDies,
     /// Host units that arrive next, and those that wait for a die.
@@ -63,11 +64,58 @@ struct Loop {
     /// Instants from which the part of the controller that all dies share, and each channel, are free.
     shared_free_at: u64,
     channel_free_at: Vec<u64>,
-    units: Vec<Lpn>,
+    of_map: OfMap,
     /// Cache that the policy keeps filled. For each die, the number of its blocks, and the units that its open one
     /// still takes.
     cache: Option<HostCache>,
     cached: Vec<(u32, u32)>,
+}
+
+/// Units that a die has read from its victim and not yet programmed: the first place of each row, oldest first, and the
+/// number of its units that are still valid.
+#[derive(Clone, Default)]
+struct Gathered {
+    rows: VecDeque<(Ppn, u32)>,
+    units: u32,
+}
+
+impl Gathered {
+    fn add(&mut self, row: Ppn, units: u32) {
+        self.rows.push_back((row, units));
+        self.units += units;
+    }
+
+    /// Takes the oldest units, at most `most`, and returns their number.
+    fn take(&mut self, most: u32) -> u32 {
+        let taken = most.min(self.units);
+        let mut left = taken;
+        while let Some((_, units)) = self.rows.front_mut() {
+            let from_row = left.min(*units);
+            *units -= from_row;
+            left -= from_row;
+            if *units > 0 {
+                break;
+            }
+            self.rows.pop_front();
+        }
+        self.units -= taken;
+        taken
+    }
+
+    /// Drops the unit of a rank, which was overwritten.
+    fn drop_unit(&mut self, mut rank: u32) {
+        for (_, units) in &mut self.rows {
+            if rank < *units {
+                *units -= 1;
+                break;
+            }
+            rank -= *units;
+        }
+        self.units -= 1;
+        while self.rows.front().is_some_and(|(_, units)| *units == 0) {
+            self.rows.pop_front();
+        }
+    }
 }
 
 impl Loop {
@@ -103,9 +151,9 @@ impl Loop {
 
 impl Ftl {
     /// Has the dies write and collect until the drive has settled. Returns false if `go_on` did.
-    pub(super) fn settle(&mut self, rng: &mut Rng, go_on: &mut dyn FnMut() -> bool) -> bool {
+    pub(super) fn settle(&mut self, rng: &mut Rng, of_map: OfMap, go_on: &mut dyn FnMut() -> bool) -> bool {
         let dies = u64::from(self.store.geometry.die_count);
-        let mut load = self.closed_loop();
+        let mut load = self.closed_loop(of_map);
         let block = u64::from(self.store.geometry.units_per_block) * dies;
         let (mut sum, mut samples, mut last) = (0u128, 0u128, 0i128);
         (0..dies as usize).for_each(|rank| load.ready.mark(self.idle.die_at(rank)));
@@ -143,15 +191,16 @@ impl Ftl {
         self.idle = IdleDies::new(&self.places);
         // What has been read is read again, as nothing of it is in the controller.
         for (collector, gathered) in self.collectors.iter_mut().zip(&load.gathered) {
-            if let Some(&first) = gathered.first() {
-                collector.cursor = first;
+            if let Some(&(row, _)) = gathered.rows.front() {
+                collector.cursor = row;
             }
+            collector.prefetched_until = collector.cursor;
         }
         true
     }
 
     /// Returns the closed loop before its first write.
-    fn closed_loop(&self) -> Loop {
+    fn closed_loop(&self, of_map: OfMap) -> Loop {
         let dies = self.store.geometry.die_count as usize;
         let program = u64::from(self.store.geometry.units_per_program);
         let least = if self.parameters.buffering.waits_to_fill { program } else { 1 };
@@ -162,7 +211,7 @@ impl Ftl {
             tasks: vec![None; dies],
             reads: vec![0; dies],
             arrives: vec![0; dies],
-            gathered: vec![Vec::new(); dies],
+            gathered: vec![Gathered::default(); dies],
             ready: ReadyDies::new(dies),
             arriving: 0,
             waiting: self.parameters.load.outstanding_units.max(least),
@@ -170,7 +219,7 @@ impl Ftl {
             written: 0,
             shared_free_at: 0,
             channel_free_at: vec![0; self.store.geometry.shape.channels as usize],
-            units: Vec::new(),
+            of_map,
             cache: self.policy.cache_under_load(),
             cached: vec![(0, 0); dies],
         }
@@ -196,9 +245,11 @@ impl Ftl {
         if self.parameters.load.is_light {
             self.start_tasks(load, rng);
         }
+        // Once no die takes a write, none takes the following ones.
+        let mut is_taken = true;
         for _ in 0..std::mem::take(&mut load.arriving) {
             load.waiting += 1;
-            self.offer_write(load);
+            is_taken = is_taken && self.offer_write(load);
         }
         self.start_tasks(load, rng);
     }
@@ -215,12 +266,13 @@ impl Ftl {
         load.ready.clear();
     }
 
-    /// Offers the next idle die a write, if one waits.
-    fn offer_write(&mut self, load: &mut Loop) {
-        if load.waiting >= load.least {
-            let Ftl { idle, space, .. } = self;
-            idle.wake_one(|die| space.has_space(die), &mut load.ready);
+    /// Offers the next idle die a write, if enough of them wait. Returns false if no die takes it.
+    fn offer_write(&mut self, load: &mut Loop) -> bool {
+        if load.waiting < load.least {
+            return true;
         }
+        let Ftl { idle, space, .. } = self;
+        idle.wake_one(|die| space.has_space(die), &mut load.ready)
     }
 
     /// Ends the operation of a die.
@@ -241,20 +293,20 @@ impl Ftl {
     /// Starts the next operation of a die that has none, by the order of [`Ftl::choose`].
     fn start_task(&mut self, die: DieId, load: &mut Loop, rng: &mut Rng) {
         let free = self.space.free_blocks(die);
-        let (critical, low) = self.config.thresholds(&self.store.geometry);
+        let (critical, low) = (self.critical, self.low);
         let collects = self.collectors[die.index()].victim.is_some();
         let may_write = load.waiting >= load.least && self.space.has_space(die);
         let has_arrived = load.arrives[die.index()] <= load.now;
         let read = std::mem::take(&mut load.reads[die.index()]);
         let mut task = (read > 0).then_some(Task::Transfer(read));
         if task.is_none() && has_arrived && (free < critical || !self.config.gc_preemptible && collects) {
-            task = self.collect_next(die, free < low, &mut load.gathered[die.index()]);
+            task = self.collect_next(die, free < low, &mut load.gathered[die.index()], rng);
         }
         if task.is_none() && may_write {
             task = Some(self.write_program(die, load, rng));
         }
         if task.is_none() && has_arrived && (free < low || collects) {
-            task = self.collect_next(die, free < low, &mut load.gathered[die.index()]);
+            task = self.collect_next(die, free < low, &mut load.gathered[die.index()], rng);
         }
         let Some(task) = task else {
             self.idle.insert(die);
@@ -290,23 +342,31 @@ impl Ftl {
     /// Programs waiting host units, all of them random.
     fn write_program(&mut self, die: DieId, load: &mut Loop, rng: &mut Rng) -> Task {
         let count = load.waiting.min(u64::from(self.store.geometry.units_per_program));
-        load.units.clear();
-        load.units.extend((0..count).map(|_| Lpn(rng.below(self.store.user_units) as u32)));
-        self.hint(&load.units, true);
         let (stream, mode) = self.stream_of_program(die, load);
         let target = Target { die, stream, mode, class: AllocationClass::Host, plane: None, level: 0 };
         let place = self.next_program(&target);
-        for (&lpn, ppn) in load.units.iter().zip(place.0..) {
-            if let Mapped::At(old) = decode(self.store.l2p.get(lpn.index())) {
-                self.store.invalidate(old);
-            }
-            self.store.l2p.set(lpn.index(), encode(Ppn(ppn)));
-            self.store.place(lpn, Ppn(ppn));
+        for _ in 0..count {
+            let old = self.block_of_random_unit(&load.of_map, rng);
+            self.supersede_counted(old, load, rng);
+            self.store.count_written(self.store.geometry.block_of(place), 1);
         }
-        self.end_program(&target, place, count as u32);
+        self.space.close_full(&mut self.store, die, stream);
         load.waiting -= count;
         load.written += count;
         Task::Write(count)
+    }
+
+    /// Counts a random unit of a block as overwritten. One of a victim may have been read already.
+    fn supersede_counted(&mut self, block: BlockId, load: &mut Loop, rng: &mut Rng) {
+        let record = self.store.block(block);
+        if record.state() == BlockState::Victim {
+            let gathered = &mut load.gathered[self.store.geometry.die_of(block).index()];
+            let rank = rng.below(u64::from(record.valid)) as u32;
+            if rank < gathered.units {
+                gathered.drop_unit(rank);
+            }
+        }
+        self.store.count_superseded(block, 1, |_| {});
     }
 
     /// Returns the stream and the mode of the next host program of a die: those of the policy's cache while it is not
@@ -326,7 +386,7 @@ impl Ftl {
     }
 
     /// Takes the next step of a die's collection, like [`Ftl::collect`]. Returns `None` if there is nothing to collect.
-    fn collect_next(&mut self, die: DieId, for_space: bool, gathered: &mut Vec<Ppn>) -> Option<Task> {
+    fn collect_next(&mut self, die: DieId, for_space: bool, gathered: &mut Gathered, rng: &mut Rng) -> Option<Task> {
         if self.collectors[die.index()].victim.is_none() {
             let victim = if for_space { self.choose_untimed(die)? } else { return None };
             let taken = self.collection_of(victim, Reason::Gc, false);
@@ -334,68 +394,47 @@ impl Ftl {
         }
         let geometry = self.store.geometry;
         let victim = self.collectors[die.index()].victim?;
-        let (first, program) = (geometry.first_of(victim), geometry.units_per_program as usize);
-        let end = Ppn(first.0 + geometry.units_per_block);
+        let (first, program) = (geometry.first_of(victim), geometry.units_per_program);
+        let record = self.store.block(victim);
+        let mut unread = u32::from(record.valid) - gathered.units;
+        if gathered.units >= program || unread == 0 && gathered.units > 0 {
+            return Some(Task::Move(self.move_gathered_counted(die, victim, gathered.take(program))));
+        }
+        if unread == 0 {
+            return Some(Task::Erase);
+        }
+        let row_units = geometry.units_per_page * geometry.shape.planes_per_program;
+        let end = first.0 + self.store.units_in(ModeId(record.mode()));
         loop {
-            let next = self.store.next_valid(self.collectors[die.index()].cursor, end);
-            if gathered.len() >= program || next.is_none() && !gathered.is_empty() {
-                gathered.retain(|&ppn| self.store.is_valid(ppn));
-                if gathered.len() >= program || next.is_none() && !gathered.is_empty() {
-                    let moved = self.move_gathered_untimed(die, gathered);
-                    return Some(Task::Move(moved));
-                }
-                continue;
+            let row = self.collectors[die.index()].cursor;
+            let next = first.0 + (geometry.row_of(row.0 - first.0) + 1) * row_units;
+            let units = valid_in_row(next.min(end) - row.0, end - row.0, unread, rng);
+            self.collectors[die.index()].cursor = Ppn(next);
+            unread -= units;
+            if units > 0 {
+                gathered.add(row, units);
+                return Some(Task::Read(units.into()));
             }
-            let Some(from) = next else { return Some(Task::Erase) };
-            if from >= self.collectors[die.index()].prefetched_until {
-                let (until, loaded) = self.store.look_ahead_moves(&self.bits, from, end);
-                self.collectors[die.index()].prefetched_until = until;
-                self.sink ^= loaded;
-            }
-            let row_units = geometry.units_per_page * geometry.shape.planes_per_program;
-            let row_end = Ppn(first.0 + (geometry.row_of(from.0 - first.0) + 1) * row_units);
-            let (mut next, before) = (Some(from), gathered.len());
-            while let Some(ppn) = next {
-                gathered.push(ppn);
-                next = self.store.next_valid(Ppn(ppn.0 + 1), row_end);
-            }
-            self.collectors[die.index()].cursor = row_end;
-            return Some(Task::Read((gathered.len() - before) as u64));
         }
     }
 
     /// Programs gathered units to the die's relocation frontier, and returns their number.
-    fn move_gathered_untimed(&mut self, die: DieId, gathered: &mut Vec<Ppn>) -> u64 {
+    fn move_gathered_counted(&mut self, die: DieId, victim: BlockId, count: u32) -> u64 {
         let mode = self.policy.mode_of_old_data();
-        let of_map = self.is_of_map(self.store.lpn_at(gathered[0]));
-        let stream = if of_map { self.map_stream() } else { self.relocation_stream(mode) };
-        let plane = self.collectors[die.index()].victim.map(|victim| self.store.geometry.group_of(victim));
+        let stream = self.relocation_stream(mode);
+        let plane = Some(self.store.geometry.group_of(victim));
         let target = Target { die, stream, mode, class: AllocationClass::Relocation, plane, level: 0 };
-        let count = gathered.len().min(self.store.geometry.units_per_program as usize);
         let place = self.next_program(&target);
-        for (&from, to) in gathered[..count].iter().zip(place.0..) {
-            let lpn = self.store.lpn_at(from);
-            self.store.invalidate(from);
-            self.store.l2p.set(lpn.index(), encode(Ppn(to)));
-            self.store.place(lpn, Ppn(to));
-        }
-        gathered.drain(..count);
-        self.end_program(&target, place, count as u32);
-        count as u64
+        self.store.count_superseded(victim, count as u16, |_| {});
+        self.store.count_written(self.store.geometry.block_of(place), count as u16);
+        self.space.close_full(&mut self.store, die, stream);
+        count.into()
     }
 
     /// Returns the first place of the next program of a frontier.
     fn next_program(&mut self, target: &Target) -> Ppn {
         let units = self.store.geometry.units_per_program;
         self.space.advance(&mut self.store, target, units, SimTime::ZERO).expect("the die has space for it")
-    }
-
-    /// Pads a program of `count` units, and closes its block if that is full.
-    fn end_program(&mut self, target: &Target, place: Ppn, count: u32) {
-        for unit in count..self.store.geometry.units_per_program {
-            self.store.p2l.set((place.0 + unit) as usize, PADDING);
-        }
-        self.space.close_full(&mut self.store, target.die, target.stream);
     }
 
     /// Erases the victim of a die, which is empty.
@@ -407,4 +446,17 @@ impl Ftl {
         self.store.begin_erase(victim);
         self.end_erase(victim, ModeId(0));
     }
+}
+
+/// Draws how many of the next `row` places of a block are valid, if `valid` of its next `places` are.
+fn valid_in_row(row: u32, places: u32, valid: u32, rng: &mut Rng) -> u32 {
+    let mut left = valid;
+    for place in 0..row {
+        if left == places - place {
+            // All that follow are valid.
+            return valid - left + row - place;
+        }
+        left -= u32::from(rng.below(u64::from(places - place)) < u64::from(left));
+    }
+    valid - left
 }

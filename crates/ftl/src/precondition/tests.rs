@@ -1,4 +1,5 @@
-//! A set-up ends soon after it is interrupted, whatever it is doing.
+//! A set-up ends soon after it is interrupted, whatever it is doing; what it computes of the tables, instead of storing
+//! it, is what a table would hold.
 
 use super::*;
 use crate::ftl::tests::small;
@@ -46,4 +47,106 @@ fn a_set_up_is_interrupted_at_any_of_its_parts() {
     assert!(!done && told.last().is_some_and(|share| *share < 0.25), "{told:?}");
     let (told, done, _) = shares(&|share| share == 1.0);
     assert!(!done && told.iter().filter(|share| **share == 1.0).count() == 1, "{told:?}");
+}
+
+/// Drives with small and with large blocks, whose starts are aligned to words of the validity bits or not; planes take
+/// turns in some.
+fn drives() -> Vec<Ftl> {
+    [(4, 2, 40, 8, 2, 0.5), (3, 1, 50, 33, 3, 0.3), (2, 1, 20, 160, 4, 0.4), (5, 2, 30, 7, 1, 1.0), (1, 1, 30, 64, 1, 0.4)]
+        .map(|(dies, planes, blocks, programs, units, spare)| {
+            small(geometry(dies, planes, blocks, programs, units), |config, parameters| {
+                config.overprovisioning = spare;
+                (config.gc_critical_blocks, config.gc_low_blocks) = (3, 4);
+                (parameters.facts.die_count, parameters.facts.units_per_program) = (dies, units as u32);
+            })
+        })
+        .into()
+}
+
+/// Map value of each unit, and the unit of each valid place, as explicit tables.
+fn tables(ftl: &Ftl) -> (Vec<u32>, Vec<Option<Lpn>>) {
+    let store = &ftl.store;
+    let codes = (0..store.all_units() as u32).map(|unit| store.code_of(Lpn(unit))).collect();
+    let places = (0..store.geometry.unit_count() as u32).map(Ppn);
+    (codes, places.map(|ppn| store.is_valid(ppn).then(|| store.lpn_at(ppn))).collect())
+}
+
+/// A drive that is filled by whole blocks and by programs is the same as one of which every unit was written by itself.
+#[test]
+fn a_fill_by_blocks_is_a_fill_unit_by_unit() {
+    for (number, (mut by_blocks, mut by_units)) in drives().into_iter().zip(drives()).enumerate() {
+        assert!(by_blocks.fill(&mut |_| true));
+        let (program, dies) = (by_units.store.geometry.units_per_program, by_units.store.geometry.die_count);
+        for unit in 0..by_units.store.user_units as u32 {
+            let die = by_units.idle.die_at((unit / program % dies) as usize);
+            by_units.write_untimed(Lpn(unit), die);
+        }
+        assert!(by_blocks.store.places.is_computed(Lpn(0)), "drive {number}: whole blocks have no entries");
+        assert_eq!(tables(&by_blocks), tables(&by_units), "drive {number}");
+        assert_eq!(by_blocks.store.blocks.as_slice().len(), by_units.store.blocks.as_slice().len());
+        for die in (0..dies).map(DieId) {
+            let closed = [&by_blocks, &by_units].map(|ftl| ftl.store.closed_blocks(die).collect::<Vec<_>>());
+            assert_eq!(closed[0], closed[1], "drive {number}");
+        }
+        assert_eq!(by_blocks.audit(true), Vec::<String>::new(), "drive {number}");
+    }
+}
+
+/// In a steady state, each unit has one place, the map and the reverse map agree with each other and with the counts of
+/// the blocks, and they go on doing so under random writes, which leave what they do not touch where it was.
+#[test]
+fn computed_places_agree_with_each_other_before_and_after_writes() {
+    for (number, mut ftl) in drives().into_iter().enumerate() {
+        assert!(ftl.precondition(&STEADY, &ScaleModels::default(), &mut |_| true).expect("memory"));
+        assert_eq!(ftl.audit(true), Vec::<String>::new(), "drive {number}");
+        assert!(ftl.store.places.is_computed(Lpn(0)), "drive {number}");
+        let units = ftl.store.user_units;
+        assert_eq!(ftl.mapped_units(), units);
+        let (before, _) = tables(&ftl);
+        let mut model = before.clone();
+        let mut rng = Rng::stream(number as u64, "writes");
+        for _ in 0..units * 2 {
+            let lpn = Lpn(rng.below(units) as u32);
+            ftl.write_untimed(lpn, DieId(rng.below(u64::from(ftl.store.geometry.die_count)) as u32));
+            model[lpn.index()] = ftl.store.code_of(lpn);
+            if rng.chance(0.02) {
+                let (codes, _) = tables(&ftl);
+                // Collections move units: those have new entries, which are in the reverse map.
+                for (unit, (&code, known)) in codes.iter().zip(&mut model).enumerate() {
+                    let moved = decode(code) != decode(*known);
+                    assert!(!moved || !ftl.store.places.is_computed(Lpn(unit as u32)), "drive {number}: unit {unit} is elsewhere");
+                    *known = code;
+                }
+            }
+        }
+        assert_eq!(ftl.audit(true), Vec::<String>::new(), "drive {number}");
+    }
+}
+
+/// The valid units of blocks are spread over all their places: in ten states, each place of a closed block of a die is
+/// valid about as often as another.
+#[test]
+fn valid_units_are_spread_over_their_block() {
+    let (mut valid, mut blocks) = (vec![0u32; 160], 0);
+    for seed in 0..40 {
+        let mut ftl = small(geometry(2, 1, 20, 40, 4), |config, parameters| {
+            config.overprovisioning = 0.5;
+            (config.gc_critical_blocks, config.gc_low_blocks) = (3, 4);
+            (parameters.facts.die_count, parameters.facts.units_per_program, parameters.seed) = (2, 4, seed);
+        });
+        assert!(ftl.precondition(&STEADY, &ScaleModels::default(), &mut |_| true).expect("memory"));
+        let store = &ftl.store;
+        for block in (0..2).map(DieId).flat_map(|die| store.closed_blocks(die)) {
+            let first = store.geometry.first_of(block).0;
+            valid.iter_mut().zip(first..).for_each(|(count, ppn)| *count += u32::from(store.is_valid(Ppn(ppn))));
+            blocks += 1;
+        }
+    }
+    let share = f64::from(valid.iter().sum::<u32>()) / f64::from(160 * blocks);
+    assert!(share > 0.4 && share < 0.9, "{share}");
+    let spread = (f64::from(blocks) * share * (1.0 - share)).sqrt();
+    for (place, &count) in valid.iter().enumerate() {
+        let off = (f64::from(count) - f64::from(blocks) * share) / spread;
+        assert!(off.abs() < 4.5, "place {place} is valid in {count} of {blocks} blocks, {off:.1} standard deviations from the mean");
+    }
 }

@@ -335,7 +335,7 @@ impl Translation for Recorder {
     fn write(&mut self, unit: &HostUnit, now: SimTime, out: &mut Outbox) -> bool {
         let name = self.name_of(unit.command, unit.lpn);
         let UnitName { command, index } = name;
-        let waiting = match (unit.buffered, decode(self.ftl.store.l2p.get(unit.lpn.index()))) {
+        let waiting = match (unit.buffered, decode(self.ftl.store.code_of(unit.lpn))) {
             (Some(_), Mapped::Slot(slot)) => Some(self.ftl.writes.units[slot].number),
             _ => None,
         };

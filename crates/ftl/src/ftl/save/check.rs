@@ -114,14 +114,14 @@ impl Ftl {
     fn check_once(&self, all_valid: u64) -> Archived {
         let store = &self.store;
         let of_part = |part: &[u32]| u64::from(part.iter().map(|code| u32::from(*code != 0)).sum::<u32>());
-        let entered: u64 = store.l2p.as_slice().chunks(1 << 16).map(of_part).sum();
+        let entered: u64 = store.places.entries().chunks(1 << 16).map(of_part).sum();
         if entered == all_valid {
             return Ok(());
         }
         let places = (0..store.geometry.unit_count() as u32).map(Ppn).filter(|&ppn| store.is_valid(ppn));
-        let twice = places.map(|ppn| (ppn, store.lpn_at(ppn))).find(|(ppn, lpn)| store.l2p.get(lpn.index()) != encode(*ppn));
+        let twice = places.map(|ppn| (ppn, store.lpn_at(ppn))).find(|(ppn, lpn)| store.code_of(*lpn) != encode(*ppn));
         let Some((ppn, lpn)) = twice else { return Err(format!("{entered} units are at {all_valid} places")) };
-        Err(format!("unit {} is at place {} and at place {}", lpn.0, ppn.0, store.l2p.get(lpn.index()) - 1))
+        Err(format!("unit {} is at place {} and at place {}", lpn.0, ppn.0, store.code_of(lpn) - 1))
     }
 
     /// Checks the lists of closed blocks.
@@ -262,7 +262,7 @@ impl Store {
     /// Enters the valid places from `first` up to `end` in the map. Returns their number, and that of the places up to
     /// the last of them; an error if one holds a unit that the drive does not have.
     fn enter(&mut self, first: u32, end: u32) -> Result<(u32, u32), String> {
-        let (valid, p2l, l2p) = (self.valid.as_slice(), self.p2l.as_slice(), self.l2p.as_mut_slice());
+        let valid = self.valid.as_slice();
         let (mut count, mut used, mut at) = (0, 0, first);
         while at < end {
             let next = end.min((at / 64 + 1) * 64);
@@ -273,11 +273,9 @@ impl Store {
             }
             while bits != 0 {
                 let place = at + bits.trailing_zeros();
-                let lpn = p2l[place as usize];
-                let Some(entry) = l2p.get_mut(lpn as usize) else {
+                if let Err(lpn) = self.places.enter(place) {
                     return Err(unknown(place, lpn));
-                };
-                *entry = encode(Ppn(place));
+                }
                 bits &= bits - 1;
             }
             at = next;

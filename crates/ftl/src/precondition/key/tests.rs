@@ -112,7 +112,7 @@ impl Case {
 fn whole(ftl: &mut Ftl) -> Vec<u8> {
     let mut all = Vec::new();
     ftl.save(&mut all).expect("memory");
-    all.extend(bytemuck::cast_slice(ftl.store.l2p.as_slice()));
+    (0..ftl.store.all_units() as u32).for_each(|unit| all.extend(ftl.store.code_of(Lpn(unit)).to_ne_bytes()));
     let modes = 0..ftl.parameters.facts.write_modes.len() as u8;
     let dies = (0..ftl.store.geometry.die_count).map(DieId);
     for (die, mode) in dies.flat_map(|die| modes.clone().map(move |mode| (die, ModeId(mode)))) {

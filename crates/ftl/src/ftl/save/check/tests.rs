@@ -37,8 +37,8 @@ fn each_claim_that_contradicts_another_is_found() {
     type Change = fn(&mut Ftl, &mut Image);
     let changes: [(Change, &str); 24] = [
         (|ftl, _| ftl.store.valid.set(0, ftl.store.valid.get(0) & !1), "valid units, and"),
-        (|ftl, _| ftl.store.p2l.set(0, 9999), "holds unit 9999, which the drive does not have"),
-        (|ftl, _| ftl.store.p2l.set(0, ftl.store.p2l.get(1)), "and at place"),
+        (|ftl, _| ftl.store.places.set_unit(Ppn(0), 9999), "holds unit 9999, which the drive does not have"),
+        (|ftl, _| ftl.store.places.set_unit(Ppn(0), ftl.store.lpn_at(Ppn(1)).0), "and at place"),
         (|ftl, _| ftl.store.blocks.update(BlockId(0), |record| record.programmed = 1), "units are programmed"),
         (|ftl, _| ftl.store.blocks.update(BlockId(0), |record| record.programmed = 99), "and place for 4"),
         (|ftl, _| ftl.store.blocks.update(BlockId(0), |record| record.set_state(BlockState::Erasing)), "in no state"),

@@ -1,0 +1,157 @@
+//! The map and the reverse map, as their difference from the drive's origin.
+//!
+//! An entry that was never set is zero, and stands for what the [`Origin`] computes: a drive that has just been set up
+//! has no entry, takes no memory for them, and is set up without writing them.
+
+use super::origin::Origin;
+use super::{Mapped, PADDING, decode, encode};
+use kit::{Lpn, Ppn, Table};
+use std::sync::Arc;
+
+/// Entry of the map of a unit that the origin has placed and that is not mapped any more.
+const UNMAPPED: u32 = u32::MAX;
+/// What is added to a unit in the reverse map, modulo 2^32: no unit, and not [`PADDING`], has the entry zero.
+const SHIFT: u32 = 2;
+
+pub(crate) struct Places {
+    map: Table<u32>,
+    reverse: Table<u32>,
+    origin: Option<Arc<Origin>>,
+}
+
+impl Places {
+    /// Returns the tables of an empty drive of `logical` units and `physical` places.
+    pub fn new(logical: usize, physical: usize) -> std::io::Result<Places> {
+        Ok(Places { map: Table::zeroed(logical)?, reverse: Table::zeroed(physical)?, origin: None })
+    }
+
+    /// Requests huge pages ([`Table::expect_dense_use`]).
+    pub fn expect_dense_use(&mut self) {
+        self.map.expect_dense_use();
+        self.reverse.expect_dense_use();
+    }
+
+    /// Returns the size of the tables in bytes.
+    pub fn bytes(&self) -> u64 {
+        self.map.bytes() + self.reverse.bytes()
+    }
+
+    /// Copies all entries into those of a new drive of the same size ([`Table::copy_to`]).
+    pub fn copy_to(&self, new: &mut Places) {
+        self.map.copy_to(&mut new.map);
+        self.reverse.copy_to(&mut new.reverse);
+        new.origin.clone_from(&self.origin);
+    }
+
+    /// Takes the data that `origin` places as written. No unit and no place that it names has an entry.
+    pub fn begin_from(&mut self, origin: Origin) {
+        debug_assert!(self.origin.is_none(), "a drive is set up once");
+        self.origin = Some(Arc::new(origin));
+    }
+
+    /// Returns the map value of a unit.
+    #[inline]
+    pub fn code_of(&self, lpn: Lpn) -> u32 {
+        let entry = self.map.get(lpn.index());
+        if entry == 0 { self.original_code(lpn) } else { entry.wrapping_add(u32::from(entry == UNMAPPED)) }
+    }
+
+    /// Returns the map value that a unit has by the origin.
+    #[cold]
+    #[inline(never)]
+    fn original_code(&self, lpn: Lpn) -> u32 {
+        self.origin.as_ref().and_then(|origin| origin.place_of(lpn)).map_or(0, encode)
+    }
+
+    /// Returns true if a unit has no entry: where it is, is computed.
+    #[cfg(test)]
+    pub fn is_computed(&self, lpn: Lpn) -> bool {
+        self.map.get(lpn.index()) == 0
+    }
+
+    /// Sets the map value of a unit.
+    #[inline]
+    pub fn set_code(&mut self, lpn: Lpn, code: u32) {
+        self.map.set(lpn.index(), if code == 0 && self.origin.is_some() { UNMAPPED } else { code });
+    }
+
+    /// Returns the unit whose data was written to a place, or [`PADDING`].
+    #[inline]
+    pub fn unit_at(&self, ppn: Ppn) -> Lpn {
+        let entry = self.reverse.get(ppn.index());
+        if entry == 0 { self.original_unit(ppn) } else { Lpn(entry.wrapping_sub(SHIFT)) }
+    }
+
+    /// Returns the unit that the origin has at a place.
+    #[cold]
+    #[inline(never)]
+    fn original_unit(&self, ppn: Ppn) -> Lpn {
+        self.origin.as_ref().and_then(|origin| origin.unit_at(ppn)).unwrap_or(Lpn(PADDING))
+    }
+
+    /// Sets the unit whose data is written to a place; [`PADDING`] for none.
+    #[inline]
+    pub fn set_unit(&mut self, ppn: Ppn, lpn: u32) {
+        self.reverse.set(ppn.index(), lpn.wrapping_add(SHIFT));
+    }
+
+    /// Loads the entries of some units, and returns their map values as far as they are stored: zero otherwise.
+    #[inline]
+    pub fn stored_codes<'a>(&'a self, units: &'a [Lpn]) -> impl Iterator<Item = u32> + 'a {
+        let map = self.map.as_slice();
+        units.iter().map(|unit| map.get(unit.index()).copied().unwrap_or(0))
+    }
+
+    /// Returns the places of those of some units that are on flash.
+    #[inline]
+    pub fn on_flash<'a>(&'a self, units: &'a [Lpn]) -> impl Iterator<Item = Ppn> + 'a {
+        self.stored_codes(units).filter_map(|code| match decode(code) {
+            Mapped::At(ppn) => Some(ppn),
+            Mapped::Nowhere | Mapped::Slot(_) => None,
+        })
+    }
+
+    /// Loads the entry of a place in the reverse map.
+    #[inline]
+    pub fn load_unit(&self, ppn: Ppn) -> u32 {
+        self.reverse.get(ppn.index())
+    }
+
+    /// Returns both tables with all that the origin places entered, for a drive that begins with them.
+    pub fn reverse_parts(&self) -> impl Iterator<Item = Vec<u32>> + '_ {
+        const PART: usize = 1 << 16;
+        let parts = self.reverse.as_slice().chunks(PART).enumerate();
+        parts.map(move |(part, entries)| {
+            let mut entries = entries.to_vec();
+            if self.origin.is_some() {
+                for (ppn, entry) in ((part * PART) as u32..).map(Ppn).zip(&mut entries).filter(|(_, entry)| **entry == 0) {
+                    let unit = self.original_unit(ppn).0;
+                    *entry = if unit == PADDING { 0 } else { unit.wrapping_add(SHIFT) };
+                }
+            }
+            entries
+        })
+    }
+
+    /// Returns the reverse map, to be read from a file.
+    pub fn reverse_mut(&mut self) -> &mut [u32] {
+        self.reverse.as_mut_slice()
+    }
+
+    /// Returns the entries of the map.
+    pub fn entries(&self) -> &[u32] {
+        self.map.as_slice()
+    }
+
+    /// Enters a place in the map of the unit that the reverse map has there. Returns the unit as an error if the drive
+    /// does not have it.
+    #[inline]
+    pub fn enter(&mut self, ppn: u32) -> Result<(), u32> {
+        let lpn = self.reverse.get(ppn as usize).wrapping_sub(SHIFT);
+        if lpn as usize >= self.map.as_slice().len() {
+            return Err(lpn);
+        }
+        self.map.set(lpn as usize, encode(Ppn(ppn)));
+        Ok(())
+    }
+}
