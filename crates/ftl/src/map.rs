@@ -12,7 +12,7 @@ use crate::block::{BlockRecord, BlockState, BlockTable};
 use crate::declared::UnitBits;
 use crate::index::LeastValid;
 use kit::{BlockId, DieId, Geometry, Lpn, ModeId, Ppn, SimTime, Table};
-pub(crate) use origin::{Filled, Origin, Scattered, Spread};
+pub(crate) use origin::{Filled, Origin, OriginImage, Scattered, Spread};
 use places::Places;
 
 /// First map value that stands for a slot of the write queue instead of a place on flash; slots hold the units of the
@@ -369,35 +369,10 @@ impl Store {
         self.valid_by_mode[mode as usize] += u64::from(units);
     }
 
-    /// Takes blocks that have been counted as written for those that `filled` has written in order.
-    pub(crate) fn begin_filled(&mut self, filled: Filled) {
-        for (block, units) in filled.blocks() {
-            let first = self.geometry.first_of(block).0;
-            (first..first + units).step_by(64).for_each(|at| {
-                let missing = 64u32.saturating_sub(first + units - at);
-                self.mark_valid(Ppn(at), u64::MAX >> missing);
-            });
-        }
-        self.places.begin_from(Origin::Filled(filled));
-    }
-
-    /// Takes the blocks' counts of valid units for those of `scattered`, which is all data of the user.
-    pub(crate) fn begin_scattered(&mut self, scattered: Scattered) {
-        (0..self.geometry.block_count).for_each(|block| {
-            scattered.each_cell(block, |first, valid| self.mark_valid(first, valid));
-        });
-        self.places.begin_from(Origin::Scattered(scattered));
-    }
-
-    /// Marks places as valid: bit 0 is `first`.
-    fn mark_valid(&mut self, first: Ppn, bits: u64) {
-        let (word, shift) = (first.index() / 64, first.0 % 64);
-        self.valid.set(word, self.valid.get(word) | bits << shift);
-        // All bits of the first word if they are aligned.
-        let beyond = bits.checked_shr(64 - shift).unwrap_or(0);
-        if beyond != 0 {
-            self.valid.set(word + 1, self.valid.get(word + 1) | beyond);
-        }
+    /// Takes `origin` for the data of blocks whose units have been counted as written, and have no places yet.
+    pub(crate) fn begin_from(&mut self, origin: Origin) {
+        mark_valid(&mut self.valid, &origin, self.geometry.block_count);
+        self.places.begin_from(origin);
     }
 
     /// Pins the block of a place: a reason not to erase it yet.
@@ -588,6 +563,21 @@ impl Store {
             at = Ppn(ppn.0 + 1);
         }
         (at, sink)
+    }
+}
+
+/// Marks the places of an origin's data as valid.
+pub(crate) fn mark_valid(valid: &mut Table<u64>, origin: &Origin, block_count: u32) {
+    for block in 0..block_count {
+        origin.each_stretch(block, |first, bits| {
+            let (word, shift) = (first.index() / 64, first.0 % 64);
+            valid.set(word, valid.get(word) | bits << shift);
+            // None if the stretch is aligned to the words.
+            let beyond = bits.checked_shr(64 - shift).unwrap_or(0);
+            if beyond != 0 {
+                valid.set(word + 1, valid.get(word + 1) | beyond);
+            }
+        });
     }
 }
 

@@ -13,7 +13,7 @@ mod scale;
 mod settle;
 
 use crate::ftl::{Ftl, Parameters};
-use crate::map::{Filled, Mapped, decode, encode};
+use crate::map::{Filled, Mapped, Origin, decode, encode};
 use crate::policy::Facts;
 use crate::space::{AllocationClass, OpenBlock, Target};
 use crate::victim::Candidates;
@@ -150,7 +150,7 @@ impl Ftl {
             }
         }
         let filled = blocks.len() as u64 * u64::from(block_units);
-        self.store.begin_filled(Filled::new(geometry, turns, block_units, blocks));
+        self.store.begin_from(Origin::Filled(Filled::new(geometry, turns, block_units, blocks)));
         Some(filled)
     }
 

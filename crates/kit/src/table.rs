@@ -2,6 +2,7 @@
 
 use bytemuck::Pod;
 use memmap2::MmapMut;
+use std::io::{Read, Write};
 use std::marker::PhantomData;
 
 /// Bytes that [`Table::copy_to`] copies or leaves out together: small enough that they are still in the cache when they
@@ -11,6 +12,10 @@ const PART: usize = 1 << 16;
 #[cfg(target_os = "linux")]
 const MOST_HUGE: usize = 1 << 29;
 static ZEROES: [u8; PART] = [0; PART];
+
+fn is_zero(part: &[u8]) -> bool {
+    *part == ZEROES[..part.len()]
+}
 
 /// A table of plain numbers of fixed length, initially zero, backed by anonymous memory. Pages that are never accessed
 /// take no memory.
@@ -44,10 +49,30 @@ impl<T: Pod> Table<T> {
     pub fn copy_to(&self, new: &mut Table<T>) {
         assert_eq!(self.map.len(), new.map.len(), "a table is copied into one of its length");
         for (part, to) in self.map.chunks(PART).zip(new.map.chunks_mut(PART)) {
-            if *part != ZEROES[..part.len()] {
+            if !is_zero(part) {
                 to.copy_from_slice(part);
             }
         }
+    }
+
+    /// Writes the table without its parts that are zero: a bit for each part, and then the others.
+    pub fn save(&self, to: &mut dyn Write) -> std::io::Result<()> {
+        let parts = || self.map.chunks(PART);
+        let mut kept = vec![0u8; parts().len().div_ceil(8)];
+        for (index, _) in parts().enumerate().filter(|(_, part)| !is_zero(part)) {
+            kept[index / 8] |= 1 << (index % 8);
+        }
+        to.write_all(&kept)?;
+        let is_kept = |index: usize| kept[index / 8] >> (index % 8) & 1 == 1;
+        parts().enumerate().filter(|(index, _)| is_kept(*index)).try_for_each(|(_, part)| to.write_all(part))
+    }
+
+    /// Reads a table that was saved into a new one of the same length, whose entries are all still zero.
+    pub fn load(&mut self, from: &mut dyn Read) -> std::io::Result<()> {
+        let mut kept = vec![0u8; self.map.chunks(PART).len().div_ceil(8)];
+        from.read_exact(&mut kept)?;
+        let is_kept = |index: usize| kept[index / 8] >> (index % 8) & 1 == 1;
+        self.map.chunks_mut(PART).enumerate().filter(|(index, _)| is_kept(*index)).try_for_each(|(_, part)| from.read_exact(part))
     }
 
     /// Returns the size of the table in bytes.
@@ -116,6 +141,14 @@ mod tests {
         table.copy_to(&mut copy);
         assert_eq!(table.as_slice(), copy.as_slice());
         assert_eq!(table.bytes(), 8 * count as u64);
+        let mut saved = Vec::new();
+        table.save(&mut saved).expect("memory");
+        // A bit for each of the six parts, and the four that have a number; the last is short.
+        assert_eq!(saved.len(), 1 + 3 * PART + 3 * 8);
+        let mut loaded = Table::<u64>::zeroed(count).expect("memory");
+        loaded.load(&mut &saved[..]).expect("it is whole");
+        assert_eq!(loaded.as_slice(), table.as_slice());
+        assert!(Table::<u64>::zeroed(count).expect("memory").load(&mut &saved[..saved.len() - 1]).is_err());
     }
 
     #[test]

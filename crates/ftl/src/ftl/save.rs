@@ -1,7 +1,7 @@
 //! The FTL's part of a saved drive, written at rest.
 //!
-//! The large tables are written as they are in memory: reverse map, validity, block records, wear, ages, and the state
-//! that the policy declared. Everything else that can affect the next command is an [`Image`]. The map itself is
+//! The large tables are written as they are in memory: reverse map (without the parts that are computed), validity,
+//! block records, wear, ages, and the state that the policy declared. Everything else that can affect the next command is an [`Image`]. The map itself is
 //! rebuilt from the reverse map and the waiting units of the write buffer.
 //!
 //! A drive of the same description, policy and seed restores all of it ([`Ftl::restore`]) and continues exactly. Any
@@ -15,7 +15,7 @@ use crate::collector::Collector;
 use crate::ftl::{Ftl, FtlCounters};
 use crate::idle::IdleImage;
 use crate::integrity::Integrity;
-use crate::map::{Mapped, SLOT_BASE, Store, decode, encode};
+use crate::map::{Mapped, Origin, OriginImage, SLOT_BASE, Store, decode, encode};
 use crate::map_cache::MapCacheImage;
 use crate::moves::PageMoves;
 use crate::read_cache::ReadCacheImage;
@@ -109,9 +109,8 @@ impl Ftl {
     pub fn save(&mut self, to: &mut dyn Write) -> std::io::Result<()> {
         write_value(&self.shape_numbers(), to)?;
         let store = &self.store;
-        for part in store.places.reverse_parts() {
-            to.write_all(bytemuck::cast_slice(&part))?;
-        }
+        write_value(&store.places.image(), to)?;
+        store.places.save(to)?;
         for table in [
             bytemuck::cast_slice(store.valid.as_slice()),
             bytemuck::cast_slice(store.blocks.as_slice()),
@@ -217,8 +216,10 @@ impl Ftl {
         }
         let store = &mut self.store;
         store.expect_dense_use();
+        let image: Option<OriginImage> = read_value(from).map_err(unreadable)?;
+        let origin = image.map(|image| Origin::restore(image, store.geometry, store.user_units)).transpose()?;
+        store.places.load(origin, from).map_err(unreadable)?;
         for table in [
-            bytemuck::cast_slice_mut(store.places.reverse_mut()),
             bytemuck::cast_slice_mut(store.valid.as_mut_slice()),
             bytemuck::cast_slice_mut(store.blocks.as_mut_slice()),
             bytemuck::cast_slice_mut(&mut store.erase_counts),

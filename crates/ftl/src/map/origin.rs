@@ -1,7 +1,9 @@
 //! Where the data of a drive lies that has just been set up, computed instead of stored.
 
+use kit::archive::require;
 use kit::rng::split_mix;
 use kit::{BlockId, Divisor, Geometry, Lpn, Permutation, Ppn};
+use serde::{Deserialize, Serialize};
 use std::sync::OnceLock;
 
 /// The data of a drive that has just been set up.
@@ -28,6 +30,76 @@ impl Origin {
             Origin::Scattered(scattered) => scattered.unit_at(ppn),
         }
     }
+
+    /// Returns the number of units that it places: the first ones of the drive.
+    pub fn units(&self) -> u32 {
+        match self {
+            Origin::Filled(filled) => filled.units,
+            Origin::Scattered(scattered) => scattered.units(),
+        }
+    }
+
+    /// Calls `set` with stretches of at most 64 places of a block: the first place, and those that hold a unit. Bit 0 is
+    /// the first place.
+    pub fn each_stretch(&self, block: u32, set: impl FnMut(Ppn, u64)) {
+        match self {
+            Origin::Filled(filled) => filled.each_stretch(block, set),
+            Origin::Scattered(scattered) => scattered.each_stretch(block, set),
+        }
+    }
+
+    /// Returns what it is computed from, for saving.
+    pub fn image(&self) -> OriginImage {
+        match self {
+            Origin::Filled(filled) => OriginImage::Filled {
+                turns: filled.by_turn.value(),
+                block_units: filled.block_units(),
+                blocks: filled.blocks.clone(),
+            },
+            Origin::Scattered(scattered) => OriginImage::Scattered { key: scattered.key, spreads: scattered.spreads.clone() },
+        }
+    }
+
+    /// Restores what was saved by a drive of the same shape; an error if that is not the data of one.
+    pub fn restore(image: OriginImage, geometry: Geometry, user_units: u64) -> Result<Origin, String> {
+        let too_many = |units: u64| format!("it began with {units} units, and has {user_units}");
+        match image {
+            OriginImage::Filled { turns, block_units, blocks } => {
+                let row = u64::from(geometry.die_count) * u64::from(turns);
+                let is_whole = (1..=geometry.units_per_block).contains(&block_units)
+                    && block_units.is_multiple_of(geometry.units_per_program)
+                    && row > 0
+                    && (blocks.len() as u64).is_multiple_of(row);
+                let mut seen = vec![false; geometry.block_count as usize];
+                let once = |&block: &u32| seen.get_mut(block as usize).is_some_and(|seen| !std::mem::replace(seen, true));
+                if !is_whole || !blocks.iter().all(once) {
+                    return Err("the blocks that it was filled with are not those of this drive".to_owned());
+                }
+                let units = blocks.len() as u64 * u64::from(block_units);
+                require(units <= user_units, || too_many(units))?;
+                Ok(Origin::Filled(Filled::new(geometry, turns, block_units, blocks)))
+            }
+            OriginImage::Scattered { key, spreads } => {
+                let fits = |spread: &Spread| {
+                    let end = spread.from.checked_add(spread.length);
+                    end.is_some_and(|end| end <= geometry.units_per_block) && spread.count <= spread.length
+                };
+                if spreads.len() != geometry.block_count as usize || !spreads.iter().all(fits) {
+                    return Err("the data that it began with does not fit into its blocks".to_owned());
+                }
+                let units = spreads.iter().map(|spread| u64::from(spread.count)).sum();
+                require(units <= user_units, || too_many(units))?;
+                Ok(Origin::Scattered(Scattered::new(geometry, key, spreads)))
+            }
+        }
+    }
+}
+
+/// What an [`Origin`] is computed from, in the form in which it is saved.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) enum OriginImage {
+    Filled { turns: u32, block_units: u32, blocks: Vec<u32> },
+    Scattered { key: u64, spreads: Vec<Spread> },
 }
 
 const NONE: u32 = u32::MAX;
@@ -65,10 +137,19 @@ impl Filled {
         }
     }
 
-    /// Returns its blocks, each with the number of its units.
-    pub fn blocks(&self) -> impl Iterator<Item = (BlockId, u32)> + '_ {
-        let units = self.by_block.value() * self.by_program.value();
-        self.blocks.iter().map(move |&block| (BlockId(block), units))
+    fn block_units(&self) -> u32 {
+        self.by_block.value() * self.by_program.value()
+    }
+
+    fn each_stretch(&self, block: u32, mut set: impl FnMut(Ppn, u64)) {
+        if self.positions[block as usize] == NONE {
+            return;
+        }
+        let first = self.geometry.first_of(BlockId(block)).0;
+        let end = first + self.block_units();
+        for at in (first..end).step_by(CELL as usize) {
+            set(Ppn(at), u64::MAX >> CELL.saturating_sub(end - at));
+        }
     }
 
     fn place_of(&self, lpn: Lpn) -> Option<Ppn> {
@@ -99,7 +180,7 @@ impl Filled {
 }
 
 /// The valid units of a block: `count` of them, at random among the `length` places from place `from` on.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Spread {
     pub from: u32,
     pub length: u32,
@@ -178,8 +259,7 @@ impl Scattered {
         *self.first.last().expect("it has one more entry than there are blocks")
     }
 
-    /// Calls `set` with the first place and the valid places of each cell of a block: bit 0 is the first place.
-    pub fn each_cell(&self, block: u32, mut set: impl FnMut(Ppn, u64)) {
+    fn each_stretch(&self, block: u32, mut set: impl FnMut(Ppn, u64)) {
         let spread = self.spreads[block as usize];
         if spread.count == 0 {
             return;

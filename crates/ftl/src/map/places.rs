@@ -1,11 +1,12 @@
 //! The map and the reverse map, as their difference from the drive's origin.
 //!
 //! An entry that was never set is zero, and stands for what the [`Origin`] computes: a drive that has just been set up
-//! has no entry, takes no memory for them, and is set up without writing them.
+//! has no entries, takes no memory for them, and is set up without writing them.
 
-use super::origin::Origin;
+use super::origin::{Origin, OriginImage};
 use super::{Mapped, PADDING, decode, encode};
 use kit::{Lpn, Ppn, Table};
+use std::io::{Read, Write};
 use std::sync::Arc;
 
 /// Entry of the map of a unit that the origin has placed and that is not mapped any more.
@@ -49,6 +50,11 @@ impl Places {
         self.origin = Some(Arc::new(origin));
     }
 
+    /// Returns the data that the drive began with; `None` for an empty drive.
+    pub fn origin(&self) -> Option<&Arc<Origin>> {
+        self.origin.as_ref()
+    }
+
     /// Returns the map value of a unit.
     #[inline]
     pub fn code_of(&self, lpn: Lpn) -> u32 {
@@ -82,7 +88,7 @@ impl Places {
         if entry == 0 { self.original_unit(ppn) } else { Lpn(entry.wrapping_sub(SHIFT)) }
     }
 
-    /// Returns the unit that the origin has at a place.
+    /// Returns the unit that the origin has at a place, or [`PADDING`].
     #[cold]
     #[inline(never)]
     fn original_unit(&self, ppn: Ppn) -> Lpn {
@@ -95,14 +101,14 @@ impl Places {
         self.reverse.set(ppn.index(), lpn.wrapping_add(SHIFT));
     }
 
-    /// Loads the entries of some units, and returns their map values as far as they are stored: zero otherwise.
+    /// Loads the entries of some units. Returns their map values as far as they are stored: zero otherwise.
     #[inline]
     pub fn stored_codes<'a>(&'a self, units: &'a [Lpn]) -> impl Iterator<Item = u32> + 'a {
         let map = self.map.as_slice();
         units.iter().map(|unit| map.get(unit.index()).copied().unwrap_or(0))
     }
 
-    /// Returns the places of those of some units that are on flash.
+    /// Returns the stored places of those of some units that are on flash.
     #[inline]
     pub fn on_flash<'a>(&'a self, units: &'a [Lpn]) -> impl Iterator<Item = Ppn> + 'a {
         self.stored_codes(units).filter_map(|code| match decode(code) {
@@ -117,41 +123,53 @@ impl Places {
         self.reverse.get(ppn.index())
     }
 
-    /// Returns both tables with all that the origin places entered, for a drive that begins with them.
-    pub fn reverse_parts(&self) -> impl Iterator<Item = Vec<u32>> + '_ {
-        const PART: usize = 1 << 16;
-        let parts = self.reverse.as_slice().chunks(PART).enumerate();
-        parts.map(move |(part, entries)| {
-            let mut entries = entries.to_vec();
-            if self.origin.is_some() {
-                for (ppn, entry) in ((part * PART) as u32..).map(Ppn).zip(&mut entries).filter(|(_, entry)| **entry == 0) {
-                    let unit = self.original_unit(ppn).0;
-                    *entry = if unit == PADDING { 0 } else { unit.wrapping_add(SHIFT) };
-                }
-            }
-            entries
-        })
+    /// Returns what the origin is computed from, for saving.
+    pub fn image(&self) -> Option<OriginImage> {
+        self.origin.as_ref().map(|origin| origin.image())
     }
 
-    /// Returns the reverse map, to be read from a file.
-    pub fn reverse_mut(&mut self) -> &mut [u32] {
-        self.reverse.as_mut_slice()
+    /// Writes the reverse map. With the validity of the places it says what the map has.
+    pub fn save(&self, to: &mut dyn Write) -> std::io::Result<()> {
+        self.reverse.save(to)
     }
 
-    /// Returns the entries of the map.
-    pub fn entries(&self) -> &[u32] {
-        self.map.as_slice()
+    /// Reads the reverse map of a saved drive that began with `origin`.
+    pub fn load(&mut self, origin: Option<Origin>, from: &mut dyn Read) -> std::io::Result<()> {
+        self.origin = origin.map(Arc::new);
+        self.reverse.load(from)
     }
 
-    /// Enters a place in the map of the unit that the reverse map has there. Returns the unit as an error if the drive
-    /// does not have it.
+    /// Enters a place in the map of its unit, as the reverse map has it. Returns false if that has no entry, and the unit
+    /// as an error if the drive does not have it.
     #[inline]
-    pub fn enter(&mut self, ppn: u32) -> Result<(), u32> {
-        let lpn = self.reverse.get(ppn as usize).wrapping_sub(SHIFT);
+    pub fn enter(&mut self, ppn: u32) -> Result<bool, u32> {
+        let entry = self.reverse.get(ppn as usize);
+        if entry == 0 && self.origin.is_some() {
+            return Ok(false);
+        }
+        let lpn = entry.wrapping_sub(SHIFT);
         if lpn as usize >= self.map.as_slice().len() {
             return Err(lpn);
         }
         self.map.set(lpn as usize, encode(Ppn(ppn)));
-        Ok(())
+        Ok(true)
+    }
+
+    /// Marks the unit that the origin has at a place as not mapped, if it has no entry.
+    pub fn leave(&mut self, ppn: Ppn) {
+        let lpn = self.original_unit(ppn);
+        if self.map.get(lpn.index()) == 0 {
+            self.map.set(lpn.index(), UNMAPPED);
+        }
+    }
+
+    /// Returns the number of units that the map has a place for, and that of those whose place is computed.
+    pub fn counted(&self) -> (u64, u64) {
+        let original = self.origin.as_ref().map_or(0, |origin| origin.units()) as usize;
+        let map = self.map.as_slice();
+        let count = |part: &[u32], is: fn(u32) -> bool| part.iter().map(|code| u64::from(is(*code))).sum::<u64>();
+        let entered = map.chunks(1 << 16).map(|part| count(part, |code| code != 0 && code != UNMAPPED)).sum();
+        let computed = map[..original].chunks(1 << 16).map(|part| count(part, |code| code == 0)).sum();
+        (entered, computed)
     }
 }

@@ -8,7 +8,7 @@
 use super::scale::{ScaleModels, scaled_counts};
 use super::{BLOCKS_BETWEEN, Data};
 use crate::ftl::Ftl;
-use crate::map::{Scattered, Spread, encode};
+use crate::map::{Origin, Scattered, Spread, encode};
 use crate::space::{AllocationClass, OpenBlock, Target};
 use kit::{BlockId, DieId, Lpn, ModeId, Permutation, Rng, SimTime};
 
@@ -221,6 +221,6 @@ impl Ftl {
             spread.from = collector.cursor.0 - geometry.first_of(victim).0;
             spread.length -= spread.from;
         }
-        self.store.begin_scattered(Scattered::new(geometry, rng.next_u64(), spreads));
+        self.store.begin_from(Origin::Scattered(Scattered::new(geometry, rng.next_u64(), spreads)));
     }
 }

@@ -120,6 +120,55 @@ fn computed_places_agree_with_each_other_before_and_after_writes() {
             }
         }
         assert_eq!(ftl.audit(true), Vec::<String>::new(), "drive {number}");
+        ftl.pad_frontiers().into_iter().for_each(|(first, count)| ftl.store.pad(first, count));
+        ftl.finish_untimed(&STEADY);
+        check_saved(&mut ftl);
+    }
+}
+
+/// A saved drive has the same tables again, and a damaged one is refused, whether its tables are computed or stored.
+fn check_saved(ftl: &mut Ftl) {
+    let mut file = Vec::new();
+    ftl.space.opened.clear();
+    ftl.save(&mut file).expect("memory");
+    let fresh = || {
+        let mut other = small(ftl.store.geometry, |config, parameters| {
+            config.clone_from(&ftl.config);
+            parameters.clone_from(&ftl.parameters);
+        });
+        other.retention.adopt(&other.store);
+        other
+    };
+    let mut same = fresh();
+    let loaded = same.load(&mut &file[..]).expect("it was just saved");
+    assert_eq!(same.restore(loaded, true, SimTime(1)), Ok(()));
+    assert_eq!(tables(&same), tables(ftl));
+    let valid = (0..ftl.store.geometry.unit_count() as u32).map(Ppn).find(|&ppn| ftl.store.is_valid(ppn)).expect("it has data");
+    let other = (valid.0 + 1..).map(Ppn).find(|&ppn| ftl.store.is_valid(ppn)).expect("it has more data");
+    let mut twice = fresh();
+    let loaded = twice.load(&mut &file[..]).expect("it was just saved");
+    twice.store.places.set_unit(valid, ftl.store.lpn_at(other).0);
+    let complaint = twice.restore(loaded, true, SimTime(1)).expect_err("a unit is at two places");
+    assert!(complaint.contains("and at place") || complaint.contains("units are at"), "{complaint}");
+}
+
+/// A drive that was set up and not written is saved without its map, in a few bytes for each block.
+#[test]
+fn a_saved_drive_is_as_small_as_what_was_touched() {
+    for how in [Precondition::Fill, Precondition::Steady] {
+        let mut ftl = small(geometry(4, 2, 40, 512, 4), |config, parameters| {
+            config.overprovisioning = 0.5;
+            (config.gc_critical_blocks, config.gc_low_blocks) = (3, 4);
+            (parameters.facts.die_count, parameters.facts.units_per_program) = (4, 4);
+        });
+        let how = Preconditioned { method: how, ..STEADY };
+        assert!(ftl.precondition(&how, &ScaleModels::default(), &mut |_| true).expect("memory"));
+        let mut file = Vec::new();
+        ftl.save(&mut file).expect("memory");
+        // An entry of the map would take four bytes, the validity of a place takes a bit.
+        let units = ftl.store.geometry.unit_count() as usize;
+        assert!(file.len() < units, "{how:?}: {} bytes for {units} places", file.len());
+        check_saved(&mut ftl);
     }
 }
 

@@ -8,10 +8,10 @@ use super::{Image, Loaded, PolicyImage};
 use crate::block::BlockState;
 use crate::collector::Collector;
 use crate::ftl::{Ftl, FtlCounters};
-use crate::map::{Store, encode};
+use crate::map::{Store, encode, mark_valid};
 use crate::writes::Waiting;
 use kit::archive::{Archived, MOST_COUNTED, require};
-use kit::{BlockId, DieId, IdleDelay, Lpn, ModeId, Ppn, Signals, SimTime, Timer};
+use kit::{BlockId, DieId, IdleDelay, Lpn, ModeId, Ppn, Signals, SimTime, Table, Timer};
 
 /// Largest number of erases of a block that a saved drive may state: the count can go on.
 const MOST_ERASES: u32 = 1 << 31;
@@ -88,11 +88,18 @@ impl Ftl {
     /// has been programmed; each must hold a unit of the drive, and no unit may be at two places.
     fn rebuild_map(&mut self) -> Archived {
         let geometry = self.store.geometry;
-        let mut all_valid = 0;
+        let origin = self.store.places.origin().cloned();
+        let original = Table::zeroed(self.store.valid.as_slice().len());
+        let mut original = original.map_err(|error| format!("its tables do not fit into memory ({error})"))?;
+        if let Some(origin) = &origin {
+            mark_valid(&mut original, origin, geometry.block_count);
+        }
+        let (mut all_valid, mut all_computed) = (0, 0);
         for block in (0..geometry.block_count).map(BlockId) {
             let record = self.store.block(block);
             let first = geometry.first_of(block);
-            let (valid, used) = self.store.enter(first.0, first.0 + geometry.units_per_block)?;
+            let Entered { valid, computed, used } =
+                self.store.enter(first.0, first.0 + geometry.units_per_block, original.as_slice())?;
             require(valid == u32::from(record.valid), || {
                 format!("block {} counts {} valid units, and {valid} of its places are valid", block.0, record.valid)
             })?;
@@ -101,26 +108,32 @@ impl Ftl {
                 format!("unit {} of block {} is valid, and {programmed} units are programmed", used - 1, block.0)
             })?;
             all_valid += u64::from(valid);
+            all_computed += u64::from(computed);
         }
         let past = geometry.unit_count() % 64;
         let last = self.store.valid.as_slice().last().filter(|_| past > 0).map_or(0, |last| last >> past);
         require(last == 0, || "places beyond the last one are valid".to_owned())?;
-        self.check_once(all_valid)
+        if let Some(origin) = origin {
+            (0..geometry.block_count).for_each(|block| origin.each_stretch(block, |first, bits| self.store.leave(first, bits)));
+        }
+        self.check_once(all_valid, all_computed)
     }
 
-    /// Checks that no unit is at two of the `all_valid` places that were entered in the map, which was empty: as many
-    /// units have an entry. Looking at each entry before it is made would wait for memory: loading took 2.8 times as
-    /// long.
-    fn check_once(&self, all_valid: u64) -> Archived {
+    /// Checks that no unit is at two of the `all_valid` places. The map was empty, and all but `all_computed` of them
+    /// were entered: as many units have an entry. No unit that had a computed place and is not there any more is
+    /// without an entry: the others are as many as the places that still are computed. Looking at each entry before it
+    /// is made would wait for memory: loading took 2.8 times as long.
+    fn check_once(&self, all_valid: u64, all_computed: u64) -> Archived {
         let store = &self.store;
-        let of_part = |part: &[u32]| u64::from(part.iter().map(|code| u32::from(*code != 0)).sum::<u32>());
-        let entered: u64 = store.places.entries().chunks(1 << 16).map(of_part).sum();
-        if entered == all_valid {
+        let (entered, computed) = store.places.counted();
+        if (entered, computed) == (all_valid - all_computed, all_computed) {
             return Ok(());
         }
         let places = (0..store.geometry.unit_count() as u32).map(Ppn).filter(|&ppn| store.is_valid(ppn));
         let twice = places.map(|ppn| (ppn, store.lpn_at(ppn))).find(|(ppn, lpn)| store.code_of(*lpn) != encode(*ppn));
-        let Some((ppn, lpn)) = twice else { return Err(format!("{entered} units are at {all_valid} places")) };
+        let Some((ppn, lpn)) = twice else {
+            return Err(format!("{} units are at {all_valid} places", entered + computed));
+        };
         Err(format!("unit {} is at place {} and at place {}", lpn.0, ppn.0, store.code_of(lpn) - 1))
     }
 
@@ -258,12 +271,19 @@ impl Ftl {
     }
 }
 
+/// The valid places of a block: their number, how many of them are computed, and the number of places up to the last.
+struct Entered {
+    valid: u32,
+    computed: u32,
+    used: u32,
+}
+
 impl Store {
-    /// Enters the valid places from `first` up to `end` in the map. Returns their number, and that of the places up to
-    /// the last of them; an error if one holds a unit that the drive does not have.
-    fn enter(&mut self, first: u32, end: u32) -> Result<(u32, u32), String> {
+    /// Enters the valid places from `first` up to `end` in the map, but for those that are computed: they must be in
+    /// `original`. An error if one holds a unit that the drive does not have.
+    fn enter(&mut self, first: u32, end: u32, original: &[u64]) -> Result<Entered, String> {
         let valid = self.valid.as_slice();
-        let (mut count, mut used, mut at) = (0, 0, first);
+        let (mut count, mut computed, mut used, mut at) = (0, 0, 0, first);
         while at < end {
             let next = end.min((at / 64 + 1) * 64);
             let mut bits = valid[at as usize / 64] >> (at % 64) & (u64::MAX >> (64 - (next - at)));
@@ -273,14 +293,29 @@ impl Store {
             }
             while bits != 0 {
                 let place = at + bits.trailing_zeros();
-                if let Err(lpn) = self.places.enter(place) {
-                    return Err(unknown(place, lpn));
+                match self.places.enter(place) {
+                    Ok(true) => {}
+                    Ok(false) if original[place as usize / 64] >> (place % 64) & 1 == 1 => computed += 1,
+                    Ok(false) => return Err(unknown(place, u32::MAX)),
+                    Err(lpn) => return Err(unknown(place, lpn)),
                 }
                 bits &= bits - 1;
             }
             at = next;
         }
-        Ok((count, used))
+        Ok(Entered { valid: count, computed, used })
+    }
+
+    /// Marks the units that the origin has at some places, and that are there no more, as not mapped, if they have no
+    /// entry. Bit 0 is `first`.
+    fn leave(&mut self, first: Ppn, mut bits: u64) {
+        while bits != 0 {
+            let place = Ppn(first.0 + bits.trailing_zeros());
+            if !self.is_valid(place) || self.places.load_unit(place) != 0 {
+                self.places.leave(place);
+            }
+            bits &= bits - 1;
+        }
     }
 }
 
