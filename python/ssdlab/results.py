@@ -606,7 +606,7 @@ class Result:
             >>> result = ssdlab.run("tiny", "examples/randwrite.fio", precondition="steady", stop_after=2000)
             >>> figure = result.plot_wear()
             >>> figure.data[0].x, figure.data[0].y
-            ((0, 0, 1), (0.0, 79.88, 100.0))
+            ((0, 0, 1), (0.0, 79.49, 100.0))
         """
         from ssdlab.report import wear
 

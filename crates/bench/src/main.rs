@@ -111,7 +111,7 @@ const TINY_POWER: &[&str] = &[
 ];
 /// Overrides that give the small ideal drive an NVMe link, and nothing else.
 const SMALL_NVME: &[&str] = &["flash.blocks_per_plane=64", "host.interface={ kind='nvme', generation=4, lanes=4 }"];
-/// A drive that simulators with an NVMe host and an ideal controller have as well, so that their speeds can be compared:
+/// A drive that other simulators have as well, with an NVMe host and an ideal controller, for comparisons of speed:
 /// 8 channels of 4 chips at 333 MT/s, pages of 8 KiB.
 const LIKE_FOR_LIKE: &[&str] = &[
     "title=8 channels x 4 chips at 333 MT/s, NVMe",

@@ -96,10 +96,7 @@ impl Store {
         let units = usize::try_from(geometry.unit_count()).expect("validated: fewer than 2^32 units");
         let (blocks, dies) = (geometry.block_count as usize, geometry.die_count as usize);
         Ok(Store {
-            places: Places::new(
-                usize::try_from(user_units + extra_units).expect("fits: fewer than the physical units"),
-                units,
-            )?,
+            places: Places::new(usize::try_from(user_units + extra_units).expect("fits: fewer than the physical units"), units)?,
             valid: Table::zeroed(units.div_ceil(64))?,
             blocks: BlockTable::new(blocks)?,
             erase_counts: vec![0; blocks],

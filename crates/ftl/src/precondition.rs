@@ -34,7 +34,7 @@ const UNITS_BETWEEN: u64 = 1 << 17;
 /// Program units that a fill writes between two calls.
 const PROGRAMS_BETWEEN: u64 = 1 << 12;
 
-/// What the tables know of the data that is written without simulating time.
+/// Knowledge that the tables have of the data that is written without simulating time.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Data {
     /// The place of each unit.
@@ -120,8 +120,8 @@ impl Ftl {
         true
     }
 
-    /// Fills whole blocks, one of each frontier of each die in turn, while neither a collection nor the reserve matters.
-    /// Returns the number of units written, the first ones; `None` if `progress` returns false meanwhile.
+    /// Fills whole blocks, one of each frontier of each die in turn, while neither a collection nor the reserve
+    /// matters. Returns the number of units written, the first ones; `None` if `progress` returns false meanwhile.
     fn fill_blocks(&mut self, progress: &mut dyn FnMut(f64) -> bool) -> Option<u64> {
         let (geometry, turns, mode) = (self.store.geometry, self.space.turns(), self.policy.mode_of_old_data());
         let block_units = self.store.units_in(mode);

@@ -135,8 +135,8 @@ class Sweep:
             >>> done = ssdlab.sweep(spec, "rules")
             >>> for point, found in done.estimates("write_amplification"):
             ...     print(point, round(found.mean, 2), found.low < found.mean < found.high)
-            {'ftl.victim': 'greedy'} 3.36 True
-            {'ftl.victim': 'fifo'} 3.54 True
+            {'ftl.victim': 'greedy'} 3.40 True
+            {'ftl.victim': 'fifo'} 3.51 True
         """
         from ssdlab.explore import statistics
 
@@ -146,7 +146,7 @@ class Sweep:
         """Returns by how much a number differs from that at one value of a field, over the same seeds.
 
         Examples:
-            >>> spec = {"drive": "tiny", "workload": "examples/randwrite.fio", "precondition": "steady", "seeds": 3}
+            >>> spec = {"drive": "tiny", "workload": "examples/randwrite.fio", "precondition": "steady", "seeds": 6}
             >>> spec |= {"options": {"stop_after": 3000}, "vary": {"ftl.victim": ["greedy", "fifo"]}}
             >>> done = ssdlab.sweep(spec, "rules")
             >>> (found,) = done.differences("write_amplification", "ftl.victim", "greedy")

@@ -1,8 +1,8 @@
 //! The FTL's part of a saved drive, written at rest.
 //!
-//! The large tables are written as they are in memory: reverse map (without the parts that are computed), validity,
-//! block records, wear, ages, and the state that the policy declared. Everything else that can affect the next command is an [`Image`]. The map itself is
-//! rebuilt from the reverse map and the waiting units of the write buffer.
+//! The large tables are written as they are in memory: reverse map (without what is computed), validity, block records,
+//! wear, ages, and the state that the policy declared. Everything else that can affect the next command is an
+//! [`Image`]. The map itself is rebuilt from the reverse map and the waiting units of the write buffer.
 //!
 //! A drive of the same description, policy and seed restores all of it ([`Ftl::restore`]) and continues exactly. Any
 //! other drive of the same shape adopts the data ([`Ftl::take_over`]): the contents of the blocks, which of them are

@@ -39,8 +39,8 @@ impl Origin {
         }
     }
 
-    /// Calls `set` with stretches of at most 64 places of a block: the first place, and those that hold a unit. Bit 0 is
-    /// the first place.
+    /// Calls `set` with stretches of at most 64 places of a block: the first place, and those that hold a unit. Bit 0
+    /// is the first place.
     pub fn each_stretch(&self, block: u32, set: impl FnMut(Ppn, u64)) {
         match self {
             Origin::Filled(filled) => filled.each_stretch(block, set),
@@ -95,7 +95,7 @@ impl Origin {
     }
 }
 
-/// What an [`Origin`] is computed from, in the form in which it is saved.
+/// Parameters of an [`Origin`], in the form in which it is saved.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) enum OriginImage {
     Filled { turns: u32, block_units: u32, blocks: Vec<u32> },

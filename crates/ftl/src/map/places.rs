@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 /// Entry of the map of a unit that the origin has placed and that is not mapped any more.
 const UNMAPPED: u32 = u32::MAX;
-/// What is added to a unit in the reverse map, modulo 2^32: no unit, and not [`PADDING`], has the entry zero.
+/// Offset of units in the reverse map, modulo 2^32: no unit, and not [`PADDING`], has the entry zero.
 const SHIFT: u32 = 2;
 
 pub(crate) struct Places {
@@ -139,8 +139,8 @@ impl Places {
         self.reverse.load(from)
     }
 
-    /// Enters a place in the map of its unit, as the reverse map has it. Returns false if that has no entry, and the unit
-    /// as an error if the drive does not have it.
+    /// Enters a place in the map of its unit, as the reverse map has it. Returns false if that has no entry, and the
+    /// unit as an error if the drive does not have it.
     #[inline]
     pub fn enter(&mut self, ppn: u32) -> Result<bool, u32> {
         let entry = self.reverse.get(ppn as usize);

@@ -110,7 +110,8 @@ impl Ftl {
             // Where frontiers take turns, each takes one.
             let room = if self.space.turns() == 1 { self.space.room(&self.store, &target) } else { 1 };
             let units = u32::from(left).min(room);
-            let to = self.space.advance(&mut self.store, &target, units, SimTime::ZERO).expect("the reserve belongs to relocation");
+            let to =
+                self.space.advance(&mut self.store, &target, units, SimTime::ZERO).expect("the reserve belongs to relocation");
             self.store.count_superseded(victim, units as u16, |_| {});
             self.store.count_written(self.store.geometry.block_of(to), units as u16);
             self.space.close_full(&mut self.store, die, stream);

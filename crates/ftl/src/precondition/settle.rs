@@ -51,7 +51,7 @@ struct Loop {
     /// transferred last.
     reads: Vec<u64>,
     arrives: Vec<u64>,
-    /// What each die has read from its victim and not yet programmed.
+    /// Units that each die has read from its victim and not yet programmed.
     gathered: Vec<Gathered>,
     /// Dies that may have something to do, in the order in which they are asked.
     ready: ReadyDies,

@@ -114,7 +114,10 @@ fn computed_places_agree_with_each_other_before_and_after_writes() {
                 // Collections move units: those have new entries, which are in the reverse map.
                 for (unit, (&code, known)) in codes.iter().zip(&mut model).enumerate() {
                     let moved = decode(code) != decode(*known);
-                    assert!(!moved || !ftl.store.places.is_computed(Lpn(unit as u32)), "drive {number}: unit {unit} is elsewhere");
+                    assert!(
+                        !moved || !ftl.store.places.is_computed(Lpn(unit as u32)),
+                        "drive {number}: unit {unit} is elsewhere"
+                    );
                     *known = code;
                 }
             }
@@ -196,6 +199,9 @@ fn valid_units_are_spread_over_their_block() {
     let spread = (f64::from(blocks) * share * (1.0 - share)).sqrt();
     for (place, &count) in valid.iter().enumerate() {
         let off = (f64::from(count) - f64::from(blocks) * share) / spread;
-        assert!(off.abs() < 4.5, "place {place} is valid in {count} of {blocks} blocks, {off:.1} standard deviations from the mean");
+        assert!(
+            off.abs() < 4.5,
+            "place {place} is valid in {count} of {blocks} blocks, {off:.1} standard deviations from the mean"
+        );
     }
 }
