@@ -4,9 +4,12 @@ use crate::errors::refuse;
 use kit::Problems;
 use pyo3::prelude::*;
 use std::cell::{Cell, RefCell};
-use std::io::{Error, Read, Result};
+use std::fs::File;
+use std::io::{Error, ErrorKind, Read, Result};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 
 /// Time between two looks at the signals.
@@ -70,19 +73,55 @@ pub fn take_signal() -> Option<PyErr> {
     SIGNAL.take()
 }
 
-/// Returns a reader of `from` that fails once the work of this thread is to stop.
-pub fn interruptible(from: impl Read + Send + 'static) -> Box<dyn Read + Send> {
-    Box::new(Interruptible { from, stop: STOP.with_borrow(Clone::clone), unlooked: BYTES_PER_LOOK })
+/// Opens a file. Its reader fails once the work of this thread is to stop.
+pub fn interruptible(path: &Path) -> Result<Box<dyn Read + Send>> {
+    let from = if std::fs::metadata(path)?.is_file() { Source::File(File::open(path)?) } else { Source::Aside(aside(path)) };
+    Ok(Box::new(Interruptible { from, stop: STOP.with_borrow(Clone::clone), unlooked: BYTES_PER_LOOK }))
 }
 
-struct Interruptible<R> {
-    from: R,
+/// Bytes of a file that is read by this thread, or by one aside.
+enum Source {
+    File(File),
+    Aside(Aside),
+}
+
+/// Bytes of a pipe or a device, which may not come. A thread aside waits for them: a signal that arrives just before a
+/// read would not end it.
+struct Aside {
+    parts: Receiver<Result<Vec<u8>>>,
+    part: std::io::Cursor<Vec<u8>>,
+}
+
+/// Begins to read a pipe or a device on a thread aside. If it is not read to its end, the thread waits for its next
+/// bytes, and ends with them, or with the process.
+fn aside(path: &Path) -> Aside {
+    let (to, parts) = std::sync::mpsc::sync_channel(1);
+    let path = path.to_owned();
+    std::thread::spawn(move || {
+        let mut file = match File::open(path) {
+            Ok(file) => file,
+            Err(error) => return drop(to.send(Err(error))),
+        };
+        let mut into = vec![0; BYTES_PER_LOOK];
+        loop {
+            let part = file.read(&mut into).map(|count| into[..count].to_vec());
+            let is_last = part.as_ref().map_or_else(|error| error.kind() != ErrorKind::Interrupted, Vec::is_empty);
+            if to.send(part).is_err() || is_last {
+                return;
+            }
+        }
+    });
+    Aside { parts, part: std::io::Cursor::default() }
+}
+
+struct Interruptible {
+    from: Source,
     stop: Option<Arc<AtomicBool>>,
     /// Bytes read since the last look for signals.
     unlooked: usize,
 }
 
-impl<R> Interruptible<R> {
+impl Interruptible {
     fn is_to_stop(&mut self) -> bool {
         if let Some(stop) = &self.stop {
             return stop.load(Ordering::Relaxed);
@@ -98,13 +137,34 @@ impl<R> Interruptible<R> {
     }
 }
 
-impl<R: Read> Read for Interruptible<R> {
+impl Read for Interruptible {
     fn read(&mut self, into: &mut [u8]) -> Result<usize> {
-        if self.is_to_stop() {
-            return Err(Error::other("interrupted"));
+        loop {
+            if self.is_to_stop() {
+                return Err(Error::other("interrupted"));
+            }
+            let aside = match &mut self.from {
+                Source::File(file) => {
+                    let count = file.read(into)?;
+                    self.unlooked += count;
+                    return Ok(count);
+                }
+                Source::Aside(aside) => aside,
+            };
+            let count = aside.part.read(into)?;
+            if count > 0 {
+                return Ok(count);
+            }
+            match aside.parts.recv_timeout(SIGNALS_EVERY) {
+                Ok(part) => {
+                    aside.part = std::io::Cursor::new(part?);
+                    if aside.part.get_ref().is_empty() {
+                        return Ok(0);
+                    }
+                }
+                Err(RecvTimeoutError::Disconnected) => return Ok(0),
+                Err(RecvTimeoutError::Timeout) => self.unlooked = BYTES_PER_LOOK,
+            }
         }
-        let count = self.from.read(into)?;
-        self.unlooked += count;
-        Ok(count)
     }
 }

@@ -26,12 +26,17 @@ fn parts(file: &[u8], description: &Description) -> Vec<Range<usize>> {
         *at = part.end;
         part
     };
-    // The header, the stages but the FTL, the numbers of the shape.
-    parts.extend((0..3).map(|_| value(&mut at)));
+    // The header, the stages but the FTL, the numbers of the shape, the origin of its data.
+    parts.extend((0..4).map(|_| value(&mut at)));
     let geometry = description.geometry();
     let (units, blocks) = (geometry.unit_count() as usize, geometry.block_count as usize);
-    // Reverse map, validity, records, erase counts, wear, erase modes, ages.
-    for bytes in [4 * units, units.div_ceil(64) * 8, 8 * blocks, 4 * blocks, 4 * blocks, blocks, 8 * blocks] {
+    // Reverse map: which parts of 64 KiB there are, and these.
+    let lengths: Vec<usize> = (0..4 * units).step_by(1 << 16).map(|from| (4 * units - from).min(1 << 16)).collect();
+    let there = &file[at..at + lengths.len().div_ceil(8)];
+    let is_there = |index: &usize| there[index / 8] >> (index % 8) & 1 == 1;
+    let reverse = there.len() + (0..lengths.len()).filter(is_there).map(|index| lengths[index]).sum::<usize>();
+    // Validity, records, erase counts, wear, erase modes, ages.
+    for bytes in [reverse, units.div_ceil(64) * 8, 8 * blocks, 4 * blocks, 4 * blocks, blocks, 8 * blocks] {
         parts.push(at..at + bytes);
         at += bytes;
     }
