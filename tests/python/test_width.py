@@ -91,7 +91,7 @@ def test_the_tables_of_several_streams_fit(tmp_path, monkeypatch, width):
 
 @pytest.mark.parametrize("width", [80, 120])
 def test_a_cause_stands_in_words_beside_its_times(job, width):
-    words = ("run", "pcie5-enterprise-8tb", "JOB", "--stop-after", 500)
+    words = ("run", "pcie5-enterprise-8tb", "JOB", "--stop-after", 500, "--precondition", "none")
     shown = lines(words, width, job=job, trace=None)
     head = next(line for line in shown if "mean time by cause" in line)
     assert head.split() == ["mean", "time", "by", "cause", "read", "write"]

@@ -65,10 +65,10 @@ def _lines(found: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def _fit(presets: list[dict[str, Any]]) -> str:
-    """Returns which drives fit into memory when they are full."""
+    """Returns which drives fit into memory when all of them has been overwritten."""
     sized = [preset for preset in presets if preset["map_bytes"] is not None]
     largest = max(sized, key=lambda preset: int(preset["map_bytes"]))
     too_large = [f"{preset['name']} ({size(preset['map_bytes'])})" for preset in sized if preset["fits"] is False]
     if too_large:
-        return f"full drives that do not fit into memory: {', '.join(too_large)}; `ssdlab shrink` makes smaller ones"
-    return f"every one fits into memory when full; the largest is {largest['name']} ({size(largest['map_bytes'])})"
+        return f"too large for the memory once all is overwritten: {', '.join(too_large)}; `ssdlab shrink` makes smaller ones"
+    return f"every one fits into memory, all of it overwritten; the largest is {largest['name']} ({size(largest['map_bytes'])})"

@@ -101,8 +101,8 @@ fn drives() -> Vec<(&'static str, Description)> {
 }
 
 /// The windows are a block of each die. The first one, and the first two, are within 5 % of the later ones in the mean
-/// over six seeds; as a single window moves, and as there are 31 drives, three times the standard error of such a mean is
-/// added.
+/// over six seeds; as a single window moves, and as there are 31 drives, three times the standard error of such a mean
+/// is added.
 #[test]
 fn every_preset_begins_with_the_write_amplification_that_it_keeps() {
     let models = ScaleModels::default();
