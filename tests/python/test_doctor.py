@@ -55,7 +55,7 @@ def test_a_preset_that_does_not_fit_is_named(cli, monkeypatch):
     fits = {one["name"]: one["fits"] for one in found["presets"]}
     assert (fits["tiny"], fits["tlc-1tb"], found["ok"]) == (True, False, True)
     done = cli("doctor")
-    assert "do not fit into memory" in done.stdout
+    assert "too large for the memory once all is overwritten" in done.stdout
     assert "pcie5-enterprise-8tb (15.59 GiB)" in done.stdout
 
 
