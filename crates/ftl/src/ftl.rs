@@ -347,6 +347,7 @@ impl Ftl {
     /// Prefetches the table entries that commands on these units will need. Simulated state does not change.
     #[inline]
     pub fn hint(&mut self, units: &[Lpn], writes: bool) {
+        self.store.places.remember(units);
         self.sink ^= self.store.look_ahead(units, writes);
         if self.needs.bits_per_unit > 0 {
             self.sink ^= self.bits.look_ahead(units);

@@ -551,11 +551,11 @@ impl Store {
     /// Prefetches the map entries and the policy's bits of the next valid units at or after `from`, before they are
     /// relocated. Returns the place at which the prefetch stopped, and a value that keeps the loads from being
     /// optimised away. Limited to as many units as are likely to be still in the cache when they are needed.
-    pub(crate) fn look_ahead_moves(&self, bits: &UnitBits, from: Ppn, end: Ppn) -> (Ppn, u64) {
+    pub(crate) fn look_ahead_moves(&mut self, bits: &UnitBits, from: Ppn, end: Ppn) -> (Ppn, u64) {
         let (mut sink, mut at) = (0u64, from);
         for _ in 0..MOVES_AHEAD {
             let Some(ppn) = self.next_valid(at, end) else { return (end, sink) };
-            let lpn = self.lpn_at(ppn);
+            let lpn = self.places.remember_unit(ppn);
             sink ^= self.places.stored_codes(&[lpn]).map(u64::from).sum::<u64>() ^ bits.look_ahead(&[lpn]);
             at = Ppn(ppn.0 + 1);
         }

@@ -194,8 +194,8 @@ impl Spread {
     /// Returns the number of valid units before a cell.
     #[inline]
     fn before(&self, cell: u32) -> u32 {
-        let places = self.length.min(cell * CELL);
-        (u64::from(self.count) * u64::from(places) / u64::from(self.length)) as u32
+        // A block has fewer than 2^16 units.
+        self.count * self.length.min(cell * CELL) / self.length
     }
 
     /// Returns the number of cells.
@@ -205,7 +205,7 @@ impl Spread {
 
     /// Returns the cell of the valid unit of a rank.
     fn cell_of(&self, rank: u32) -> u32 {
-        let mut cell = (u64::from(rank) * u64::from(self.length) / (u64::from(self.count) * u64::from(CELL))) as u32;
+        let mut cell = rank * self.length / (self.count * CELL);
         while self.before(cell + 1) <= rank {
             cell += 1;
         }

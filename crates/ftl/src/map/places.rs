@@ -14,6 +14,10 @@ const UNMAPPED: u32 = u32::MAX;
 /// Offset of units in the reverse map, modulo 2^32: no unit, and not [`PADDING`], has the entry zero.
 const SHIFT: u32 = 2;
 
+/// Largest size of a table in which entries that were computed are entered: one that has huge pages
+/// ([`Table::expect_dense_use`]).
+const MOST_REMEMBERED: u64 = 768 << 20;
+
 pub(crate) struct Places {
     map: Table<u32>,
     reverse: Table<u32>,
@@ -67,6 +71,29 @@ impl Places {
     #[inline(never)]
     fn original_code(&self, lpn: Lpn) -> u32 {
         self.origin.as_ref().and_then(|origin| origin.place_of(lpn)).map_or(0, encode)
+    }
+
+    /// Enters what the origin says of some units: to compute it takes as long as several accesses to the table, and
+    /// each command asks more than once. The largest drives leave it out: an entry would take a page of memory for each
+    /// unit that is read.
+    pub fn remember(&mut self, units: &[Lpn]) {
+        let Some(origin) = self.origin.as_ref().filter(|_| self.map.bytes() <= MOST_REMEMBERED) else { return };
+        let map = self.map.as_mut_slice();
+        for &lpn in units {
+            if let Some(entry) = map.get_mut(lpn.index()).filter(|entry| **entry == 0) {
+                *entry = origin.place_of(lpn).map_or(UNMAPPED, encode);
+            }
+        }
+    }
+
+    /// Returns the unit at a place like [`Places::unit_at`], and enters it.
+    #[inline]
+    pub fn remember_unit(&mut self, ppn: Ppn) -> Lpn {
+        let lpn = self.unit_at(ppn);
+        if self.reverse.get(ppn.index()) == 0 && self.reverse.bytes() <= MOST_REMEMBERED {
+            self.set_unit(ppn, lpn.0);
+        }
+        lpn
     }
 
     /// Returns true if a unit has no entry: where it is, is computed.
