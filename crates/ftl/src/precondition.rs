@@ -136,7 +136,7 @@ impl Ftl {
             }
             for rank in 0..geometry.die_count {
                 let die = self.idle.die_at(rank as usize);
-                let target = Target { die, stream: 0, mode, class: AllocationClass::Relocation, plane: None, level: 0 };
+                let target = self.target_of_old_data(die, 0);
                 for _ in 0..turns {
                     let first = self.space.advance(&mut self.store, &target, block_units, SimTime::ZERO).expect("free blocks");
                     let block = geometry.block_of(first);
@@ -158,8 +158,7 @@ impl Ftl {
     /// by one, wherever there is space.
     fn fill_program(&mut self, first: u32, count: u32, die: DieId) {
         while self.space.free_blocks(die) < self.collect_below() && self.collect_untimed(die, Data::Placed) {}
-        let mode = self.policy.mode_of_old_data();
-        let target = Target { die, stream: 0, mode, class: AllocationClass::Relocation, plane: None, level: 0 };
+        let target = self.target_of_old_data(die, 0);
         if !self.space.has_space(die) || self.space.room(&self.store, &target) < count {
             (first..first + count).for_each(|unit| self.write_untimed(Lpn(unit), die));
             return;
@@ -217,9 +216,14 @@ impl Ftl {
             let dies = (0..self.store.geometry.die_count).map(DieId);
             die = dies.max_by_key(|&other| (self.space.free_blocks(other), std::cmp::Reverse(other))).expect("a drive has dies");
         }
-        let mode = self.policy.mode_of_old_data();
-        let target = Target { die, stream, mode, class: AllocationClass::Relocation, plane: None, level: 0 };
+        let target = self.target_of_old_data(die, stream);
         (die, self.space.advance(&mut self.store, &target, 1, SimTime::ZERO).expect("collection keeps a block free"))
+    }
+
+    /// Returns the destination of data that is written through a stream without simulating time.
+    fn target_of_old_data(&self, die: DieId, stream: usize) -> Target {
+        let mode = self.policy.mode_of_old_data();
+        Target { die, stream, mode, class: AllocationClass::Relocation, plane: None, level: 0 }
     }
 
     /// Returns the number of free blocks below which an untimed write collects first: the level around which the timed
@@ -254,9 +258,8 @@ impl Ftl {
 
     /// Moves the valid units of a block to the die's relocation frontier without simulating time.
     fn move_untimed(&mut self, die: DieId, victim: BlockId) {
-        let mode = self.policy.mode_of_old_data();
-        let stream = self.relocation_stream(mode);
-        let target = Target { die, stream, mode, class: AllocationClass::Relocation, plane: None, level: 0 };
+        let stream = self.relocation_stream(self.policy.mode_of_old_data());
+        let target = self.target_of_old_data(die, stream);
         let mut at = self.store.geometry.first_of(victim);
         let end = Ppn(at.0 + self.store.geometry.units_per_block);
         let mut looked_ahead = at;

@@ -65,7 +65,7 @@ def _lines(found: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def _fit(presets: list[dict[str, Any]]) -> str:
-    """Returns which drives fit into memory when all of them has been overwritten."""
+    """Returns which drives fit into memory when all of their data has been overwritten."""
     sized = [preset for preset in presets if preset["map_bytes"] is not None]
     largest = max(sized, key=lambda preset: int(preset["map_bytes"]))
     too_large = [f"{preset['name']} ({size(preset['map_bytes'])})" for preset in sized if preset["fits"] is False]

@@ -9,7 +9,7 @@ use super::scale::{ScaleModels, scaled_counts};
 use super::{BLOCKS_BETWEEN, Data};
 use crate::ftl::Ftl;
 use crate::map::{Origin, Scattered, Spread, encode};
-use crate::space::{AllocationClass, OpenBlock, Target};
+use crate::space::OpenBlock;
 use kit::{BlockId, DieId, Lpn, ModeId, Permutation, Rng, SimTime};
 
 /// The blocks with map data, which random overwrites leave alone: for each block, whether it is one; empty if there is
@@ -40,7 +40,7 @@ impl Ftl {
                 if index % BLOCKS_BETWEEN == 0 && !progress((f64::from(die) + share) / f64::from(geometry.die_count)) {
                     return Ok(false);
                 }
-                let target = self.target_of_old_data(DieId(die));
+                let target = self.target_of_old_data(DieId(die), 0);
                 let first = self
                     .space
                     .advance(&mut self.store, &target, geometry.units_per_block, SimTime::ZERO)
@@ -63,11 +63,6 @@ impl Ftl {
         let done = self.settle(rng, of_map.clone(), &mut || progress(1.0));
         self.scatter(&of_map, rng);
         Ok(done)
-    }
-
-    fn target_of_old_data(&self, die: DieId) -> Target {
-        let mode = self.policy.mode_of_old_data();
-        Target { die, stream: 0, mode, class: AllocationClass::Relocation, plane: None, level: 0 }
     }
 
     /// Returns the block of a random unit of the user.
@@ -102,9 +97,8 @@ impl Ftl {
 
     /// Moves `count` valid units of a victim to the die's relocation frontier.
     pub(super) fn move_counted(&mut self, die: DieId, victim: BlockId, count: u16) {
-        let mode = self.policy.mode_of_old_data();
-        let stream = self.relocation_stream(mode);
-        let target = Target { stream, ..self.target_of_old_data(die) };
+        let stream = self.relocation_stream(self.policy.mode_of_old_data());
+        let target = self.target_of_old_data(die, stream);
         let mut left = count;
         while left > 0 {
             // Where frontiers take turns, each takes one.
