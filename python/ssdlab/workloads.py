@@ -15,6 +15,7 @@ from ssdlab.declared import checked
 from ssdlab.errors import InputError
 from ssdlab.files import Readable, existing_file, is_pipe, read_all, read_bytes
 from ssdlab.numbers import plain
+from ssdlab.waiting import interruptible
 
 __all__ = ["Workload", "WorkloadLike"]
 
@@ -35,7 +36,10 @@ def _standard_input() -> str:
         InputError: standard input is closed, or cannot be read.
     """
     try:
-        content = read_all(cast(Readable, sys.stdin.buffer), "standard input", _PIPE_MAX)
+        buffer = sys.stdin.buffer
+        # Unbuffered: a thread that still reads must hold no lock when the process ends.
+        raw = cast(Readable, getattr(buffer, "raw", buffer))
+        content = interruptible(lambda: read_all(raw, "standard input", _PIPE_MAX))
     except (AttributeError, OSError, ValueError) as error:
         if isinstance(error, InputError):
             raise
@@ -56,7 +60,7 @@ def _pipe(name: str) -> str:
     """
     if name not in _pipes:
         try:
-            _pipes[name] = read_bytes(name, _PIPE_MAX)
+            _pipes[name] = interruptible(lambda: read_bytes(name, _PIPE_MAX))
         except OSError as error:
             raise InputError(f"{name}: cannot be read: {error.strerror}") from None
         _engine.keep_pipe(name, _pipes[name])

@@ -11,6 +11,8 @@ import os
 import signal
 import subprocess
 import sys
+import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -18,6 +20,7 @@ import pytest
 import ssdlab
 from conftest import JOB, LONG, PATIENCE
 from ssdlab.manifest import strangers
+from ssdlab.waiting import interruptible
 
 INT = signal.SIGINT
 #: Calls the command; `NAME` in `MODULE` sends Ctrl-C, once, when `TEST` of its arguments holds.
@@ -95,6 +98,18 @@ def test_while_the_input_is_read(folder: Path, job: str, given: str) -> None:
     assert stderr.endswith("ssdlab: interrupted: there is no result\n")
     assert "Traceback" not in stderr
     assert names(folder) == {"including.fio"}
+
+
+def test_a_signal_that_does_not_end_the_wait_itself() -> None:
+    """It interrupts another thread, as one that arrives just before the main thread waits interrupts no call."""
+
+    def work() -> None:
+        time.sleep(0.2)  # For the main thread to begin its wait; the test holds if it has not.
+        signal.pthread_kill(threading.get_ident(), INT)
+        threading.Event().wait()
+
+    with pytest.raises(KeyboardInterrupt):
+        interruptible(work)
 
 
 @pytest.mark.parametrize(

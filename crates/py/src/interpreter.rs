@@ -18,7 +18,7 @@ const SIGNALS_EVERY: Duration = Duration::from_millis(50);
 thread_local! {
     /// Set once the work of this thread is to stop.
     static STOP: RefCell<Option<Arc<AtomicBool>>> = const { RefCell::new(None) };
-    /// True while the readers of this thread look for signals.
+    /// True while the readers of this thread look for signals between two reads. They do in any case while they wait.
     static LISTENS: Cell<bool> = const { Cell::new(false) };
     /// Exception of a signal that a reader of this thread has seen.
     static SIGNAL: RefCell<Option<PyErr>> = const { RefCell::new(None) };
@@ -63,7 +63,8 @@ pub fn released<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send) -> T {
     py.detach(work)
 }
 
-/// Decides whether readers of this thread look for signals: the thread calls the engine without a thread aside.
+/// Decides whether readers of this thread look for signals between two reads: the thread calls the engine without a
+/// thread aside.
 pub fn listen(listens: bool) {
     LISTENS.set(listens);
 }
@@ -122,11 +123,12 @@ struct Interruptible {
 }
 
 impl Interruptible {
-    fn is_to_stop(&mut self) -> bool {
+    /// Returns true if the work is to stop. `waits`: the reader waits for bytes.
+    fn is_to_stop(&mut self, waits: bool) -> bool {
         if let Some(stop) = &self.stop {
             return stop.load(Ordering::Relaxed);
         }
-        if !LISTENS.get() || self.unlooked < BYTES_PER_LOOK {
+        if !waits && (!LISTENS.get() || self.unlooked < BYTES_PER_LOOK) {
             return false;
         }
         self.unlooked = 0;
@@ -139,8 +141,9 @@ impl Interruptible {
 
 impl Read for Interruptible {
     fn read(&mut self, into: &mut [u8]) -> Result<usize> {
+        let mut waits = false;
         loop {
-            if self.is_to_stop() {
+            if self.is_to_stop(waits) {
                 return Err(Error::other("interrupted"));
             }
             let aside = match &mut self.from {
@@ -153,6 +156,7 @@ impl Read for Interruptible {
             };
             let count = aside.part.read(into)?;
             if count > 0 {
+                self.unlooked += count;
                 return Ok(count);
             }
             match aside.parts.recv_timeout(SIGNALS_EVERY) {
@@ -163,7 +167,7 @@ impl Read for Interruptible {
                     }
                 }
                 Err(RecvTimeoutError::Disconnected) => return Ok(0),
-                Err(RecvTimeoutError::Timeout) => self.unlooked = BYTES_PER_LOOK,
+                Err(RecvTimeoutError::Timeout) => waits = true,
             }
         }
     }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from itertools import islice
@@ -47,22 +46,3 @@ def share_out(
             pool.shutdown(wait=False, cancel_futures=True)
             raise
     return [found[index] for index in range(len(found))]
-
-
-def interruptible(work: Callable[[], Found]) -> Found:
-    """Returns the result of `work`. Ctrl-C interrupts the wait at once; the engine's work goes on unattended."""
-    found: list[Found] = []
-    failed: list[BaseException] = []
-
-    def run() -> None:
-        try:
-            found.append(work())
-        except BaseException as error:
-            failed.append(error)
-
-    thread = threading.Thread(target=run, daemon=True)
-    thread.start()
-    thread.join()
-    if failed:
-        raise failed[0]
-    return found[0]

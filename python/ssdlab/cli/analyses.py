@@ -138,7 +138,7 @@ def _answer(
     json: bool,
 ) -> None:
     """Runs an analysis and shows its answer in each requested form."""
-    from ssdlab.cell.pool import interruptible
+    from ssdlab.waiting import interruptible
 
     given.check_chart(plot, force)
     with work_bar("reading"):

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 from ssdlab import cell as laboratory
-from ssdlab.cell.pool import interruptible
 from ssdlab.cli import asking, given, options
 from ssdlab.cli.commands import Group
 from ssdlab.cli.console import print_json, remark, standard_output
@@ -17,6 +16,7 @@ from ssdlab.cli.progress import work_bar
 from ssdlab.cli.spread import spread
 from ssdlab.cli.statuses import INTERRUPTED
 from ssdlab.errors import Interrupted
+from ssdlab.waiting import interruptible
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -8,12 +8,12 @@ from typing import Annotated, TypeAlias
 
 import typer
 
-from ssdlab.cell.pool import interruptible
 from ssdlab.cli import analyses, given, options
 from ssdlab.cli.commands import Group
 from ssdlab.cli.console import print_json, remark, standard_output
 from ssdlab.cli.spread import spread
 from ssdlab.errors import InputError
+from ssdlab.waiting import interruptible
 
 app = typer.Typer(cls=Group, help="Look into a trace, analyse it, convert it, or fit a look-alike to it.")
 
