@@ -44,7 +44,7 @@ use memory::channels::{Ask, Channels};
 use precedence::{Granted, Precedence};
 use reads::{Decoding, ReadConfig, Reads, SensedRead, Verdict};
 use resource::Server;
-use route::{Action, Routes, Servers, Step, Way};
+use route::{Action, Ending, Routes, Servers, Step, Way};
 use sequencer::Sequencer;
 use target_queues::TargetQueues;
 use transaction::{Journey, Place, Then, Transaction};
@@ -205,35 +205,35 @@ impl Controller {
     }
 
     /// Handles the end of a step of a transaction ([`Event::Step`]). Returns what follows if that was its last one.
-    #[inline(always)]
+    // One function with all of it: the calls cost more than the work of most steps.
+    #[inline(never)]
     pub fn step_done(&mut self, id: TransactionId, now: SimTime, out: &mut Outbox) -> Option<Then> {
         let transaction = &mut self.transactions[id.0];
-        if let Then::Codeword { arrival } = transaction.then {
-            return self.codeword_arrived(id, arrival, now, out);
-        }
-        let Step { action, precedence, work, .. } = *self.routes.step(transaction.step);
-        if matches!(action, Action::Access { .. }) && self.memories.is_stale(transaction.place.unit, id, now) {
-            return None;
-        }
-        if precedence != Precedence::InOrder && self.goes_on_later(id, now, out) {
-            return None;
-        }
+        let step = *self.routes.step(transaction.step);
+        let is_last = match step.ending {
+            Ending::Next => false,
+            Ending::Last => true,
+            Ending::Check => {
+                if let Then::Codeword { arrival } = transaction.then {
+                    return self.codeword_arrived(id, arrival, now, out);
+                }
+                if self.goes_on_later(id, &step, now, out) {
+                    return None;
+                }
+                let next = self.transactions[id.0].step + 1;
+                self.routes.step(next).action == Action::End
+            }
+        };
         let transaction = &mut self.transactions[id.0];
         if let Some(account) = transaction.account {
-            out.account_mut(account).charge_up_to(work, now);
+            out.account_mut(account).charge_up_to(step.work, now);
         }
-        transaction.step += 1;
-        // Most steps are the last of their route; the others go on out of line.
-        if self.routes.step(transaction.step).action == Action::End {
+        if is_last {
             let then = transaction.then;
             self.transactions.release(id.0);
             return Some(then);
         }
-        self.go_on(id, now, out)
-    }
-
-    #[inline(never)]
-    fn go_on(&mut self, id: TransactionId, now: SimTime, out: &mut Outbox) -> Option<Then> {
+        transaction.step += 1;
         self.advance(id, now, out)
     }
 
@@ -308,13 +308,15 @@ impl Controller {
         }
     }
 
-    /// Handles the end of work at a server at which some work goes before other work. Returns true if it is not done
-    /// yet, as work that went first has delayed it; [`Event::Step`] follows.
-    #[inline(never)]
-    fn goes_on_later(&mut self, id: TransactionId, now: SimTime, out: &mut Outbox) -> bool {
-        let transaction = &self.transactions[id.0];
-        let step = self.routes.step(transaction.step);
-        let (pool, _) = step.action.pool(&self.routes.selections, transaction.place);
+    /// Handles the end of an access, or of work at a server at which some work goes before other work. Returns true if
+    /// it is not done yet: another access has come between, or work that went first has delayed it. [`Event::Step`]
+    /// follows.
+    #[inline(always)]
+    fn goes_on_later(&mut self, id: TransactionId, step: &Step, now: SimTime, out: &mut Outbox) -> bool {
+        let Transaction { place, pool, .. } = self.transactions[id.0];
+        if step.precedence == Precedence::InOrder {
+            return self.memories.is_stale(place.unit, id, now);
+        }
         let Servers { all, lines, .. } = &mut self.servers;
         if step.precedence == Precedence::Yields
             && let Some(until) = lines.delayed_until(pool, now)
@@ -330,10 +332,11 @@ impl Controller {
     /// and is done; `None` if it waits, until it is granted.
     #[inline(never)]
     fn serve_by_precedence(&mut self, id: TransactionId, now: SimTime, out: &mut Outbox) -> Option<(SimTime, SimTime)> {
-        let transaction = &self.transactions[id.0];
+        let transaction = &mut self.transactions[id.0];
         let Step { action, precedence, .. } = *self.routes.step(transaction.step);
-        let (place, data) = (transaction.place, transaction.data);
-        let chosen = action.pool(&self.routes.selections, place);
+        let data = transaction.data;
+        let chosen = action.pool(&self.routes.selections, transaction.place);
+        transaction.pool = chosen.0.first;
         if precedence == Precedence::First {
             let Servers { all, lines, .. } = &mut self.servers;
             if let Some(granted) = lines.take_turn(all, chosen.0, now) {
@@ -624,7 +627,7 @@ impl Controller {
         let reads = self.reads.as_mut().expect("only data with errors is decoded");
         let (arrival, first) = reads.arrives(read, out);
         let id = self.begin(
-            0,
+            route::CODEWORDS,
             Journey {
                 data: Bytes(0),
                 place: Place { unit: read.unit, ..Place::default() },

@@ -43,6 +43,9 @@ impl Pool {
     /// Returns the server that is free first.
     #[inline]
     pub fn first_free(self, servers: &[Server]) -> u16 {
+        if self.count == 1 {
+            return self.first;
+        }
         let free_at = |server: &u16| servers[usize::from(*server)].free_at();
         (self.first..self.first + self.count).min_by_key(free_at).unwrap_or(self.first)
     }
@@ -124,6 +127,7 @@ impl Lines {
 
     /// Accepts work that goes first. Returns the instants at which it begins and is done; the latter is an event if
     /// `is_watched`.
+    #[inline]
     pub fn accept_first(
         &mut self,
         servers: &mut [Server],
@@ -158,6 +162,7 @@ impl Lines {
 
     /// Tries to accept work that yields and carries `bytes` of data. Returns the instants at which it begins and is
     /// done; `None` if it waits, until it is granted.
+    #[inline]
     pub fn ask(
         &mut self,
         servers: &mut [Server],
@@ -198,21 +203,26 @@ impl Lines {
 
     /// Returns the end of the work that yields at a server, if work that goes first has delayed it.
     #[inline]
-    pub fn delayed_until(&self, pool: Pool, now: SimTime) -> Option<SimTime> {
-        let line = &self.lines[usize::from(pool.first)];
+    pub fn delayed_until(&self, first: u16, now: SimTime) -> Option<SimTime> {
+        let line = &self.lines[usize::from(first)];
         (line.ends > now).then_some(line.ends)
     }
 
-    /// Handles the end of work at a pool: a grant is scheduled if work waits that yields, and a server is free.
+    /// Handles the end of work at the pool that begins with `first`: a grant is scheduled if work waits that yields, and a server is free.
     #[inline]
-    pub fn work_done(&mut self, servers: &[Server], pool: Pool, now: SimTime, events: &mut Events) {
-        let line = &mut self.lines[usize::from(pool.first)];
-        if line.waiting.is_empty() || line.grant_is_due {
-            return;
+    pub fn work_done(&mut self, servers: &[Server], first: u16, now: SimTime, events: &mut Events) {
+        if !self.lines[usize::from(first)].waiting.is_empty() {
+            self.schedule_grant(servers, first, now, events);
         }
-        if line.is_free(&servers[usize::from(pool.first_free(servers))], now) {
+    }
+
+    #[inline(never)]
+    fn schedule_grant(&mut self, servers: &[Server], first: u16, now: SimTime, events: &mut Events) {
+        let line = &mut self.lines[usize::from(first)];
+        let pool = Pool { first, count: line.count };
+        if !line.grant_is_due && line.is_free(&servers[usize::from(pool.first_free(servers))], now) {
             line.grant_is_due = true;
-            events.push(now, Class::Dispatch, Event::Server(pool.first));
+            events.push(now, Class::Dispatch, Event::Server(first));
         }
     }
 }

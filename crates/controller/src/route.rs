@@ -133,17 +133,31 @@ pub struct Step {
     pub class: Class,
     /// Place of the work among that of others at its servers.
     pub precedence: Precedence,
+    /// What follows its end.
+    pub ending: Ending,
+}
+
+/// What follows the end of a step, whose instant is that of an event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// The next step.
+    Next,
+    /// The end of the route.
+    Last,
+    /// A check whether it is the end: an access may have been interrupted, work that yields may have been delayed.
+    Check,
 }
 
 impl Step {
     /// Returns a step whose wait has the cause of its work.
     fn new(action: Action, cause: Cause) -> Step {
-        Step { action, wait: cause, work: cause, class: Class::Done, precedence: Precedence::InOrder }
+        Step { action, wait: cause, work: cause, class: Class::Done, precedence: Precedence::InOrder, ending: Ending::Next }
     }
 }
 
 impl Action {
     /// Returns the servers that can do the work on data at a place, and the service.
+    #[inline]
     pub fn pool(&self, selections: &[Selection], place: Place) -> (Pool, u8) {
         let selected = |selection: u8| &selections[usize::from(selection)];
         match *self {
@@ -225,6 +239,9 @@ type Start = u32;
 /// The start of every route without steps: the first step is an end.
 const EMPTY: Start = 0;
 
+/// Position of the step that data takes codeword by codeword, to decoders that all channels share.
+pub const CODEWORDS: Start = 1;
+
 /// The routes of a controller.
 #[derive(Clone, Debug)]
 pub struct Routes {
@@ -298,12 +315,12 @@ impl Servers {
     /// Returns the one of `count` servers that is free first.
     #[inline]
     pub fn first_free(&self, first: u16, count: u16) -> u16 {
-        let free_at = |server: &u16| self.all[usize::from(*server)].free_at();
-        (first..first + count).min_by_key(free_at).unwrap_or(first)
+        Pool { first, count }.first_free(&self.all)
     }
 
     /// Gives the work of a step with a precedence to its servers. Returns the instants at which it begins and is done;
     /// `None` if it waits, until it is granted.
+    #[inline(always)]
     pub fn serve_by_precedence(
         &mut self,
         precedence: Precedence,
@@ -351,7 +368,7 @@ impl Routes {
     pub fn new(config: &ControllerConfig) -> (Routes, Servers) {
         let mut compiler = Compiler {
             routes: Routes {
-                steps: vec![Step::new(Action::End, Cause::Order)],
+                steps: vec![Step::new(Action::End, Cause::Order), Step { ending: Ending::Check, ..Step::new(Action::End, Cause::Order) }],
                 selections: Vec::new(),
                 starts: Starts::default(),
                 written: Vec::new(),
@@ -432,6 +449,15 @@ impl Compiler {
         }
         if steps.is_empty() {
             return EMPTY;
+        }
+        let last = steps.len() - 1;
+        for (index, step) in steps.iter_mut().enumerate() {
+            step.ending = match step.action {
+                Action::Access { .. } => Ending::Check,
+                _ if step.precedence != Precedence::InOrder => Ending::Check,
+                _ if index == last => Ending::Last,
+                _ => Ending::Next,
+            };
         }
         let start = self.routes.steps.len() as Start;
         self.routes.steps.append(&mut steps);

@@ -116,11 +116,13 @@ pub struct Transaction {
     pub place: Place,
     /// The account to which the steps are charged; `None` if they delay neither an operation nor a command.
     pub account: Option<AccountId>,
+    /// First server of the pool that has its work, at a step with a precedence.
+    pub pool: u16,
 }
 
 impl Default for Transaction {
     fn default() -> Self {
-        Transaction { step: 0, then: Then::Staged(DieId(0)), data: Bytes(0), place: Place::default(), account: None }
+        Transaction { step: 0, then: Then::Staged(DieId(0)), data: Bytes(0), place: Place::default(), account: None, pool: 0 }
     }
 }
 

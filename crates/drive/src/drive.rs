@@ -375,7 +375,7 @@ impl Drive {
         self.host.clear_completions();
         for _ in 0..instants {
             match self.next_event() {
-                Some(at) if at <= until => self.run_instant(at),
+                Some(at) if at <= until => self.handle_instant(at),
                 Some(_) => {
                     self.now = until;
                     break;

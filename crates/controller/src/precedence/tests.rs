@@ -55,11 +55,11 @@ fn serve(pieces: &[Piece], count: u16, packet: u64, alternates: bool) -> Vec<u64
                     ends(&mut events, id, at);
                 }
             }
-            Event::Step(id) => match lines.delayed_until(pool, now).filter(|_| !pieces[id.0 as usize].goes_first) {
+            Event::Step(id) => match lines.delayed_until(pool.first, now).filter(|_| !pieces[id.0 as usize].goes_first) {
                 Some(at) => ends(&mut events, id, at),
                 None => {
                     done[id.0 as usize] = now.0;
-                    lines.work_done(&servers, pool, now, &mut events);
+                    lines.work_done(&servers, pool.first, now, &mut events);
                 }
             },
             Event::Server(first) => {

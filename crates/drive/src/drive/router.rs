@@ -15,7 +15,15 @@ use kit::{
 impl Drive {
     /// Handles everything that happens at one instant: completed operations, then arrivals, then the choices of idle
     /// dies, then timers.
+    // Out of line: the event loop has an instance of its own.
+    #[inline(never)]
     pub(super) fn run_instant(&mut self, at: SimTime) {
+        self.handle_instant(at);
+    }
+
+    /// Handles an instant like [`Drive::run_instant`].
+    #[inline(always)]
+    pub(super) fn handle_instant(&mut self, at: SimTime) {
         self.now = at;
         loop {
             while let Some(event) = self.out.events.pop_at(at, Class::Arrival) {
@@ -217,12 +225,17 @@ impl Drive {
         }
     }
 
-    // Out of line: the ideal controller takes no steps.
-    #[inline(never)]
+    #[inline(always)]
     fn step_done(&mut self, transaction: TransactionId) {
         if let Some(then) = self.controller.step_done(transaction, self.now, &mut self.out) {
-            self.follow(then);
+            self.follow_step(then);
         }
+    }
+
+    // Out of line: the event loop stays small.
+    #[inline(never)]
+    fn follow_step(&mut self, then: Then) {
+        self.follow(then);
     }
 
     /// Does what follows the last step of a transaction.
