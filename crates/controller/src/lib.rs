@@ -36,8 +36,8 @@ use delivery::InOrder;
 use ecc::ReadLevels;
 use kit::queue::Class;
 use kit::{
-    AccountId, BlockId, Bytes, Cause, Event, ModeId, Nanos, Op, Operation, Outbox, Owner, Protocol, Rate, SimTime, Slab, Stored,
-    TransactionId, UnitSize,
+    AccountId, BlockId, Bytes, Cause, Event, Events, ModeId, Nanos, Op, Operation, Outbox, Owner, Protocol, Rate, SimTime, Slab,
+    Stored, TransactionId, UnitSize,
 };
 use memory::Model;
 use memory::channels::{Ask, Channels};
@@ -185,14 +185,21 @@ impl Controller {
     /// time.
     #[inline(always)]
     pub fn send(&mut self, way: Way, journey: Journey, now: SimTime, out: &mut Outbox) -> Option<Then> {
-        let Some(step) = self.routes.start(way) else { return Some(journey.then) };
+        match self.routes.start(way) {
+            Some(step) => self.set_out(step, &journey, now, out),
+            None => Some(journey.then),
+        }
+    }
+
+    #[inline(never)]
+    fn set_out(&mut self, step: u32, journey: &Journey, now: SimTime, out: &mut Outbox) -> Option<Then> {
         let id = self.begin(step, journey);
         self.advance(id, now, out)
     }
 
     /// Adds a transaction at a step of its route.
     #[inline(always)]
-    fn begin(&mut self, step: u32, journey: Journey) -> TransactionId {
+    fn begin(&mut self, step: u32, journey: &Journey) -> TransactionId {
         let id = self.transactions.take();
         // Field by field: copied as a whole it would be read with wide loads right after its narrow stores.
         let transaction = &mut self.transactions[id];
@@ -209,26 +216,19 @@ impl Controller {
     #[inline(never)]
     pub fn step_done(&mut self, id: TransactionId, now: SimTime, out: &mut Outbox) -> Option<Then> {
         let transaction = &mut self.transactions[id.0];
-        let step = *self.routes.step(transaction.step);
-        let is_last = match step.ending {
-            Ending::Next => false,
-            Ending::Last => true,
-            Ending::Check => {
-                if let Then::Codeword { arrival } = transaction.then {
-                    return self.codeword_arrived(id, arrival, now, out);
-                }
-                if self.goes_on_later(id, &step, now, out) {
-                    return None;
-                }
-                let next = self.transactions[id.0].step + 1;
-                self.routes.step(next).action == Action::End
+        let step = self.routes.step(transaction.step);
+        if step.ending == Ending::Check {
+            if let Then::Codeword { arrival } = transaction.then {
+                return self.codeword_arrived(id, arrival, now, out);
             }
-        };
-        let transaction = &mut self.transactions[id.0];
+            if goes_on_later((id, transaction), step, (&mut self.memories, &mut self.servers), now, &mut out.events) {
+                return None;
+            }
+        }
         if let Some(account) = transaction.account {
             out.account_mut(account).charge_up_to(step.work, now);
         }
-        if is_last {
+        if step.is_last {
             let then = transaction.then;
             self.transactions.release(id.0);
             return Some(then);
@@ -242,55 +242,60 @@ impl Controller {
     fn advance(&mut self, id: TransactionId, now: SimTime, out: &mut Outbox) -> Option<Then> {
         let mut transaction = &mut self.transactions[id.0];
         loop {
-            let mut step = self.routes.step(transaction.step);
+            let step = self.routes.step(transaction.step);
+            let (place, data) = (transaction.place, transaction.data);
             let (begins, ends) = match step.action {
                 _ if step.precedence != Precedence::InOrder => {
-                    let served = self.serve_by_precedence(id, now, out)?;
-                    transaction = &mut self.transactions[id.0];
-                    step = self.routes.step(transaction.step);
-                    served
+                    let chosen = step.action.pool(&self.routes.selections, place);
+                    transaction.pool = chosen.0.first;
+                    if step.precedence == Precedence::First
+                        && let Some(granted) = self.servers.take_turn(chosen.0, now)
+                    {
+                        schedule(&granted, &self.transactions, &self.routes, out);
+                        transaction = &mut self.transactions[id.0];
+                    }
+                    self.servers.serve_by_precedence(step.precedence, chosen, (id, data), now)?
                 }
                 Action::End => {
                     let then = transaction.then;
                     self.transactions.release(id.0);
                     return Some(then);
                 }
-                Action::Serve { server, service } => self.servers.serve(server, service, transaction.data, now),
+                Action::Serve { server, service } => self.servers.serve(server, service, data, now),
                 Action::Lead { server, service, lead } => {
-                    let (begins, _) = self.servers.serve(server, service, transaction.data, now);
-                    (begins, begins + self.servers.services[usize::from(lead)].time(transaction.data))
+                    let (begins, _) = self.servers.serve(server, service, data, now);
+                    (begins, begins + self.servers.services[usize::from(lead)].time(data))
                 }
                 Action::ServeAt { selection, service } => {
-                    let server = self.routes.selections[usize::from(selection)].server(transaction.place);
-                    self.servers.serve(server, service, transaction.data, now)
+                    let server = self.routes.selections[usize::from(selection)].server(place);
+                    self.servers.serve(server, service, data, now)
                 }
                 Action::ServeFirst { first, count, service } => {
                     let server = self.servers.first_free(first, count);
-                    self.servers.serve(server, service, transaction.data, now)
+                    self.servers.serve(server, service, data, now)
                 }
                 Action::ServeFirstAt { selection, count, service } => {
-                    let selection = &self.routes.selections[usize::from(selection)];
-                    let first = selection.cluster(transaction.place, count);
+                    let first = self.routes.selections[usize::from(selection)].cluster(place, count);
                     let server = self.servers.first_free(first, count);
-                    self.servers.serve(server, service, transaction.data, now)
+                    self.servers.serve(server, service, data, now)
                 }
                 Action::Access { kind, class } => {
-                    let ask = Ask { transaction: id, unit: transaction.place.unit, bytes: transaction.data, kind, class };
-                    let granted = self.memories.ask(&ask, now);
-                    self.memory_granted(self.memories.channel_of(ask.unit), &granted, now, out);
+                    let ask = Ask { transaction: id, unit: place.unit, bytes: data, kind, class };
+                    let (channel, granted) = self.memories.ask(&ask, now);
+                    self.memory_granted(channel, &granted, now, out);
                     return None;
                 }
                 Action::Wait(time) => (now, now + time),
                 Action::Poll(interval) => (now, SimTime(now.0.next_multiple_of(interval.0))),
                 Action::TakeTags => {
-                    if !self.tags.take(self.tags.needed(transaction.data), id) {
+                    if !self.tags.take(self.tags.needed(data), id) {
                         return None;
                     }
                     (now, now)
                 }
                 Action::ReturnTags => {
                     let granted = |id| out.events.push(now, Class::Done, Event::Step(id));
-                    self.tags.give_back(self.tags.needed(transaction.data), granted);
+                    self.tags.give_back(self.tags.needed(data), granted);
                     (now, now)
                 }
                 Action::Decode => (now, now),
@@ -308,61 +313,11 @@ impl Controller {
         }
     }
 
-    /// Handles the end of an access, or of work at a server at which some work goes before other work. Returns true if
-    /// it is not done yet: another access has come between, or work that went first has delayed it. [`Event::Step`]
-    /// follows.
-    #[inline(always)]
-    fn goes_on_later(&mut self, id: TransactionId, step: &Step, now: SimTime, out: &mut Outbox) -> bool {
-        let Transaction { place, pool, .. } = self.transactions[id.0];
-        if step.precedence == Precedence::InOrder {
-            return self.memories.is_stale(place.unit, id, now);
-        }
-        let Servers { all, lines, .. } = &mut self.servers;
-        if step.precedence == Precedence::Yields
-            && let Some(until) = lines.delayed_until(pool, now)
-        {
-            out.events.push(until, step.class, Event::Step(id));
-            return true;
-        }
-        lines.work_done(all, pool, now, &mut out.events);
-        false
-    }
-
-    /// Gives the work of a transaction's step with a precedence to its servers. Returns the instants at which it begins
-    /// and is done; `None` if it waits, until it is granted.
-    #[inline(never)]
-    fn serve_by_precedence(&mut self, id: TransactionId, now: SimTime, out: &mut Outbox) -> Option<(SimTime, SimTime)> {
-        let transaction = &mut self.transactions[id.0];
-        let Step { action, precedence, .. } = *self.routes.step(transaction.step);
-        let data = transaction.data;
-        let chosen = action.pool(&self.routes.selections, transaction.place);
-        transaction.pool = chosen.0.first;
-        if precedence == Precedence::First {
-            let Servers { all, lines, .. } = &mut self.servers;
-            if let Some(granted) = lines.take_turn(all, chosen.0, now) {
-                self.granted(granted, out);
-            }
-        }
-        self.servers.serve_by_precedence(precedence, chosen, (id, data), now)
-    }
-
     /// Handles the instant at which a server may take work that waits for it ([`Event::Server`]).
     pub fn server_grants(&mut self, server: u16, now: SimTime, out: &mut Outbox) {
         while let Some(granted) = self.servers.lines.grant(&mut self.servers.all, server, now) {
-            self.granted(granted, out);
+            schedule(&granted, &self.transactions, &self.routes, out);
         }
-    }
-
-    /// Schedules the end of work that waited and is accepted.
-    fn granted(&mut self, Granted { id, begins, ends }: Granted, out: &mut Outbox) {
-        let transaction = &self.transactions[id.0];
-        let step = self.routes.step(transaction.step);
-        if let Some(account) = transaction.account
-            && step.wait != step.work
-        {
-            out.account_mut(account).charge_up_to(step.wait, begins);
-        }
-        out.events.push(ends, step.class, Event::Step(id));
     }
 
     /// Handles the instant at which a memory grants a piece of an access ([`Event::Memory`]).
@@ -616,7 +571,7 @@ impl Controller {
             out.operations.account_mut(slot).charge_to(Cause::EccWait, begins);
         }
         let step = self.routes.start(way).expect("decoding takes time");
-        let id = self.begin(step, journey);
+        let id = self.begin(step, &journey);
         out.events.push(until, Class::Done, Event::Step(id));
         None
     }
@@ -628,7 +583,7 @@ impl Controller {
         let (arrival, first) = reads.arrives(read, out);
         let id = self.begin(
             route::CODEWORDS,
-            Journey {
+            &Journey {
                 data: Bytes(0),
                 place: Place { unit: read.unit, ..Place::default() },
                 then: Then::Codeword { arrival },
@@ -668,6 +623,43 @@ impl Controller {
     pub fn servers(&self) -> &[Server] {
         &self.servers.all
     }
+}
+
+/// Schedules the end of work that waited and is accepted.
+#[inline(never)]
+fn schedule(granted: &Granted, transactions: &Slab<Transaction>, routes: &Routes, out: &mut Outbox) {
+    let &Granted { id, begins, ends } = granted;
+    let transaction = &transactions[id.0];
+    let step = routes.step(transaction.step);
+    if let Some(account) = transaction.account
+        && step.wait != step.work
+    {
+        out.account_mut(account).charge_up_to(step.wait, begins);
+    }
+    out.events.push(ends, step.class, Event::Step(id));
+}
+
+/// Handles the end of an access, or of work at a server at which some work goes before other work. Returns true if it
+/// is not done yet: another access has come between, or work that went first has delayed it. [`Event::Step`] follows.
+#[inline(always)]
+fn goes_on_later(
+    (id, transaction): (TransactionId, &Transaction),
+    step: &Step,
+    (memories, servers): (&mut Channels, &mut Servers),
+    now: SimTime,
+    events: &mut Events,
+) -> bool {
+    if step.precedence == Precedence::InOrder {
+        return memories.is_stale(transaction.place.unit, id, now);
+    }
+    if step.precedence == Precedence::Yields
+        && let Some(until) = servers.lines.delayed_until(transaction.pool, now)
+    {
+        events.push(until, step.class, Event::Step(id));
+        return true;
+    }
+    servers.lines.work_done(&servers.all, transaction.pool, now, events);
+    false
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 //! are not in them.
 
 use crate::dram::{AccessClass, AccessKind};
-use crate::precedence::{Lines, Pool, Precedence};
+use crate::precedence::{Granted, Lines, Pool, Precedence};
 use crate::resource::{Server, Timed};
 use crate::transaction::Place;
 use crate::usage::PartOfDrive;
@@ -133,25 +133,33 @@ pub struct Step {
     pub class: Class,
     /// Place of the work among that of others at its servers.
     pub precedence: Precedence,
-    /// What follows its end.
+    /// What the event at its end means.
     pub ending: Ending,
+    /// True if no step follows.
+    pub is_last: bool,
 }
 
-/// What follows the end of a step, whose instant is that of an event.
+/// Meaning of the event at the end of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
-    /// The next step.
-    Next,
-    /// The end of the route.
-    Last,
-    /// A check whether it is the end: an access may have been interrupted, work that yields may have been delayed.
+    /// The step is done.
+    Done,
+    /// It may be done: an access may have been interrupted, work that yields may have been delayed.
     Check,
 }
 
 impl Step {
     /// Returns a step whose wait has the cause of its work.
     fn new(action: Action, cause: Cause) -> Step {
-        Step { action, wait: cause, work: cause, class: Class::Done, precedence: Precedence::InOrder, ending: Ending::Next }
+        Step {
+            action,
+            wait: cause,
+            work: cause,
+            class: Class::Done,
+            precedence: Precedence::InOrder,
+            ending: Ending::Done,
+            is_last: false,
+        }
     }
 }
 
@@ -318,6 +326,12 @@ impl Servers {
         Pool { first, count }.first_free(&self.all)
     }
 
+    /// Accepts the work that waits first, if it is its turn before more work that goes first.
+    #[inline]
+    pub fn take_turn(&mut self, pool: Pool, now: SimTime) -> Option<Granted> {
+        self.lines.take_turn(&mut self.all, pool, now)
+    }
+
     /// Gives the work of a step with a precedence to its servers. Returns the instants at which it begins and is done;
     /// `None` if it waits, until it is granted.
     #[inline(always)]
@@ -368,7 +382,10 @@ impl Routes {
     pub fn new(config: &ControllerConfig) -> (Routes, Servers) {
         let mut compiler = Compiler {
             routes: Routes {
-                steps: vec![Step::new(Action::End, Cause::Order), Step { ending: Ending::Check, ..Step::new(Action::End, Cause::Order) }],
+                steps: vec![
+                    Step::new(Action::End, Cause::Order),
+                    Step { ending: Ending::Check, ..Step::new(Action::End, Cause::Order) },
+                ],
                 selections: Vec::new(),
                 starts: Starts::default(),
                 written: Vec::new(),
@@ -452,12 +469,9 @@ impl Compiler {
         }
         let last = steps.len() - 1;
         for (index, step) in steps.iter_mut().enumerate() {
-            step.ending = match step.action {
-                Action::Access { .. } => Ending::Check,
-                _ if step.precedence != Precedence::InOrder => Ending::Check,
-                _ if index == last => Ending::Last,
-                _ => Ending::Next,
-            };
+            let is_certain = step.precedence == Precedence::InOrder && !matches!(step.action, Action::Access { .. });
+            step.ending = if is_certain { Ending::Done } else { Ending::Check };
+            step.is_last = index == last;
         }
         let start = self.routes.steps.len() as Start;
         self.routes.steps.append(&mut steps);

@@ -170,26 +170,40 @@ impl<E: Copy + Default> EventQueue<E> {
         self.inserted += 1;
         if key < self.next {
             if self.has_front {
-                self.insert(self.next, self.front);
+                self.move_front();
             }
             self.next = key;
             self.front = event;
             self.has_front = true;
         } else {
-            self.insert(key, event);
+            let index = self.free_node();
+            self.nodes[index as usize].event = event;
+            self.insert(index, key);
         }
     }
 
-    /// Adds an event, which is not the earliest of all, to the calendar or to the heap.
-    fn insert(&mut self, key: Key, event: E) {
+    /// Moves the event in front of the calendar into it.
+    #[inline(never)]
+    fn move_front(&mut self) {
+        let index = self.free_node();
+        self.nodes[index as usize].event = self.front;
+        self.insert(index, self.next);
+    }
+
+    /// Returns the next free node, which [`EventQueue::insert`] takes.
+    #[inline]
+    fn free_node(&mut self) -> u32 {
         if self.free == NONE {
             self.grow();
         }
-        let index = self.free;
+        self.free
+    }
+
+    /// Inserts the next free node, which has the event, into the calendar or the heap. It is not the earliest of all.
+    fn insert(&mut self, index: u32, key: Key) {
         let node = &mut self.nodes[index as usize];
         self.free = node.next;
         node.key = key;
-        node.event = event;
         if key.bucket() - self.base < BUCKETS as u64 {
             self.link(index, key);
         } else {

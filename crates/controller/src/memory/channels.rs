@@ -69,9 +69,9 @@ impl Channels {
     }
 
     /// Asks for an access on behalf of a transaction: to `bytes` of data from a mapping unit on, or to its part of the
-    /// map. Returns what the channel of the unit grants at once; the instant of a grant is to be scheduled.
+    /// map. Returns the channel of the unit, and what it grants at once; the instant of a grant is to be scheduled.
     #[inline]
-    pub fn ask(&mut self, ask: &Ask, now: SimTime) -> Granted {
+    pub fn ask(&mut self, ask: &Ask, now: SimTime) -> (u8, Granted) {
         let (channel, number) = self.place_of(ask.unit);
         let number = u64::from(number);
         let (address, bytes) = match ask.class {
@@ -85,13 +85,7 @@ impl Channels {
             }
         };
         let access = Access { transaction: ask.transaction, address, bytes, kind: ask.kind, class: ask.class };
-        self.all[channel as usize].ddr.ask(access, now)
-    }
-
-    /// Returns the channel of a mapping unit.
-    #[inline]
-    pub fn channel_of(&self, unit: u32) -> u8 {
-        self.place_of(unit).0 as u8
+        (channel as u8, self.all[channel as usize].ddr.ask(access, now))
     }
 
     /// Returns the channel of a mapping unit, and the number of the unit among those of that channel.
@@ -201,8 +195,7 @@ mod tests {
                 let class = if step % 3 == 0 { AccessClass::Map } else { AccessClass::Data };
                 let bytes = Bytes([512, 4096, 65_536, 8 << 20][(step % 4) as usize]);
                 let ask = Ask { transaction: TransactionId(step as u32), unit, bytes, kind: AccessKind::Write, class };
-                let mut granted = channels.ask(&ask, now);
-                let channel = channels.channel_of(unit);
+                let (channel, mut granted) = channels.ask(&ask, now);
                 assert_eq!(u32::from(channel), unit % count);
                 loop {
                     if let Some((transaction, at)) = granted.done {
