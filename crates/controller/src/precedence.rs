@@ -127,7 +127,7 @@ impl Lines {
 
     /// Accepts work that goes first. Returns the instants at which it begins and is done; the latter is an event if
     /// `is_watched`.
-    #[inline]
+    #[inline(always)]
     pub fn accept_first(
         &mut self,
         servers: &mut [Server],

@@ -165,7 +165,7 @@ impl Step {
 
 impl Action {
     /// Returns the servers that can do the work on data at a place, and the service.
-    #[inline]
+    #[inline(always)]
     pub fn pool(&self, selections: &[Selection], place: Place) -> (Pool, u8) {
         let selected = |selection: u8| &selections[usize::from(selection)];
         match *self {

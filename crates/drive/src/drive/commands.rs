@@ -12,6 +12,10 @@ impl Drive {
     /// Sends a command, or its completion, on a way. The way is charged to the command's account.
     #[inline]
     fn send_command(&mut self, way: Way, command: CommandId, data: Bytes, then: Then) {
+        // Without the place of the command, which costs a look at it.
+        if !self.controller.takes_time(way) {
+            return self.follow_step(then);
+        }
         let account = self.host.command(command).account().map(AccountId::Host);
         self.send(way, Journey { data, place: place_of(&self.host, command), then, account });
     }

@@ -234,7 +234,7 @@ impl Drive {
 
     // Out of line: the event loop stays small.
     #[inline(never)]
-    fn follow_step(&mut self, then: Then) {
+    pub(super) fn follow_step(&mut self, then: Then) {
         self.follow(then);
     }
 
