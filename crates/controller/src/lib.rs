@@ -241,6 +241,8 @@ impl Controller {
     #[inline(always)]
     fn advance(&mut self, id: TransactionId, now: SimTime, out: &mut Outbox) -> Option<Then> {
         let mut transaction = &mut self.transactions[id.0];
+        // Later than now behind a step that goes on before its end.
+        let mut at = now;
         loop {
             let step = self.routes.step(transaction.step);
             let (place, data) = (transaction.place, transaction.data);
@@ -261,10 +263,17 @@ impl Controller {
                     self.transactions.release(id.0);
                     return Some(then);
                 }
-                Action::Serve { server, service } => self.servers.serve(server, service, data, now),
+                Action::Serve { server, service } => self.servers.serve(server, service, data, at),
                 Action::Lead { server, service, lead } => {
-                    let (begins, _) = self.servers.serve(server, service, data, now);
-                    (begins, begins + self.servers.services[usize::from(lead)].time(data))
+                    let (begins, _) = self.servers.serve(server, service, data, at);
+                    at = begins + self.servers.services[usize::from(lead)].time(data);
+                    if let Some(account) = transaction.account {
+                        let account = out.account_mut(account);
+                        account.charge_up_to(step.wait, begins);
+                        account.charge_up_to(step.work, at);
+                    }
+                    transaction.step += 1;
+                    continue;
                 }
                 Action::ServeAt { selection, service } => {
                     let server = self.routes.selections[usize::from(selection)].server(place);
@@ -272,7 +281,7 @@ impl Controller {
                 }
                 Action::ServeFirst { first, count, service } => {
                     let server = self.servers.first_free(first, count);
-                    self.servers.serve(server, service, data, now)
+                    self.servers.serve(server, service, data, at)
                 }
                 Action::ServeFirstAt { selection, count, service } => {
                     let first = self.routes.selections[usize::from(selection)].cluster(place, count);

@@ -67,7 +67,8 @@ pub enum Action {
         service: u8,
     },
     /// A server works on the data, which goes on before the work is done: the addresses of bursts go ahead of their
-    /// data.
+    /// data. The step that follows is work of servers that take data in the order of this one. It is given to them at
+    /// once, so that the lead needs no event.
     Lead {
         /// Index of the server.
         server: u16,

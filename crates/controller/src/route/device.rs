@@ -225,6 +225,9 @@ impl Compiler {
         }
         Leg::ALL.map(|leg| {
             let holds = &fabric.legs[leg as usize];
+            let is_followed = |at: usize| holds.get(at + 1).is_some_and(|next| next.choice == Choice::Free);
+            let has_order = holds.iter().enumerate().all(|(at, hold)| hold.lead.is_none() || is_followed(at));
+            assert!(has_order, "data that goes on before its service is done takes the first free server of another group");
             let step = |compiler: &mut Compiler, hold: &crate::interconnect::Hold| {
                 assert!(hold.lead.is_none() || hold.choice == Choice::ONLY, "only one server, known beforehand, has a lead");
                 let (first, count) = firsts[hold.group];
