@@ -41,7 +41,7 @@ use kit::{
 };
 use memory::Model;
 use memory::channels::{Ask, Channels};
-use precedence::{Granted, Precedence};
+use precedence::{Granted, Lines, Precedence};
 use reads::{Decoding, ReadConfig, Reads, SensedRead, Verdict};
 use resource::Server;
 use route::{Action, Ending, Routes, Servers, Step, Way};
@@ -221,7 +221,7 @@ impl Controller {
             if let Then::Codeword { arrival } = transaction.then {
                 return self.codeword_arrived(id, arrival, now, out);
             }
-            if goes_on_later((id, transaction), step, (&mut self.memories, &mut self.servers), now, &mut out.events) {
+            if goes_on_later((id, transaction), step, (&mut self.memories, &self.servers.lines), now, &mut out.events) {
                 return None;
             }
         }
@@ -256,7 +256,7 @@ impl Controller {
                         schedule(&granted, &self.transactions, &self.routes, out);
                         transaction = &mut self.transactions[id.0];
                     }
-                    self.servers.serve_by_precedence(step.precedence, chosen, (id, data), now)?
+                    self.servers.serve_by_precedence(step.precedence, chosen, (id, data), now, &mut out.events)?
                 }
                 Action::End => {
                     let then = transaction.then;
@@ -266,14 +266,7 @@ impl Controller {
                 Action::Serve { server, service } => self.servers.serve(server, service, data, at),
                 Action::Lead { server, service, lead } => {
                     let (begins, _) = self.servers.serve(server, service, data, at);
-                    at = begins + self.servers.services[usize::from(lead)].time(data);
-                    if let Some(account) = transaction.account {
-                        let account = out.account_mut(account);
-                        account.charge_up_to(step.wait, begins);
-                        account.charge_up_to(step.work, at);
-                    }
-                    transaction.step += 1;
-                    continue;
+                    (begins, begins + self.servers.services[usize::from(lead)].time(data))
                 }
                 Action::ServeAt { selection, service } => {
                     let server = self.routes.selections[usize::from(selection)].server(place);
@@ -294,7 +287,7 @@ impl Controller {
                     self.memory_granted(channel, &granted, now, out);
                     return None;
                 }
-                Action::Wait(time) => (now, now + time),
+                Action::Wait(time) => (at, at + time),
                 Action::Poll(interval) => (now, SimTime(now.0.next_multiple_of(interval.0))),
                 Action::TakeTags => {
                     if !self.tags.take(self.tags.needed(data), id) {
@@ -314,6 +307,14 @@ impl Controller {
             {
                 out.account_mut(account).charge_up_to(step.wait, begins);
             }
+            if step.goes_on {
+                if let Some(account) = transaction.account {
+                    out.account_mut(account).charge_up_to(step.work, ends);
+                }
+                at = ends;
+                transaction.step += 1;
+                continue;
+            }
             if ends > now || self.keeps_free_steps {
                 out.events.push(ends, step.class, Event::Step(id));
                 return None;
@@ -324,7 +325,7 @@ impl Controller {
 
     /// Handles the instant at which a server may take work that waits for it ([`Event::Server`]).
     pub fn server_grants(&mut self, server: u16, now: SimTime, out: &mut Outbox) {
-        while let Some(granted) = self.servers.lines.grant(&mut self.servers.all, server, now) {
+        while let Some(granted) = self.servers.lines.grant(&mut self.servers.all, server, now, &mut out.events) {
             schedule(&granted, &self.transactions, &self.routes, out);
         }
     }
@@ -648,27 +649,21 @@ fn schedule(granted: &Granted, transactions: &Slab<Transaction>, routes: &Routes
     out.events.push(ends, step.class, Event::Step(id));
 }
 
-/// Handles the end of an access, or of work at a server at which some work goes before other work. Returns true if it
-/// is not done yet: another access has come between, or work that went first has delayed it. [`Event::Step`] follows.
+/// Handles the end of an access, or of work that yields. Returns true if it is not done yet: another access has come
+/// between, or work that went first has delayed it. [`Event::Step`] follows.
 #[inline(always)]
 fn goes_on_later(
     (id, transaction): (TransactionId, &Transaction),
     step: &Step,
-    (memories, servers): (&mut Channels, &mut Servers),
+    (memories, lines): (&mut Channels, &Lines),
     now: SimTime,
     events: &mut Events,
 ) -> bool {
     if step.precedence == Precedence::InOrder {
         return memories.is_stale(transaction.place.unit, id, now);
     }
-    if step.precedence == Precedence::Yields
-        && let Some(until) = servers.lines.delayed_until(transaction.pool, now)
-    {
-        events.push(until, step.class, Event::Step(id));
-        return true;
-    }
-    servers.lines.work_done(&servers.all, transaction.pool, now, events);
-    false
+    let delayed = lines.delayed_until(transaction.pool, now);
+    delayed.inspect(|until| events.push(*until, step.class, Event::Step(id))).is_some()
 }
 
 #[cfg(test)]

@@ -1,9 +1,10 @@
 //! Precedence of work at a server: some work goes first, and other work yields to it.
 //!
 //! Work that goes first is accepted like any other, at once, with the instant at which it is done. Work that yields is
-//! accepted only when a server is free; until then it waits in a line, first in, first out. A server that becomes free
-//! grants its line in the dispatch phase ([`Event::Server`]), so that all work of that instant which goes first is
-//! accepted before. An idle server takes the work that asks first, whichever kind it is.
+//! accepted only when a server is free; until then it waits in a line, first in, first out. A line that waits is granted
+//! in the dispatch phase ([`Event::Server`]) of the instant at which a server is free, so that all work of that instant
+//! which goes first is accepted before. If work that goes first has been accepted meanwhile, the line waits for its end,
+//! too. An idle server takes the work that asks first, whichever kind it is.
 //!
 //! Where work takes turns ([`Lines::alternate`]), what waits first in the line is accepted between two pieces of work
 //! that go first. It is accepted when the second of them asks, since its turn is known then.
@@ -81,7 +82,7 @@ struct Line {
     alternates: bool,
     /// True if the last work that was accepted goes first.
     last_goes_first: bool,
-    /// True if a grant is scheduled for this instant.
+    /// True if a grant is scheduled.
     grant_is_due: bool,
     /// Time of a packet of work that yields; zero where it is not interrupted.
     packet: Nanos,
@@ -169,26 +170,36 @@ impl Lines {
         pool: Pool,
         (id, time, bytes): (TransactionId, Nanos, u64),
         now: SimTime,
+        events: &mut Events,
     ) -> Option<(SimTime, SimTime)> {
         let line = &mut self.lines[usize::from(pool.first)];
         let server = &mut servers[usize::from(pool.first_free(servers))];
-        if !line.waiting.is_empty() || !line.is_free(server, now) {
-            line.count = pool.count;
-            line.waiting.push_back(Waiting { id, time, bytes });
-            return None;
+        if line.waiting.is_empty() && line.free_at(server) <= now {
+            return Some(line.accept(server, time, bytes, now));
         }
-        Some(line.accept(server, time, bytes, now))
+        line.count = pool.count;
+        line.waiting.push_back(Waiting { id, time, bytes });
+        if !line.grant_is_due {
+            line.grant_is_due = true;
+            events.push(line.free_at(server).max(now), Class::Dispatch, Event::Server(pool.first));
+        }
+        None
     }
 
     /// Accepts the work that waits first for the pool that begins with `first`, if one of its servers is free.
-    pub fn grant(&mut self, servers: &mut [Server], first: u16, now: SimTime) -> Option<Granted> {
+    /// Otherwise the next grant is scheduled, if any work waits.
+    pub fn grant(&mut self, servers: &mut [Server], first: u16, now: SimTime, events: &mut Events) -> Option<Granted> {
         let line = &mut self.lines[usize::from(first)];
-        line.grant_is_due = false;
         let server = &mut servers[usize::from(Pool { first, count: line.count }.first_free(servers))];
-        if !line.is_free(server, now) {
-            return None;
+        let free_at = line.free_at(server);
+        if free_at <= now && !line.waiting.is_empty() {
+            return line.accept_waiting(server, now);
         }
-        line.accept_waiting(server, now)
+        line.grant_is_due = !line.waiting.is_empty();
+        if line.grant_is_due {
+            events.push(free_at, Class::Dispatch, Event::Server(first));
+        }
+        None
     }
 
     /// Accepts the work that waits first, if it is its turn before more work that goes first.
@@ -207,32 +218,14 @@ impl Lines {
         let line = &self.lines[usize::from(first)];
         (line.ends > now).then_some(line.ends)
     }
-
-    /// Handles the end of work at the pool that begins with `first`: a grant is scheduled if work waits that yields, and a server is free.
-    #[inline]
-    pub fn work_done(&mut self, servers: &[Server], first: u16, now: SimTime, events: &mut Events) {
-        if !self.lines[usize::from(first)].waiting.is_empty() {
-            self.schedule_grant(servers, first, now, events);
-        }
-    }
-
-    #[inline(never)]
-    fn schedule_grant(&mut self, servers: &[Server], first: u16, now: SimTime, events: &mut Events) {
-        let line = &mut self.lines[usize::from(first)];
-        let pool = Pool { first, count: line.count };
-        if !line.grant_is_due && line.is_free(&servers[usize::from(pool.first_free(servers))], now) {
-            line.grant_is_due = true;
-            events.push(now, Class::Dispatch, Event::Server(first));
-        }
-    }
 }
 
 impl Line {
-    /// Returns true if a server can begin with work that yields. Messages whose end is no event may still be under way:
-    /// the work follows them.
+    /// Returns the instant from which a server can begin with work that yields. Messages whose end is no event may still
+    /// be under way: the work follows them.
     #[inline]
-    fn is_free(&self, server: &Server, now: SimTime) -> bool {
-        if self.packet == Nanos::ZERO { server.free_at() <= now } else { self.watched_until.max(self.ends) <= now }
+    fn free_at(&self, server: &Server) -> SimTime {
+        if self.packet == Nanos::ZERO { server.free_at() } else { self.watched_until.max(self.ends) }
     }
 
     #[inline]

@@ -7,7 +7,7 @@ use crate::resource::{Server, Timed};
 use crate::transaction::Place;
 use crate::usage::PartOfDrive;
 use crate::{ControllerConfig, EncoderConfig};
-use kit::{Bytes, Cause, Class, Hop, ModeId, Nanos, Op, Protocol, Service, SimTime, TransactionId, UnitSize};
+use kit::{Bytes, Cause, Class, Events, Hop, ModeId, Nanos, Op, Protocol, Service, SimTime, TransactionId, UnitSize};
 
 /// The way of a command or of data through the controller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -138,6 +138,9 @@ pub struct Step {
     pub ending: Ending,
     /// True if no step follows.
     pub is_last: bool,
+    /// True if the next step begins before this one has an event of its own: it uses no resource, or servers that take
+    /// data in the order of this step.
+    pub goes_on: bool,
 }
 
 /// Meaning of the event at the end of a step.
@@ -160,11 +163,17 @@ impl Step {
             precedence: Precedence::InOrder,
             ending: Ending::Done,
             is_last: false,
+            goes_on: false,
         }
     }
 }
 
 impl Action {
+    /// Returns true if it is work of a server.
+    fn is_service(&self) -> bool {
+        matches!(self, Action::Serve { .. } | Action::ServeAt { .. } | Action::ServeFirst { .. } | Action::ServeFirstAt { .. })
+    }
+
     /// Returns the servers that can do the work on data at a place, and the service.
     #[inline(always)]
     pub fn pool(&self, selections: &[Selection], place: Place) -> (Pool, u8) {
@@ -342,11 +351,12 @@ impl Servers {
         (pool, service): (Pool, u8),
         (id, data): (TransactionId, Bytes),
         now: SimTime,
+        events: &mut Events,
     ) -> Option<(SimTime, SimTime)> {
         let timed = &mut self.services[usize::from(service)];
         let (time, carried) = (timed.time(data), timed.carried(data));
         match precedence {
-            Precedence::Yields => self.lines.ask(&mut self.all, pool, (id, time, carried), now),
+            Precedence::Yields => self.lines.ask(&mut self.all, pool, (id, time, carried), now, events),
             Precedence::First | Precedence::InOrder => {
                 Some(self.lines.accept_first(&mut self.all, pool, (time, carried), now, true))
             }
@@ -469,10 +479,13 @@ impl Compiler {
             return EMPTY;
         }
         let last = steps.len() - 1;
-        for (index, step) in steps.iter_mut().enumerate() {
-            let is_certain = step.precedence == Precedence::InOrder && !matches!(step.action, Action::Access { .. });
+        for index in 0..=last {
+            let waits_next = steps.get(index + 1).is_some_and(|next| matches!(next.action, Action::Wait(_)));
+            let step = &mut steps[index];
+            let is_certain = step.precedence != Precedence::Yields && !matches!(step.action, Action::Access { .. });
             step.ending = if is_certain { Ending::Done } else { Ending::Check };
             step.is_last = index == last;
+            step.goes_on = matches!(step.action, Action::Lead { .. }) || waits_next && is_certain && step.action.is_service();
         }
         let start = self.routes.steps.len() as Start;
         self.routes.steps.append(&mut steps);

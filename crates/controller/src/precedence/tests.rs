@@ -51,19 +51,16 @@ fn serve(pieces: &[Piece], count: u16, packet: u64, alternates: bool) -> Vec<u64
                     }
                     let (_, at) = lines.accept_first(&mut servers, pool, (time, 0), now, true);
                     ends(&mut events, id, at);
-                } else if let Some((_, at)) = lines.ask(&mut servers, pool, (id, time, 0), now) {
+                } else if let Some((_, at)) = lines.ask(&mut servers, pool, (id, time, 0), now, &mut events) {
                     ends(&mut events, id, at);
                 }
             }
             Event::Step(id) => match lines.delayed_until(pool.first, now).filter(|_| !pieces[id.0 as usize].goes_first) {
                 Some(at) => ends(&mut events, id, at),
-                None => {
-                    done[id.0 as usize] = now.0;
-                    lines.work_done(&servers, pool.first, now, &mut events);
-                }
+                None => done[id.0 as usize] = now.0,
             },
             Event::Server(first) => {
-                while let Some(granted) = lines.grant(&mut servers, first, now) {
+                while let Some(granted) = lines.grant(&mut servers, first, now, &mut events) {
                     ends(&mut events, granted.id, granted.ends);
                 }
             }
