@@ -1,7 +1,9 @@
 //! Meter of the flash: energy by operation, reason and die, and power in windows.
 
+use super::recurring::{self, as_recurring, difference};
+use super::ring::Edge;
 use super::thermal::{Thermal, ThermalImage, ThermalReport};
-use super::windows::{Edge, Windows};
+use super::windows::Windows;
 use super::{CapReport, PowerConfig, Waveform, WindowReport};
 use kit::reason::REASON_COUNT;
 use kit::{DieId, Nanos, Operation, OperationKind, Owner, Reason, SimTime};
@@ -50,8 +52,9 @@ struct Stretched {
     sense: u64,
     /// Start of each step \[ns\] and its current \[uA\].
     steps: Vec<(u64, u64)>,
-    /// Changes of the current of a die in the whole phase, and its charge \[uA ns\].
+    /// Changes of the current of a die in the whole phase, those that recur with its pulses, and its charge \[uA ns\].
     edges: Vec<Edge>,
+    trains: Vec<Edge>,
     charge: u64,
 }
 
@@ -161,7 +164,7 @@ impl Meter {
             retries: [0; REASON_COUNT],
             sums: vec![DieSum::default(); dies as usize],
             start: SimTime::ZERO,
-            windows: Windows::new(config.window.0, SimTime::ZERO, level),
+            windows: Windows::new(config.window.0, SimTime::ZERO, level, recurring::period(config)),
             edges: Vec::new(),
             thermal: config.thermal.as_ref().map(|thermal| Box::new(Thermal::new(thermal, config.supply.0))),
         }
@@ -343,12 +346,12 @@ impl Meter {
         let start = windows.place(active.begin);
         let stretched = &stretched[active.currents as usize];
         let charge = if span == stretched.total {
-            windows.add(start, &stretched.edges);
+            windows.add(start, &stretched.edges, &stretched.trains);
             stretched.charge
         } else {
             let (from, to) = (active.from, active.from + span);
             let charge = find_edges(&stretched.steps, self.config.idle.0, (from, to), edges);
-            windows.add(start, edges);
+            windows.add(start, edges, &[]);
             charge
         };
         self.charge[active.kind as usize][active.reason as usize] += u128::from(charge);
@@ -377,28 +380,51 @@ impl Meter {
 
     #[cold]
     fn stretch(&mut self, kind: OperationKind, page_type: u32, total: u64, sense: u64) -> u32 {
-        let waveform = |of: OperationKind| -> &Waveform {
-            match of {
-                OperationKind::Read => self.config.read.of(page_type),
-                OperationKind::Program | OperationKind::Copyback => self.config.program.of(page_type),
-                OperationKind::Erase | OperationKind::LazyErase => &self.config.erase,
-            }
-        };
-        let steps = if kind == OperationKind::Copyback {
-            let program = waveform(OperationKind::Program).stretched(total.saturating_sub(sense));
-            let first = waveform(OperationKind::Read).stretched(sense);
-            first.into_iter().chain(program.into_iter().map(|(at, current)| (at + sense, current))).collect()
-        } else {
-            waveform(kind).stretched(total)
-        };
+        let steps = self.steps(kind, page_type, (total, sense), Waveform::stretched);
         // Where durations are drawn at random, almost none occurs twice.
         if self.stretched.len() >= 2 * self.dies.len() + STRETCHED {
             self.drop_unused();
         }
         let mut edges = Vec::new();
         let charge = find_edges(&steps, self.config.idle.0, (0, total), &mut edges);
-        self.stretched.push(Stretched { kind, page_type, total, sense, steps, edges, charge });
+        let trains = self.split_trains(kind, page_type, (total, sense), &mut edges);
+        self.stretched.push(Stretched { kind, page_type, total, sense, steps, edges, trains, charge });
         self.stretched.len() as u32 - 1
+    }
+
+    /// Returns the steps of an array phase of `total` ns, of which a copyback has `sense` ns for sensing.
+    fn steps(
+        &self,
+        kind: OperationKind,
+        page_type: u32,
+        (total, sense): (u64, u64),
+        stretched: impl Fn(&Waveform, u64) -> Vec<(u64, u64)>,
+    ) -> Vec<(u64, u64)> {
+        let PowerConfig { read, program, erase, .. } = &self.config;
+        match kind {
+            OperationKind::Read => stretched(read.of(page_type), total),
+            OperationKind::Program => stretched(program.of(page_type), total),
+            OperationKind::Erase | OperationKind::LazyErase => stretched(erase, total),
+            OperationKind::Copyback => {
+                let program = stretched(program.of(page_type), total.saturating_sub(sense));
+                let first = stretched(read.of(page_type), sense);
+                first.into_iter().chain(program.into_iter().map(|(at, current)| (at + sense, current))).collect()
+            }
+        }
+    }
+
+    /// Takes pulses out of the changes of an array phase, and returns them as changes that recur, if these are fewer.
+    fn split_trains(&self, kind: OperationKind, page_type: u32, times: (u64, u64), edges: &mut Vec<Edge>) -> Vec<Edge> {
+        let Some(period) = self.windows.period() else { return Vec::new() };
+        let steps = self.steps(kind, page_type, times, Waveform::without_pulses);
+        let mut rest = Vec::new();
+        find_edges(&steps, self.config.idle.0, (0, times.0), &mut rest);
+        let trains = as_recurring(&difference(edges, &rest), period);
+        if rest.len() + trains.len() >= edges.len() {
+            return Vec::new();
+        }
+        *edges = rest;
+        trains
     }
 
     /// Drops the currents that no phase in progress or suspended has.
