@@ -16,23 +16,32 @@ const RECENT: usize = 8;
 const KINDS: usize = OperationKind::ALL.len();
 
 /// An array phase in progress, or the part of one since it was resumed.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Active {
     /// Instant at which the phase, or the part, begins; it may be in the future.
     begin: SimTime,
     /// Position within the whole phase at `begin` \[ns\].
     from: u64,
-    /// Duration of the whole phase \[ns\].
-    total: u64,
     /// Number of its currents in [`Meter::stretched`].
     currents: u32,
-    kind: OperationKind,
     reason: Reason,
-    page_type: u8,
     is_on: bool,
     /// True if a read repeats another one.
     is_retry: bool,
 }
+
+/// The currents that an operation had last.
+#[derive(Clone, Copy, Debug)]
+struct Recent {
+    total: u64,
+    sense: u64,
+    page_type: u32,
+    /// Number of the currents in [`Meter::stretched`].
+    currents: u32,
+}
+
+/// No currents: no array phase is so long.
+const NOTHING: Recent = Recent { total: u64::MAX, sense: 0, page_type: 0, currents: 0 };
 
 /// Part of an array phase that has ended: up to its end, or to a suspension.
 pub(crate) struct ActivePart {
@@ -105,8 +114,8 @@ pub struct Meter {
     dies: Vec<Active>,
     /// Suspended operation of each die.
     suspended: Vec<Active>,
-    /// Number of the last currents of each kind and page type.
-    recent: [[u32; RECENT]; KINDS],
+    /// The last currents of each kind and page type.
+    recent: [[Recent; RECENT]; KINDS],
     /// Charge of the array phases by kind and reason \[uA ns\].
     charge: [[u128; REASON_COUNT]; KINDS],
     /// The part of it that repeated reads take, by reason \[uA ns\].
@@ -159,7 +168,7 @@ impl Meter {
             stretched: Vec::new(),
             dies: vec![Active::default(); dies as usize],
             suspended: vec![Active::default(); dies as usize],
-            recent: [[0; RECENT]; KINDS],
+            recent: [[NOTHING; RECENT]; KINDS],
             charge: [[0; REASON_COUNT]; KINDS],
             retries: [0; REASON_COUNT],
             sums: vec![DieSum::default(); dies as usize],
@@ -265,9 +274,8 @@ impl Meter {
             self.heat(begin);
         }
         let currents = self.currents(operation, total, sense);
-        let Operation { die, kind, reason, .. } = *operation;
-        let (is_retry, page_type) = (matches!(operation.owner, Owner::Retry(_)), operation.page_type as u8);
-        self.dies[die.index()] = Active { begin, from: 0, total, currents, kind, reason, page_type, is_on: true, is_retry };
+        let (reason, is_retry) = (operation.reason, matches!(operation.owner, Owner::Retry(_)));
+        self.dies[operation.die.index()] = Active { begin, from: 0, currents, reason, is_on: true, is_retry };
     }
 
     /// Returns by how much the greatest current of an array phase of `total` ns, before `end` ns of it, is above that
@@ -291,44 +299,55 @@ impl Meter {
         within.map(|(step, _)| step.1).max().unwrap_or(0).saturating_sub(self.config.idle.0)
     }
 
-    /// Records that the operation of a die is suspended. Returns the part of its phase that ends.
-    pub(crate) fn suspend(&mut self, die: DieId, now: SimTime) -> Option<ActivePart> {
-        let Active { from, begin, total, .. } = self.dies[die.index()];
-        self.suspended[die.index()] = Active { from: from + now.since(begin).0, ..self.dies[die.index()].clone() };
-        debug_assert!(self.suspended[die.index()].from <= total, "it is suspended before its end");
-        self.end(die, now)
+    /// Records that the operation of a die is suspended.
+    pub(crate) fn suspend(&mut self, die: DieId, now: SimTime) {
+        let active = self.dies[die.index()];
+        let from = active.from + now.since(active.begin).0;
+        assert!(from <= self.stretched[active.currents as usize].total, "it is suspended before its end");
+        self.suspended[die.index()] = Active { from, ..active };
+        self.end(die, now);
     }
 
     /// Records that the array phase of the suspended operation of a die goes on at `begin`.
     pub(crate) fn resume(&mut self, die: DieId, begin: SimTime) {
         self.heat(begin);
-        let rest = self.suspended[die.index()].clone();
+        let rest = self.suspended[die.index()];
         self.dies[die.index()] = Active { begin, is_on: true, ..rest };
     }
 
-    /// Records that the array of a die comes to rest, at the end of an operation or for a suspension. Returns the part
-    /// of the phase that ends.
-    // Not inlined into its caller, which is cold, and therefore compiled for size.
-    #[inline(never)]
-    pub(crate) fn end(&mut self, die: DieId, now: SimTime) -> Option<ActivePart> {
+    /// Returns true if an array phase is in progress on a die, or about to begin.
+    #[inline]
+    pub(crate) fn is_active(&self, die: DieId) -> bool {
+        self.dies[die.index()].is_on
+    }
+
+    /// Returns the part of the array phase in progress on a die.
+    pub(crate) fn part(&self, die: DieId) -> ActivePart {
+        let Active { begin, currents, reason, .. } = self.dies[die.index()];
+        let Stretched { kind, page_type, .. } = self.stretched[currents as usize];
+        ActivePart { kind, page_type, reason, begin }
+    }
+
+    /// Records that the array of a die comes to rest, at the end of an operation or for a suspension.
+    #[inline]
+    pub(crate) fn end(&mut self, die: DieId, now: SimTime) {
         if self.thermal.is_some() {
             self.heat(now);
         }
         let active = &mut self.dies[die.index()];
         if !active.is_on {
-            return None;
+            return;
         }
-        let Active { begin, kind, reason, page_type, .. } = *active;
-        if self.windows.is_due(self.windows.place(begin)) {
+        if self.windows.is_due(self.windows.place(active.begin)) {
             self.settle(now);
         }
         self.add(die, now);
         self.dies[die.index()].is_on = false;
-        Some(ActivePart { kind, page_type: page_type.into(), reason, begin })
     }
 
     /// Counts the windows in which nothing changes any more.
     #[cold]
+    #[inline(never)]
     fn settle(&mut self, now: SimTime) {
         let first = self.dies.iter().filter(|active| active.is_on).map(|active| active.begin).min().unwrap_or(now);
         self.windows.settle(self.windows.place(first.min(now)), self.windows.place(now));
@@ -354,7 +373,7 @@ impl Meter {
             windows.add(start, edges, &[]);
             charge
         };
-        self.charge[active.kind as usize][active.reason as usize] += u128::from(charge);
+        self.charge[stretched.kind as usize][active.reason as usize] += u128::from(charge);
         let sum = &mut sums[die.index()];
         sum.charge += u128::from(charge);
         sum.active_ns += span;
@@ -366,16 +385,22 @@ impl Meter {
     /// Returns the number of the currents of an operation, which are computed once for each duration.
     #[inline]
     fn currents(&mut self, operation: &Operation, total: u64, sense: u64) -> u32 {
+        let recent = &self.recent[operation.kind as usize][operation.page_type as usize % RECENT];
+        if (recent.total, recent.sense, recent.page_type) == (total, sense, operation.page_type) {
+            return recent.currents;
+        }
+        self.other_currents(operation, total, sense)
+    }
+
+    /// Does the same for an operation that had other currents before.
+    #[inline(never)]
+    fn other_currents(&mut self, operation: &Operation, total: u64, sense: u64) -> u32 {
         let Operation { kind, page_type, .. } = *operation;
         let is_it = |one: &Stretched| (one.kind, one.page_type, one.total, one.sense) == (kind, page_type, total, sense);
-        let recent = self.recent[kind as usize][page_type as usize % RECENT];
-        if self.stretched.get(recent as usize).is_some_and(is_it) {
-            return recent;
-        }
         let known = self.stretched.iter().position(is_it);
-        let found = known.map_or_else(|| self.stretch(kind, page_type, total, sense), |index| index as u32);
-        self.recent[kind as usize][page_type as usize % RECENT] = found;
-        found
+        let currents = known.map_or_else(|| self.stretch(kind, page_type, total, sense), |index| index as u32);
+        self.recent[kind as usize][page_type as usize % RECENT] = Recent { total, sense, page_type, currents };
+        currents
     }
 
     #[cold]
@@ -435,6 +460,7 @@ impl Meter {
             active.currents = kept.len() as u32 - 1;
         }
         self.stretched = kept;
+        self.recent = [[NOTHING; RECENT]; KINDS];
     }
 
     /// Returns the energy and power up to `now`.
