@@ -1,5 +1,6 @@
 //! Distribution of the charges of windows.
 
+use super::ring::Changes;
 use kit::Histogram;
 
 /// Binary logarithm of the number of buckets per octave, as in a [`Histogram`].
@@ -31,6 +32,38 @@ impl Charges {
             Some(count) => *count += times,
             None => self.record_rare(charge, times),
         }
+    }
+
+    /// Counts the charges of at most 64 windows, whose changes follow a charge of `level`. Returns the charge after
+    /// them, the sum of their charges, and the greatest.
+    #[inline]
+    pub fn record_each(&mut self, mut level: i64, windows: impl Iterator<Item = Changes>) -> (i64, u128, u64) {
+        // A slice of its own keeps its place in a register.
+        let mut counts = std::mem::take(&mut self.counts);
+        let (mut sum, mut peak) = (0, 0.0);
+        let (mut rare_sum, mut rare_peak) = (0, 0);
+        for Changes { charge, step } in windows {
+            let charge = level + charge;
+            let number = charge as f64;
+            match counts.get_mut((number.to_bits() >> REST_BITS).wrapping_sub(FIRST) as usize) {
+                Some(count) => {
+                    *count += 1;
+                    // Below 2^53, so that the sum of 64 fits.
+                    sum += charge as u64;
+                    peak = if number > peak { number } else { peak };
+                }
+                None => {
+                    self.counts = counts;
+                    self.record_rare(charge, 1);
+                    counts = std::mem::take(&mut self.counts);
+                    rare_sum += u128::from(charge as u64);
+                    rare_peak = rare_peak.max(charge as u64);
+                }
+            }
+            level += step;
+        }
+        self.counts = counts;
+        (level, rare_sum + u128::from(sum), rare_peak.max(peak as u64))
     }
 
     #[cold]

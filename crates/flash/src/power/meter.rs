@@ -1,6 +1,6 @@
 //! Meter of the flash: energy by operation, reason and die, and power in windows.
 
-use super::recurring::{self, as_recurring, difference};
+use super::recurring::{self, Train, take_trains};
 use super::ring::Edge;
 use super::thermal::{Thermal, ThermalImage, ThermalReport};
 use super::windows::Windows;
@@ -63,7 +63,9 @@ struct Stretched {
     steps: Vec<(u64, u64)>,
     /// Changes of the current of a die in the whole phase, those that recur with its pulses, and its charge \[uA ns\].
     edges: Vec<Edge>,
-    trains: Vec<Edge>,
+    trains: Vec<Train>,
+    /// Time of the last change, the ends of the trains included \[ns\].
+    last: u64,
     charge: u64,
 }
 
@@ -354,32 +356,39 @@ impl Meter {
     }
 
     /// Adds the phase of a die up to `now`.
-    #[inline]
+    #[inline(always)]
     fn add(&mut self, die: DieId, now: SimTime) {
-        let Meter { dies, sums, stretched, windows, edges, .. } = self;
-        let active = &dies[die.index()];
+        let active = self.dies[die.index()];
         if now <= active.begin {
             return;
         }
         let span = now.since(active.begin).0;
-        let start = windows.place(active.begin);
-        let stretched = &stretched[active.currents as usize];
-        let charge = if span == stretched.total {
-            windows.add(start, &stretched.edges, &stretched.trains);
-            stretched.charge
+        let start = self.windows.place(active.begin);
+        let Stretched { kind, total, last, charge, edges, trains, .. } = &self.stretched[active.currents as usize];
+        let kind = *kind;
+        let charge = if span == *total {
+            self.windows.add(start, *last, edges, trains);
+            *charge
         } else {
-            let (from, to) = (active.from, active.from + span);
-            let charge = find_edges(&stretched.steps, self.config.idle.0, (from, to), edges);
-            windows.add(start, edges, &[]);
-            charge
+            self.add_part(active, start, span)
         };
-        self.charge[stretched.kind as usize][active.reason as usize] += u128::from(charge);
-        let sum = &mut sums[die.index()];
+        self.charge[kind as usize][active.reason as usize] += u128::from(charge);
+        let sum = &mut self.sums[die.index()];
         sum.charge += u128::from(charge);
         sum.active_ns += span;
         if active.is_retry {
             self.retries[active.reason as usize] += u128::from(charge);
         }
+    }
+
+    /// Adds the changes of a part of a phase. Returns its charge \[uA ns\].
+    #[inline(never)]
+    fn add_part(&mut self, active: Active, start: u64, span: u64) -> u64 {
+        let Meter { stretched, windows, edges, .. } = self;
+        let (steps, range) = (&stretched[active.currents as usize].steps, (active.from, active.from + span));
+        let charge = find_edges(steps, self.config.idle.0, range, edges);
+        windows.add(start, span, edges, &[]);
+        charge
     }
 
     /// Returns the number of the currents of an operation, which are computed once for each duration.
@@ -413,7 +422,9 @@ impl Meter {
         let mut edges = Vec::new();
         let charge = find_edges(&steps, self.config.idle.0, (0, total), &mut edges);
         let trains = self.split_trains(kind, page_type, (total, sense), &mut edges);
-        self.stretched.push(Stretched { kind, page_type, total, sense, steps, edges, trains, charge });
+        let end_of = |train: &Train| train.at + train.windows * self.config.window.0;
+        let last = edges.iter().map(|edge| edge.at).chain(trains.iter().map(end_of)).max().unwrap_or(0);
+        self.stretched.push(Stretched { kind, page_type, total, sense, steps, edges, trains, last, charge });
         self.stretched.len() as u32 - 1
     }
 
@@ -438,18 +449,13 @@ impl Meter {
         }
     }
 
-    /// Takes pulses out of the changes of an array phase, and returns them as changes that recur, if these are fewer.
-    fn split_trains(&self, kind: OperationKind, page_type: u32, times: (u64, u64), edges: &mut Vec<Edge>) -> Vec<Edge> {
+    /// Takes pulses that recur out of the changes of an array phase, and returns them.
+    fn split_trains(&self, kind: OperationKind, page_type: u32, times: (u64, u64), edges: &mut Vec<Edge>) -> Vec<Train> {
         let Some(period) = self.windows.period() else { return Vec::new() };
         let steps = self.steps(kind, page_type, times, Waveform::without_pulses);
         let mut rest = Vec::new();
         find_edges(&steps, self.config.idle.0, (0, times.0), &mut rest);
-        let trains = as_recurring(&difference(edges, &rest), period);
-        if rest.len() + trains.len() >= edges.len() {
-            return Vec::new();
-        }
-        *edges = rest;
-        trains
+        take_trains(edges, rest, period)
     }
 
     /// Drops the currents that no phase in progress or suspended has.

@@ -1,8 +1,8 @@
 //! Changes of the current that recur: trains of pulses.
 //!
-//! A train is two changes that recur with every pulse. Where the time after which pulses recur is a whole number of
-//! windows, each window of the next period gets the same change of its charge, so that a train costs as much as a few
-//! changes, however many pulses it has.
+//! Pulses are two trains: a rise and a fall of the current that recur after the same time. Where this time is a whole
+//! number of windows, each recurrence changes the charge of its window by the same amount, so that a train is as much
+//! work as three changes, however often it recurs.
 
 use super::ring::{Changes, Edge};
 use super::{PowerConfig, Waveform};
@@ -10,21 +10,31 @@ use super::{PowerConfig, Waveform};
 /// Most windows of a period.
 const MOST_WINDOWS: u64 = 1024;
 
+/// A change of the current that recurs with every period, `at` a time after the start of a phase and then on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Train {
+    /// Time of the first change \[ns\].
+    pub at: u64,
+    /// Change \[uA\].
+    pub change: i64,
+    /// Windows from the first change to the one that no longer comes.
+    pub windows: u64,
+}
+
 /// Changes that recur, by window within a period.
 #[derive(Clone, Debug)]
 pub(super) struct Recurring {
     changes: Vec<Changes>,
-    /// One bit for each window of the period, set where the current changes; 64 to a word.
+    /// One bit for each window of the period, 64 to a word: set where the current may change.
     touched: Vec<u64>,
-    /// Number of these windows.
-    count: usize,
 }
 
 impl Recurring {
     /// Creates the changes of a period of some windows, none yet.
     pub fn new(windows: u64) -> Recurring {
         let windows = windows as usize;
-        Recurring { changes: vec![Changes::default(); windows], touched: vec![0; windows.div_ceil(64)], count: 0 }
+        // A word more, so that 64 bits can be read from any window on.
+        Recurring { changes: vec![Changes::default(); windows], touched: vec![0; windows / 64 + 2] }
     }
 
     /// Returns the number of windows of a period.
@@ -32,72 +42,43 @@ impl Recurring {
         self.changes.len() as u64
     }
 
-    /// Returns true if anything recurs.
+    /// Adds to what recurs in a window of the period.
     #[inline]
-    pub fn is_any(&self) -> bool {
-        self.count > 0
-    }
-
-    /// Returns the window of the period, `ahead` windows after the window `phase` of it. `ahead` is at most a period.
-    #[inline]
-    fn place(&self, phase: usize, ahead: usize) -> usize {
-        let place = phase + ahead;
-        if place >= self.changes.len() { place - self.changes.len() } else { place }
-    }
-
-    /// Changes what recurs in a window, `ahead` windows after the window `phase` of the period.
-    #[inline]
-    pub fn change(&mut self, phase: usize, ahead: usize, by: Changes) {
-        let place = self.place(phase, ahead);
+    pub fn change(&mut self, place: usize, by: Changes) {
         let changes = &mut self.changes[place];
-        let before = *changes != Changes::default();
         changes.charge += by.charge;
-        changes.current += by.current;
-        let after = *changes != Changes::default();
-        if before != after {
-            self.touched[place / 64] ^= 1 << (place % 64);
-            self.count = if after { self.count + 1 } else { self.count - 1 };
-        }
+        changes.step += by.step;
+        self.touched[place / 64] |= 1 << (place % 64);
     }
 
-    /// Adds what recurs to the changes of at most 64 windows, and at most a period, from the window `phase` of a period
-    /// on. Returns a bit for each window, set where the current changes.
+    /// Returns a bit for each of the 64 windows from `place` on: set where the current may change.
     #[inline]
-    pub fn add_to(&self, phase: usize, slots: &mut [Changes]) -> u64 {
-        if self.count == 0 {
-            return 0;
-        }
-        let first = slots.len().min(self.changes.len() - phase);
-        let (before, after) = slots.split_at_mut(first);
-        if 2 * self.count < self.changes.len() {
-            let bits = self.add_touched(phase, before);
-            return if after.is_empty() { bits } else { bits | self.add_touched(0, after) << first };
-        }
-        for (slots, at) in [(before, phase), (after, 0)] {
-            for (slot, changes) in slots.iter_mut().zip(&self.changes[at..]) {
-                slot.charge += changes.charge;
-                slot.current += changes.current;
-            }
-        }
-        u64::MAX >> (64 - slots.len())
+    pub fn touched(&self, place: usize) -> u64 {
+        let (low, high, shift) = (self.touched[place / 64], self.touched[place / 64 + 1], place % 64);
+        // In two steps, since a shift by 64 is none.
+        low >> shift | (high << 1) << (63 - shift)
     }
 
-    /// Does the same for windows within a period, where few have changes.
-    fn add_touched(&self, phase: usize, slots: &mut [Changes]) -> u64 {
-        let (mut added, end) = (0, phase + slots.len());
-        for word in phase / 64..end.div_ceil(64) {
-            let mut bits = self.touched[word];
-            while bits != 0 {
-                let place = word * 64 + bits.trailing_zeros() as usize;
-                bits &= bits - 1;
-                if (phase..end).contains(&place) {
-                    slots[place - phase].charge += self.changes[place].charge;
-                    slots[place - phase].current += self.changes[place].current;
-                    added |= 1 << (place - phase);
-                }
-            }
+    /// Returns what recurs in the windows of the period from `place` on.
+    #[inline]
+    pub fn from(&self, place: usize) -> &[Changes] {
+        &self.changes[place..]
+    }
+
+    /// Returns what recurs in a window of the period, and forgets that it may be anything if it is nothing.
+    #[inline]
+    pub fn look(&mut self, place: usize) -> Changes {
+        let changes = self.changes[place];
+        if changes == Changes::default() {
+            self.touched[place / 64] &= !(1 << (place % 64));
         }
-        added
+        changes
+    }
+
+    /// Returns true if nothing recurs.
+    #[cfg(test)]
+    pub fn is_clear(&self) -> bool {
+        self.changes.iter().all(|changes| *changes == Changes::default())
     }
 }
 
@@ -122,15 +103,33 @@ pub(super) fn period(config: &PowerConfig) -> Option<u64> {
     windows
 }
 
-/// Returns changes that recur every `period` ns and add up to `edges`, whose times rise: each change as it is, and its
-/// opposite a period later, without those that cancel out.
-pub(super) fn as_recurring(edges: &[Edge], period: u64) -> Vec<Edge> {
-    let later = edges.iter().map(|edge| Edge { at: edge.at + period, change: -edge.change });
-    sum(edges.iter().copied().chain(later))
+/// Takes the changes out of `edges`, whose times rise, that recur at least once after the same time: `windows` windows of
+/// `width` ns each. Where they are few, they stay. `rest` has the changes of the phase without its pulses.
+pub(super) fn take_trains(edges: &mut Vec<Edge>, rest: Vec<Edge>, (windows, width): (u64, u64)) -> Vec<Train> {
+    let (mut trains, mut alone) = (Vec::<Train>::new(), rest.clone());
+    for Edge { at, change } in difference(edges, &rest) {
+        let goes_on = |train: &&mut Train| train.change == change && train.at + train.windows * width == at;
+        match trains.iter_mut().find(goes_on) {
+            Some(train) => train.windows += windows,
+            None => trains.push(Train { at, change, windows }),
+        }
+    }
+    trains.retain(|&Train { at, change, windows: all }| {
+        if all == windows {
+            alone.push(Edge { at, change });
+        }
+        all > windows
+    });
+    // A train is as much work as three changes.
+    if alone.len() + 3 * trains.len() >= edges.len() {
+        return Vec::new();
+    }
+    *edges = sum(alone.into_iter());
+    trains
 }
 
 /// Returns `edges` without `others`.
-pub(super) fn difference(edges: &[Edge], others: &[Edge]) -> Vec<Edge> {
+fn difference(edges: &[Edge], others: &[Edge]) -> Vec<Edge> {
     sum(edges.iter().copied().chain(others.iter().map(|edge| Edge { change: -edge.change, ..*edge })))
 }
 
@@ -175,14 +174,24 @@ mod tests {
     }
 
     #[test]
-    fn a_train_is_four_changes_that_recur() {
+    fn pulses_are_two_trains_and_a_pulse_that_is_cut_off_ends_alone() {
         let edge = |at: u64, change: i64| Edge { at, change };
-        let train: Vec<Edge> = (0..12).flat_map(|pulse| [edge(pulse * 50, 7), edge(pulse * 50 + 13, -7)]).collect();
-        assert_eq!(as_recurring(&train, 50), [edge(0, 7), edge(13, -7), edge(600, -7), edge(613, 7)]);
-        // The last pulse is cut off.
-        let cut: Vec<Edge> = train[..23].iter().copied().chain([edge(555, -7)]).collect();
-        let recurring = [edge(0, 7), edge(13, -7), edge(555, -7), edge(563, 7), edge(600, -7), edge(605, 7)];
-        assert_eq!(as_recurring(&cut, 50), recurring);
-        assert_eq!(difference(&train, &train[..1]), train[1..]);
+        let around = [edge(0, 3), edge(600, -3)];
+        let pulses: Vec<Edge> = (0..12).flat_map(|pulse| [edge(pulse * 50, 7), edge(pulse * 50 + 13, -7)]).collect();
+        let all = sum(around.iter().chain(&pulses).copied());
+        let mut edges = all.clone();
+        let trains = take_trains(&mut edges, around.to_vec(), (5, 10));
+        let train = |at: u64, change: i64, windows: u64| Train { at, change, windows };
+        assert_eq!((edges.as_slice(), trains.as_slice()), (&around[..], &[train(0, 7, 60), train(13, -7, 60)][..]));
+        // Pulses recur twice within a period.
+        edges.clone_from(&all);
+        let trains = take_trains(&mut edges, around.to_vec(), (10, 10));
+        assert_eq!((edges.as_slice(), trains.len(), trains[3]), (&around[..], 4, train(63, -7, 60)));
+        let cut = sum(pulses[..23].iter().copied().chain([edge(555, -7)]));
+        edges.clone_from(&cut);
+        let trains = take_trains(&mut edges, Vec::new(), (5, 10));
+        assert_eq!((edges, trains), (vec![edge(555, -7)], vec![train(0, 7, 60), train(13, -7, 55)]));
+        edges = pulses[..4].to_vec();
+        assert_eq!((take_trains(&mut edges, Vec::new(), (5, 10)), edges), (Vec::new(), pulses[..4].to_vec()), "too few");
     }
 }

@@ -1,12 +1,28 @@
 //! Changes of the current in the next windows, as a ring.
 
+use super::recurring::Train;
+
 /// Changes of the current within one window.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Changes {
     /// Charge that they add to the window itself \[uA ns\].
     pub charge: i64,
-    /// Their sum \[uA\].
-    pub current: i64,
+    /// Charge that they add to each later window: their sum times the length of a window \[uA ns\].
+    pub step: i64,
+}
+
+impl Changes {
+    /// Returns the sum of two changes.
+    #[inline]
+    pub fn plus(self, other: Changes) -> Changes {
+        Changes { charge: self.charge + other.charge, step: self.step + other.step }
+    }
+
+    /// Returns a change of the current at a time after the start of some window, in the window `ahead` of it.
+    #[inline(always)]
+    fn of(width: Width, at: u64, change: i64, ahead: u64) -> Changes {
+        Changes { charge: change * ((ahead + 1) * width.ns - at) as i64, step: change * width.ns as i64 }
+    }
 }
 
 /// A change of the current, at a time after the start of a phase.
@@ -68,32 +84,44 @@ impl Ring {
         self.changes.len()
     }
 
-    /// Adds changes of the current after `start`, which is a time after the start of the window `base`. Their times
-    /// rise, and the ring reaches beyond them.
-    #[inline]
-    pub fn add(&mut self, width: Width, base: u64, start: u64, edges: &[Edge]) {
-        let (changes, touched) = (self.changes.as_mut_slice(), self.touched.as_mut_slice());
-        let mask = changes.len() - 1;
-        assert!(touched.len() == changes.len() / 64, "a bit for each window");
-        let mut add = |at: u64, change: i64, ahead: u64| {
-            let place = (base + ahead) as usize & mask;
-            touched[place / 64] |= 1 << (place % 64);
-            let changes = &mut changes[place];
-            changes.charge += change * ((ahead + 1) * width.ns - at) as i64;
-            changes.current += change;
-        };
-        if edges.last().is_some_and(|last| start + last.at < EXACT) {
-            edges.iter().for_each(|edge| add(start + edge.at, edge.change, width.quotient(start + edge.at)));
-        } else {
-            edges.iter().for_each(|edge| add(start + edge.at, edge.change, (start + edge.at) / width.ns));
+    /// Adds changes of the current after `start`, which is a time after the start of the window `base`. The ring
+    /// reaches beyond them, to `end`.
+    #[inline(always)]
+    pub fn add(&mut self, width: Width, base: u64, (start, end): (u64, u64), edges: &[Edge]) {
+        if end >= EXACT {
+            edges.iter().for_each(|edge| self.change(width, base, start + edge.at, edge.change, (start + edge.at) / width.ns));
+            return;
+        }
+        for &Edge { at, change } in edges {
+            self.change(width, base, start + at, change, width.quotient(start + at));
         }
     }
 
-    /// Returns true if the current changes in a window from `from` to `to`, which are in one word.
-    #[inline]
-    pub fn is_touched(&self, from: u64, to: u64) -> bool {
-        let word = self.touched[(from / 64) as usize & (self.touched.len() - 1)];
-        (word >> (from % 64)) & (u64::MAX >> (64 - (to - from))) != 0
+    /// Adds the begin and the end of changes that recur.
+    #[inline(never)]
+    pub fn add_trains(&mut self, width: Width, base: u64, start: u64, trains: &[Train]) {
+        for &Train { at, change, windows } in trains {
+            let (at, ahead) = (start + at, width.windows_in(start + at));
+            let changes = Changes::of(width, at, change, ahead);
+            self.add_to(base + ahead, changes);
+            self.add_to(base + ahead + windows, Changes { charge: -changes.charge, step: -changes.step });
+        }
+    }
+
+    /// Adds a change of the current at a time after the start of the window `base`, in the window `ahead` of it.
+    #[inline(always)]
+    fn change(&mut self, width: Width, base: u64, at: u64, change: i64, ahead: u64) {
+        self.add_to(base + ahead, Changes::of(width, at, change, ahead));
+    }
+
+    /// Adds changes in a window.
+    #[inline(always)]
+    fn add_to(&mut self, window: u64, by: Changes) {
+        let place = window as usize & (self.changes.len() - 1);
+        self.touched[place / 64] |= 1 << (place % 64);
+        let changes = &mut self.changes[place];
+        changes.charge += by.charge;
+        changes.step += by.step;
     }
 
     /// Takes the bits of the windows from `from` to `to`, which are in one word, as the lowest bits of a word.

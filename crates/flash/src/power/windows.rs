@@ -1,7 +1,7 @@
 //! Current averaged over windows of equal length: peak, distribution, and course over time.
 
 use super::charges::Charges;
-use super::recurring::Recurring;
+use super::recurring::{Recurring, Train};
 use super::ring::{Changes, Edge, Ring, Width};
 use kit::{Histogram, Nanos, SimTime};
 
@@ -102,9 +102,9 @@ impl Windows {
         Windows::new(self.width.ns, origin, level, self.recurring.as_ref().map(Recurring::windows))
     }
 
-    /// Returns the time after which pulses recur \[ns\], if any do.
-    pub fn period(&self) -> Option<u64> {
-        self.recurring.as_ref().map(|recurring| recurring.windows() * self.width.ns)
+    /// Returns the number of windows after which pulses recur, if any do, and the length of a window \[ns\].
+    pub fn period(&self) -> Option<(u64, u64)> {
+        self.recurring.as_ref().map(|recurring| (recurring.windows(), self.width.ns))
     }
 
     /// Leaves a time without any changes out.
@@ -112,20 +112,19 @@ impl Windows {
         self.origin = self.origin + off;
     }
 
-    /// Adds changes of the current after `start`, none of which is before the first window that is not final, and those
-    /// that recur from then on. The times of each rise.
-    #[inline]
-    pub fn add(&mut self, start: u64, edges: &[Edge], trains: &[Edge]) {
+    /// Adds changes of the current after `start`, none of which is before the first window that is not final. The times
+    /// of `edges` rise, and none of the changes is more than `length` ns after `start`.
+    #[inline(always)]
+    pub fn add(&mut self, start: u64, length: u64, edges: &[Edge], trains: &[Train]) {
         let start = start - self.base_at;
-        let last = |edges: &[Edge]| edges.last().map_or(0, |last| last.at);
-        let end = start + last(edges).max(last(trains));
+        let end = start + length;
         // The rest of the rings is free, but for a word.
         if end >= self.reach {
             self.grow(self.width.windows_in(end));
         }
-        self.changes.add(self.width, self.base, start, edges);
+        self.changes.add(self.width, self.base, (start, end), edges);
         if !trains.is_empty() {
-            self.trains.add(self.width, self.base, start, trains);
+            self.trains.add_trains(self.width, self.base, start, trains);
         }
     }
 
@@ -183,43 +182,52 @@ impl Windows {
     /// Counts the windows before `to`, all of which are in one row and within the ring.
     #[inline(never)]
     fn sweep(&mut self, to: u64) {
-        let Windows { changes, trains, recurring, charges, width, .. } = self;
-        let (mut row, mut level, width) = (self.row, self.level, width.ns as i64);
+        let Windows { changes, trains, recurring, charges, row, level, .. } = self;
         // The first window that is not counted, and the first of a word.
         let (mut base, mut at) = (self.base, self.base);
         while at < to {
             let mut next = to.min((at | 63) + 1);
-            let mut recurs = 0;
-            if let Some(recurring) = recurring
-                && (recurring.is_any() || trains.is_touched(at, next))
-            {
-                next = next.min(at + recurring.windows());
-                recurs = go_on(recurring, trains, changes, (at, next));
+            let (mut place, mut recurs) = (0, 0);
+            if let Some(recurring) = recurring {
+                place = (at % recurring.windows()) as usize;
+                next = next.min(at + recurring.windows() - place as u64);
+                go_on(recurring, trains, (at, next), place);
+                recurs = recurring.touched(place) & (u64::MAX >> (64 - (next - at)));
             }
-            let mut bits = changes.take_touched(at, next) | recurs;
+            let bits = changes.take_touched(at, next) | recurs;
             if bits.count_ones() * SPARSE > (next - at) as u32 {
-                row.add(charges, level, at - base);
-                for slot in changes.slots(at, next) {
-                    let Changes { charge, current } = std::mem::take(slot);
-                    row.add_one(charges, level + charge);
-                    level += current * width;
+                row.add(charges, *level, at - base);
+                let slots = changes.slots(at, next).iter_mut().map(std::mem::take);
+                match recurring {
+                    Some(recurring) if recurs != 0 => {
+                        let both = slots.zip(recurring.from(place)).map(|(slot, recurs)| slot.plus(*recurs));
+                        *level = row.add_each(charges, *level, both);
+                    }
+                    _ => *level = row.add_each(charges, *level, slots),
                 }
                 base = next;
             } else {
-                while bits != 0 {
-                    let window = at + u64::from(bits.trailing_zeros());
-                    bits &= bits - 1;
-                    row.add(charges, level, window - base);
-                    let Changes { charge, current } = changes.take(window);
-                    row.add_one(charges, level + charge);
-                    level += current * width;
+                let mut left = bits;
+                while left != 0 {
+                    let ahead = left.trailing_zeros();
+                    left &= left - 1;
+                    let window = at + u64::from(ahead);
+                    row.add(charges, *level, window - base);
+                    let mut all = changes.take(window);
+                    if let Some(recurring) = recurring
+                        && (recurs >> ahead) & 1 != 0
+                    {
+                        all = all.plus(recurring.look(place + ahead as usize));
+                    }
+                    row.add(charges, *level + all.charge, 1);
+                    *level += all.step;
                     base = window + 1;
                 }
             }
             at = next;
         }
-        row.add(charges, level, to - base);
-        (self.row, self.level, self.base) = (row, level, to);
+        row.add(charges, *level, to - base);
+        self.base = to;
     }
 
     /// Begins a row after one that is complete. If there are as many as there may be, pairs of rows are merged.
@@ -266,18 +274,15 @@ impl Windows {
     }
 }
 
-/// Changes what recurs in the windows `from..to`, which are at most a period, and adds it to the changes of these
-/// windows. Returns a bit for each window, set where it adds any.
+/// Lets what recurs begin and end in the windows `from..to`, which are within a period, from its window `place` on.
 #[inline]
-fn go_on(recurring: &mut Recurring, trains: &mut Ring, changes: &mut Ring, (from, to): (u64, u64)) -> u64 {
-    let phase = (from % recurring.windows()) as usize;
+fn go_on(recurring: &mut Recurring, trains: &mut Ring, (from, to): (u64, u64), place: usize) {
     let mut bits = trains.take_touched(from, to);
     while bits != 0 {
         let ahead = bits.trailing_zeros();
         bits &= bits - 1;
-        recurring.change(phase, ahead as usize, trains.take(from + u64::from(ahead)));
+        recurring.change(place + ahead as usize, trains.take(from + u64::from(ahead)));
     }
-    recurring.add_to(phase, changes.slots(from, to))
 }
 
 impl PowerRow {
@@ -286,30 +291,31 @@ impl PowerRow {
     fn add(&mut self, charges: &mut Charges, charge: i64, times: u64) {
         if times > 0 {
             charges.record(charge, times);
-            self.charge += charge as u128 * u128::from(times);
+            self.charge += u128::from(charge as u64) * u128::from(times);
             self.peak = self.peak.max(charge as u64);
         }
     }
 
-    /// Adds a window.
+    /// Adds at most 64 windows, whose changes follow a charge of `level`. Returns the charge after them.
     #[inline]
-    fn add_one(&mut self, charges: &mut Charges, charge: i64) {
-        charges.record(charge, 1);
-        self.charge += charge as u128;
-        self.peak = self.peak.max(charge as u64);
+    fn add_each(&mut self, charges: &mut Charges, level: i64, windows: impl Iterator<Item = Changes>) -> i64 {
+        let (level, charge, peak) = charges.record_each(level, windows);
+        self.charge += charge;
+        self.peak = self.peak.max(peak);
+        level
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::power::recurring::as_recurring;
+    use crate::power::recurring::take_trains;
 
     /// A current of 10 uA, and 20 uA more from 1500 to 3250 ns; nothing else up to 10 ms.
     #[test]
     fn a_pulse_is_averaged_over_the_windows_that_it_touches() {
         let mut windows = Windows::new(1000, SimTime(5), 10, None);
-        windows.add(1000, &[Edge { at: 500, change: 20 }, Edge { at: 2250, change: -20 }], &[]);
+        windows.add(1000, 2250, &[Edge { at: 500, change: 20 }, Edge { at: 2250, change: -20 }], &[]);
         windows.finish(10_000_000);
         let charges: Vec<(u64, u64)> = windows.histogram().buckets().map(|bucket| (bucket.high, bucket.count)).collect();
         let near =
@@ -347,7 +353,7 @@ mod tests {
                     break;
                 }
                 let (fall, rise) = (-(current as i64), current as i64);
-                windows.add(start, &[Edge { at: 0, change: rise }, Edge { at: length, change: fall }], &[]);
+                windows.add(start, length, &[Edge { at: 0, change: rise }, Edge { at: length, change: fall }], &[]);
                 for window in start / width..=(start + length) / width {
                     let overlap = (start + length).min((window + 1) * width) - start.max(window * width);
                     expected[window as usize] += current * overlap;
@@ -386,9 +392,10 @@ mod tests {
                 // The last pulse is cut off, if the phase ends within it.
                 let last = edges.last_mut().expect("a pulse");
                 last.at = last.at.min((pulses - 1) * period + end.max(1));
-                let trains = as_recurring(&edges, windows * width);
-                as_trains.add(start, &[], &trains);
-                one_by_one.add(start, &edges, &[]);
+                let length = pulses * period + windows * width;
+                one_by_one.add(start, length, &edges, &[]);
+                let trains = take_trains(&mut edges, Vec::new(), (windows, width));
+                as_trains.add(start, length, &edges, &trains);
                 for windows in [&mut as_trains, &mut one_by_one] {
                     if windows.is_due(start) {
                         windows.settle(start, start);
@@ -400,7 +407,7 @@ mod tests {
             }
             assert_eq!(as_trains.report(3_300), one_by_one.report(3_300), "{width} {period}");
             assert!(as_trains.histogram().buckets().eq(one_by_one.histogram().buckets()), "{width} {period}");
-            assert!(!as_trains.recurring.as_ref().is_some_and(Recurring::is_any), "all trains have passed");
+            assert!(as_trains.recurring.as_ref().is_some_and(Recurring::is_clear), "all trains have passed");
         }
     }
 
