@@ -69,9 +69,10 @@ struct Stretched {
     charge: u64,
 }
 
-/// Sums of a die.
+/// A die: its array phase, and its sums.
 #[derive(Clone, Copy, Debug, Default)]
-struct DieSum {
+struct Die {
+    active: Active,
     /// Charge of its array phases \[uA ns\].
     charge: u128,
     /// Their time \[ns\].
@@ -113,7 +114,7 @@ fn charge_within(steps: &[(u64, u64)], from: u64, to: u64) -> u64 {
 pub struct Meter {
     config: PowerConfig,
     stretched: Vec<Stretched>,
-    dies: Vec<Active>,
+    dies: Vec<Die>,
     /// Suspended operation of each die.
     suspended: Vec<Active>,
     /// The last currents of each kind and page type.
@@ -122,7 +123,6 @@ pub struct Meter {
     charge: [[u128; REASON_COUNT]; KINDS],
     /// The part of it that repeated reads take, by reason \[uA ns\].
     retries: [u128; REASON_COUNT],
-    sums: Vec<DieSum>,
     start: SimTime,
     windows: Windows,
     /// Changes of the current in a part of a phase, for its memory.
@@ -168,12 +168,11 @@ impl Meter {
         Meter {
             config: config.clone(),
             stretched: Vec::new(),
-            dies: vec![Active::default(); dies as usize],
+            dies: vec![Die::default(); dies as usize],
             suspended: vec![Active::default(); dies as usize],
             recent: [[NOTHING; RECENT]; KINDS],
             charge: [[0; REASON_COUNT]; KINDS],
             retries: [0; REASON_COUNT],
-            sums: vec![DieSum::default(); dies as usize],
             start: SimTime::ZERO,
             windows: Windows::new(config.window.0, SimTime::ZERO, level, recurring::period(config)),
             edges: Vec::new(),
@@ -188,13 +187,16 @@ impl Meter {
         if let Some(thermal) = &mut self.thermal {
             thermal.restart(now, charge);
         }
-        for active in self.dies.iter_mut().filter(|active| active.is_on && active.begin < now) {
-            active.from += now.since(active.begin).0;
-            active.begin = now;
+        for die in &mut self.dies {
+            let active = &mut die.active;
+            if active.is_on && active.begin < now {
+                active.from += now.since(active.begin).0;
+                active.begin = now;
+            }
+            (die.charge, die.active_ns) = (0, 0);
         }
         self.charge = [[0; REASON_COUNT]; KINDS];
         self.retries = [0; REASON_COUNT];
-        self.sums.fill(DieSum::default());
         self.start = now;
         self.windows = self.windows.anew(now, self.config.idle.0 * self.dies.len() as u64);
     }
@@ -222,7 +224,7 @@ impl Meter {
     #[inline(never)]
     fn make_steps(&mut self, now: SimTime) -> bool {
         let Some(mut thermal) = self.thermal.take() else { return false };
-        let is_at_rest = !self.dies.iter().any(|active| active.is_on && active.begin < now);
+        let is_at_rest = !self.dies.iter().any(|Die { active, .. }| active.is_on && active.begin < now);
         while thermal.next() <= now {
             thermal.step(self.charge_at(thermal.next()));
             if is_at_rest && thermal.next() <= now {
@@ -237,8 +239,9 @@ impl Meter {
     /// Returns the charge of the measurement up to an instant after the last begin or end of a phase \[uA ns\].
     fn charge_at(&self, at: SimTime) -> u128 {
         let (mut charge, mut active_ns) = (0, 0);
-        for (active, sum) in self.dies.iter().zip(&self.sums) {
-            (charge, active_ns) = (charge + sum.charge, active_ns + u128::from(sum.active_ns));
+        for die in &self.dies {
+            (charge, active_ns) = (charge + die.charge, active_ns + u128::from(die.active_ns));
+            let active = &die.active;
             if active.is_on && active.begin < at {
                 let span = at.since(active.begin).0;
                 let steps = &self.stretched[active.currents as usize].steps;
@@ -277,7 +280,7 @@ impl Meter {
         }
         let currents = self.currents(operation, total, sense);
         let (reason, is_retry) = (operation.reason, matches!(operation.owner, Owner::Retry(_)));
-        self.dies[operation.die.index()] = Active { begin, from: 0, currents, reason, is_on: true, is_retry };
+        self.dies[operation.die.index()].active = Active { begin, from: 0, currents, reason, is_on: true, is_retry };
     }
 
     /// Returns by how much the greatest current of an array phase of `total` ns, before `end` ns of it, is above that
@@ -303,7 +306,7 @@ impl Meter {
 
     /// Records that the operation of a die is suspended.
     pub(crate) fn suspend(&mut self, die: DieId, now: SimTime) {
-        let active = self.dies[die.index()];
+        let active = self.dies[die.index()].active;
         let from = active.from + now.since(active.begin).0;
         assert!(from <= self.stretched[active.currents as usize].total, "it is suspended before its end");
         self.suspended[die.index()] = Active { from, ..active };
@@ -314,81 +317,83 @@ impl Meter {
     pub(crate) fn resume(&mut self, die: DieId, begin: SimTime) {
         self.heat(begin);
         let rest = self.suspended[die.index()];
-        self.dies[die.index()] = Active { begin, is_on: true, ..rest };
+        self.dies[die.index()].active = Active { begin, is_on: true, ..rest };
     }
 
     /// Returns true if an array phase is in progress on a die, or about to begin.
     #[inline]
     pub(crate) fn is_active(&self, die: DieId) -> bool {
-        self.dies[die.index()].is_on
+        self.dies[die.index()].active.is_on
     }
 
     /// Returns the part of the array phase in progress on a die.
     pub(crate) fn part(&self, die: DieId) -> ActivePart {
-        let Active { begin, currents, reason, .. } = self.dies[die.index()];
+        let Active { begin, currents, reason, .. } = self.dies[die.index()].active;
         let Stretched { kind, page_type, .. } = self.stretched[currents as usize];
         ActivePart { kind, page_type, reason, begin }
     }
 
     /// Records that the array of a die comes to rest, at the end of an operation or for a suspension.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn end(&mut self, die: DieId, now: SimTime) {
         if self.thermal.is_some() {
             self.heat(now);
         }
-        let active = &mut self.dies[die.index()];
+        let active = self.dies[die.index()].active;
         if !active.is_on {
             return;
         }
         if self.windows.is_due(self.windows.place(active.begin)) {
             self.settle(now);
         }
-        self.add(die, now);
-        self.dies[die.index()].is_on = false;
+        self.add(die, active, now);
     }
 
     /// Counts the windows in which nothing changes any more.
     #[cold]
     #[inline(never)]
     fn settle(&mut self, now: SimTime) {
-        let first = self.dies.iter().filter(|active| active.is_on).map(|active| active.begin).min().unwrap_or(now);
+        let active = self.dies.iter().map(|die| die.active).filter(|active| active.is_on);
+        let first = active.map(|active| active.begin).min().unwrap_or(now);
         self.windows.settle(self.windows.place(first.min(now)), self.windows.place(now));
     }
 
-    /// Adds the phase of a die up to `now`.
+    /// Adds the phase of a die up to `now`, and ends it.
     #[inline(always)]
-    fn add(&mut self, die: DieId, now: SimTime) {
-        let active = self.dies[die.index()];
+    fn add(&mut self, die_id: DieId, active: Active, now: SimTime) {
+        let die = &mut self.dies[die_id.index()];
+        die.active.is_on = false;
         if now <= active.begin {
             return;
         }
         let span = now.since(active.begin).0;
-        let start = self.windows.place(active.begin);
-        let Stretched { kind, total, last, charge, edges, trains, .. } = &self.stretched[active.currents as usize];
-        let kind = *kind;
-        let charge = if span == *total {
-            self.windows.add(start, *last, edges, trains);
-            *charge
-        } else {
-            self.add_part(active, start, span)
-        };
-        self.charge[kind as usize][active.reason as usize] += u128::from(charge);
-        let sum = &mut self.sums[die.index()];
-        sum.charge += u128::from(charge);
-        sum.active_ns += span;
-        if active.is_retry {
-            self.retries[active.reason as usize] += u128::from(charge);
+        let stretched = &self.stretched[active.currents as usize];
+        if span != stretched.total {
+            return self.add_part(die_id, active, span);
         }
+        let charge = u128::from(stretched.charge);
+        (die.charge, die.active_ns) = (die.charge + charge, die.active_ns + span);
+        self.charge[stretched.kind as usize][active.reason as usize] += charge;
+        if active.is_retry {
+            self.retries[active.reason as usize] += charge;
+        }
+        let start = self.windows.place(active.begin);
+        self.windows.add(start, stretched.last, &stretched.edges, &stretched.trains);
     }
 
-    /// Adds the changes of a part of a phase. Returns its charge \[uA ns\].
+    /// Adds a part of a phase, `span` ns long.
     #[inline(never)]
-    fn add_part(&mut self, active: Active, start: u64, span: u64) -> u64 {
-        let Meter { stretched, windows, edges, .. } = self;
-        let (steps, range) = (&stretched[active.currents as usize].steps, (active.from, active.from + span));
-        let charge = find_edges(steps, self.config.idle.0, range, edges);
-        windows.add(start, span, edges, &[]);
-        charge
+    fn add_part(&mut self, die_id: DieId, active: Active, span: u64) {
+        let Meter { stretched, dies, windows, edges, .. } = self;
+        let (stretched, range) = (&stretched[active.currents as usize], (active.from, active.from + span));
+        let charge = u128::from(find_edges(&stretched.steps, self.config.idle.0, range, edges));
+        let die = &mut dies[die_id.index()];
+        (die.charge, die.active_ns) = (die.charge + charge, die.active_ns + span);
+        self.charge[stretched.kind as usize][active.reason as usize] += charge;
+        if active.is_retry {
+            self.retries[active.reason as usize] += charge;
+        }
+        windows.add(windows.place(active.begin), span, edges, &[]);
     }
 
     /// Returns the number of the currents of an operation, which are computed once for each duration.
@@ -461,7 +466,7 @@ impl Meter {
     /// Drops the currents that no phase in progress or suspended has.
     fn drop_unused(&mut self) {
         let mut kept = Vec::with_capacity(2 * self.dies.len() + STRETCHED);
-        for active in self.dies.iter_mut().chain(&mut self.suspended) {
+        for active in self.dies.iter_mut().map(|die| &mut die.active).chain(&mut self.suspended) {
             kept.push(self.stretched[active.currents as usize].clone());
             active.currents = kept.len() as u32 - 1;
         }
@@ -473,18 +478,18 @@ impl Meter {
     pub fn report(&self, now: SimTime) -> PowerReport {
         let mut end = self.clone();
         end.heat(now);
-        for die in (0..end.dies.len() as u32).map(DieId).filter(|die| self.dies[die.index()].is_on) {
-            end.add(die, now);
+        for (die, Die { active, .. }) in (0..).map(DieId).zip(&self.dies).filter(|(_, die)| die.active.is_on) {
+            end.add(die, *active, now);
         }
         let span_ns = now.since(end.start).0;
         end.windows.finish(span_ns);
         let supply = u128::from(self.config.supply.0);
         let at_rest = u128::from(self.config.idle.0) * supply;
-        let idle_by_die: Vec<u128> = end.sums.iter().map(|sum| u128::from(span_ns - sum.active_ns) * at_rest).collect();
+        let idle_by_die: Vec<u128> = end.dies.iter().map(|die| u128::from(span_ns - die.active_ns) * at_rest).collect();
         PowerReport {
             energy: end.charge.map(|kind| kind.map(|charge| charge * supply)),
             retries: end.retries.map(|charge| charge * supply),
-            by_die: end.sums.iter().map(|sum| sum.charge * supply).collect(),
+            by_die: end.dies.iter().map(|die| die.charge * supply).collect(),
             idle: idle_by_die.iter().sum(),
             idle_by_die,
             span_ns,

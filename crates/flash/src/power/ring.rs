@@ -43,7 +43,7 @@ pub(super) struct Width {
 
 /// Time below which a multiplication gives the exact number of windows: 2^64 over the longest window, rounded down to a
 /// power of two.
-const EXACT: u64 = 1 << 44;
+pub(super) const EXACT: u64 = 1 << 44;
 
 impl Width {
     /// Creates a length of at most 1 ms.
@@ -52,14 +52,13 @@ impl Width {
     }
 
     /// Returns the number of windows in a time, rounded down.
-    #[inline]
     pub fn windows_in(self, time: u64) -> u64 {
         if time < EXACT { self.quotient(time) } else { time / self.ns }
     }
 
-    /// Returns the number of windows in a time below [`EXACT`].
+    /// Returns the number of windows in a time below [`EXACT`], rounded down.
     #[inline]
-    fn quotient(self, time: u64) -> u64 {
+    pub fn quotient(self, time: u64) -> u64 {
         // With c = ceil(2^64 / d), floor(c n / 2^64) = floor(n / d) for all n below 2^64 / d (Lemire, Kaser, Kurz 2019).
         ((u128::from(time) * u128::from(self.reciprocal)) >> 64) as u64
     }
@@ -85,15 +84,12 @@ impl Ring {
     }
 
     /// Adds changes of the current after `start`, which is a time after the start of the window `base`. The ring
-    /// reaches beyond them, to `end`.
+    /// reaches beyond them; `windows_in` returns the number of windows in a time.
     #[inline(always)]
-    pub fn add(&mut self, width: Width, base: u64, (start, end): (u64, u64), edges: &[Edge]) {
-        if end >= EXACT {
-            edges.iter().for_each(|edge| self.change(width, base, start + edge.at, edge.change, (start + edge.at) / width.ns));
-            return;
-        }
+    pub fn add(&mut self, width: Width, base: u64, start: u64, edges: &[Edge], windows_in: impl Fn(u64) -> u64) {
         for &Edge { at, change } in edges {
-            self.change(width, base, start + at, change, width.quotient(start + at));
+            let ahead = windows_in(start + at);
+            self.add_to(base + ahead, Changes::of(width, start + at, change, ahead));
         }
     }
 
@@ -106,12 +102,6 @@ impl Ring {
             self.add_to(base + ahead, changes);
             self.add_to(base + ahead + windows, Changes { charge: -changes.charge, step: -changes.step });
         }
-    }
-
-    /// Adds a change of the current at a time after the start of the window `base`, in the window `ahead` of it.
-    #[inline(always)]
-    fn change(&mut self, width: Width, base: u64, at: u64, change: i64, ahead: u64) {
-        self.add_to(base + ahead, Changes::of(width, at, change, ahead));
     }
 
     /// Adds changes in a window.

@@ -2,7 +2,7 @@
 
 use super::charges::Charges;
 use super::recurring::{Recurring, Train};
-use super::ring::{Changes, Edge, Ring, Width};
+use super::ring::{Changes, EXACT, Edge, Ring, Width};
 use kit::{Histogram, Nanos, SimTime};
 
 /// Largest number of rows of the course over time; when it is full, pairs of rows are merged.
@@ -46,7 +46,7 @@ pub(super) struct Windows {
     trains: Ring,
     /// What recurs in each window of a period; `None` if nothing does.
     recurring: Option<Recurring>,
-    /// Time after `base_at` that the rings do not reach \[ns\].
+    /// Time after `base_at` that the rings do not reach, or for which the quick quotient is not exact \[ns\].
     reach: u64,
     /// Charges of the final windows.
     charges: Charges,
@@ -112,32 +112,36 @@ impl Windows {
         self.origin = self.origin + off;
     }
 
-    /// Adds changes of the current after `start`, none of which is before the first window that is not final. The times
-    /// of `edges` rise, and none of the changes is more than `length` ns after `start`.
+    /// Adds changes of the current after `start`, none of which is before the first window that is not final, and none
+    /// more than `length` ns after `start`.
     #[inline(always)]
     pub fn add(&mut self, start: u64, length: u64, edges: &[Edge], trains: &[Train]) {
         let start = start - self.base_at;
-        let end = start + length;
         // The rest of the rings is free, but for a word.
-        if end >= self.reach {
-            self.grow(self.width.windows_in(end));
+        if start + length >= self.reach {
+            return self.add_far(start, length, edges, trains);
         }
-        self.changes.add(self.width, self.base, (start, end), edges);
+        self.changes.add(self.width, self.base, start, edges, |time| self.width.quotient(time));
         if !trains.is_empty() {
             self.trains.add_trains(self.width, self.base, start, trains);
         }
     }
 
-    /// Makes the rings long enough for a window that is `ahead` of the first one. A word of bits is never that of
-    /// windows at both ends of a ring.
+    /// Adds changes that are beyond the rings, which are made long enough: a word of bits is never that of windows at
+    /// both ends of a ring.
     #[cold]
-    fn grow(&mut self, ahead: u64) {
-        let length = (ahead + 65).next_power_of_two();
-        self.changes.grow(self.base, length as usize);
-        if self.recurring.is_some() {
-            self.trains.grow(self.base, length as usize);
+    #[inline(never)]
+    fn add_far(&mut self, start: u64, length: u64, edges: &[Edge], trains: &[Train]) {
+        let all = (self.width.windows_in(start + length) + 65).next_power_of_two();
+        if all as usize > self.changes.len() {
+            self.changes.grow(self.base, all as usize);
+            if self.recurring.is_some() {
+                self.trains.grow(self.base, all as usize);
+            }
+            self.reach = ((all - 64) * self.width.ns).min(EXACT);
         }
-        self.reach = (length - 64) * self.width.ns;
+        self.changes.add(self.width, self.base, start, edges, |time| self.width.windows_in(time));
+        self.trains.add_trains(self.width, self.base, start, trains);
     }
 
     /// Returns the time since the first window began \[ns\].
