@@ -10,7 +10,9 @@ impl Flash {
     /// Transfers the suspend command, and suspends.
     pub(super) fn suspend_granted(&mut self, die_id: DieId, hold: Nanos, now: SimTime, out: &mut Outbox) {
         if let Some(meter) = &mut self.meter {
-            note_array(meter, die_id, now, &mut out.journal);
+            if meter.is_active(die_id) {
+                note_array(meter, die_id, now, &mut out.journal);
+            }
             meter.suspend(die_id, now);
         }
         let suspend_time = self.medium.as_ref().map_or(Nanos::ZERO, |rule| rule.suspend_time);

@@ -125,6 +125,8 @@ pub struct Meter {
     retries: [u128; REASON_COUNT],
     start: SimTime,
     windows: Windows,
+    /// Instant from which windows are to be counted, or the temperature is to be brought up to date, at the latest.
+    due: SimTime,
     /// Changes of the current in a part of a phase, for its memory.
     edges: Vec<Edge>,
     /// Temperature; `None` if it is not computed.
@@ -175,6 +177,7 @@ impl Meter {
             retries: [0; REASON_COUNT],
             start: SimTime::ZERO,
             windows: Windows::new(config.window.0, SimTime::ZERO, level, recurring::period(config)),
+            due: SimTime::ZERO,
             edges: Vec::new(),
             thermal: config.thermal.as_ref().map(|thermal| Box::new(Thermal::new(thermal, config.supply.0))),
         }
@@ -199,12 +202,14 @@ impl Meter {
         self.retries = [0; REASON_COUNT];
         self.start = now;
         self.windows = self.windows.anew(now, self.config.idle.0 * self.dies.len() as u64);
+        self.due = SimTime::ZERO;
     }
 
     /// Leaves a time `off` without power, in which nothing flows, out of the measurement.
     pub(crate) fn exclude(&mut self, off: Nanos) {
         self.start = self.start + off;
         self.windows.exclude(off);
+        self.due = SimTime::ZERO;
         if let Some(thermal) = &mut self.thermal {
             thermal.exclude(off);
         }
@@ -264,7 +269,7 @@ impl Meter {
     /// Restores the temperature of a saved flash, whose measurement begins at `now`. Returns false if only one of both
     /// has a temperature, or it can be none.
     pub(crate) fn restore_thermal(&mut self, image: Option<&ThermalImage>, now: SimTime) -> bool {
-        self.start = now;
+        (self.start, self.due) = (now, SimTime::ZERO);
         match (&mut self.thermal, image) {
             (Some(thermal), Some(image)) => thermal.restore(image, now),
             (thermal, image) => thermal.is_none() && image.is_none(),
@@ -310,7 +315,9 @@ impl Meter {
         let from = active.from + now.since(active.begin).0;
         assert!(from <= self.stretched[active.currents as usize].total, "it is suspended before its end");
         self.suspended[die.index()] = Active { from, ..active };
-        self.end(die, now);
+        if active.is_on {
+            self.end(die, now);
+        }
     }
 
     /// Records that the array phase of the suspended operation of a die goes on at `begin`.
@@ -333,67 +340,59 @@ impl Meter {
         ActivePart { kind, page_type, reason, begin }
     }
 
-    /// Records that the array of a die comes to rest, at the end of an operation or for a suspension.
+    /// Records that the array phase in progress on a die ends, or is suspended.
     #[inline(always)]
-    pub(crate) fn end(&mut self, die: DieId, now: SimTime) {
-        if self.thermal.is_some() {
-            self.heat(now);
-        }
-        let active = self.dies[die.index()].active;
-        if !active.is_on {
-            return;
-        }
-        if self.windows.is_due(self.windows.place(active.begin)) {
+    pub(crate) fn end(&mut self, die_id: DieId, now: SimTime) {
+        if now >= self.due {
             self.settle(now);
         }
-        self.add(die, active, now);
+        let die = &mut self.dies[die_id.index()];
+        let begin = die.active.begin;
+        die.active.is_on = false;
+        if now <= begin {
+            return;
+        }
+        let span = now.since(begin).0;
+        let stretched = &self.stretched[die.active.currents as usize];
+        if span != stretched.total {
+            return self.add_part(die_id, now);
+        }
+        let (charge, reason) = (u128::from(stretched.charge), die.active.reason as usize);
+        (die.charge, die.active_ns) = (die.charge + charge, die.active_ns + span);
+        self.charge[stretched.kind as usize][reason] += charge;
+        if die.active.is_retry {
+            self.retries[reason] += charge;
+        }
+        self.windows.add(begin, stretched.last, &stretched.edges, &stretched.trains);
     }
 
-    /// Counts the windows in which nothing changes any more.
+    /// Brings the temperature up to date, and counts the windows in which nothing changes any more.
     #[cold]
     #[inline(never)]
     fn settle(&mut self, now: SimTime) {
+        self.heat(now);
         let active = self.dies.iter().map(|die| die.active).filter(|active| active.is_on);
         let first = active.map(|active| active.begin).min().unwrap_or(now);
-        self.windows.settle(self.windows.place(first.min(now)), self.windows.place(now));
+        self.due = now + self.windows.settle(first.min(now));
+        if let Some(thermal) = &self.thermal {
+            self.due = self.due.min(thermal.next());
+        }
     }
 
-    /// Adds the phase of a die up to `now`, and ends it.
-    #[inline(always)]
-    fn add(&mut self, die_id: DieId, active: Active, now: SimTime) {
-        let die = &mut self.dies[die_id.index()];
-        die.active.is_on = false;
-        if now <= active.begin {
-            return;
-        }
-        let span = now.since(active.begin).0;
-        let stretched = &self.stretched[active.currents as usize];
-        if span != stretched.total {
-            return self.add_part(die_id, active, span);
-        }
-        let charge = u128::from(stretched.charge);
-        (die.charge, die.active_ns) = (die.charge + charge, die.active_ns + span);
-        self.charge[stretched.kind as usize][active.reason as usize] += charge;
-        if active.is_retry {
-            self.retries[active.reason as usize] += charge;
-        }
-        let start = self.windows.place(active.begin);
-        self.windows.add(start, stretched.last, &stretched.edges, &stretched.trains);
-    }
-
-    /// Adds a part of a phase, `span` ns long.
+    /// Adds a part of a phase, which ends at `now`.
     #[inline(never)]
-    fn add_part(&mut self, die_id: DieId, active: Active, span: u64) {
+    fn add_part(&mut self, die_id: DieId, now: SimTime) {
         let Meter { stretched, dies, windows, edges, .. } = self;
-        let (stretched, range) = (&stretched[active.currents as usize], (active.from, active.from + span));
-        let charge = u128::from(find_edges(&stretched.steps, self.config.idle.0, range, edges));
         let die = &mut dies[die_id.index()];
+        let Active { begin, from, currents, reason, is_retry, .. } = die.active;
+        let (stretched, span) = (&stretched[currents as usize], now.since(begin).0);
+        let charge = u128::from(find_edges(&stretched.steps, self.config.idle.0, (from, from + span), edges));
         (die.charge, die.active_ns) = (die.charge + charge, die.active_ns + span);
-        self.charge[stretched.kind as usize][active.reason as usize] += charge;
-        if active.is_retry {
-            self.retries[active.reason as usize] += charge;
+        self.charge[stretched.kind as usize][reason as usize] += charge;
+        if is_retry {
+            self.retries[reason as usize] += charge;
         }
-        windows.add(windows.place(active.begin), span, edges, &[]);
+        windows.add(begin, span, edges, &[]);
     }
 
     /// Returns the number of the currents of an operation, which are computed once for each duration.
@@ -478,11 +477,11 @@ impl Meter {
     pub fn report(&self, now: SimTime) -> PowerReport {
         let mut end = self.clone();
         end.heat(now);
-        for (die, Die { active, .. }) in (0..).map(DieId).zip(&self.dies).filter(|(_, die)| die.active.is_on) {
-            end.add(die, *active, now);
+        for die in (0..).map(DieId).take(self.dies.len()).filter(|die| self.is_active(*die)) {
+            end.end(die, now);
         }
+        end.windows.settle(now);
         let span_ns = now.since(end.start).0;
-        end.windows.finish(span_ns);
         let supply = u128::from(self.config.supply.0);
         let at_rest = u128::from(self.config.idle.0) * supply;
         let idle_by_die: Vec<u128> = end.dies.iter().map(|die| u128::from(span_ns - die.active_ns) * at_rest).collect();

@@ -64,6 +64,16 @@ impl Width {
     }
 }
 
+/// Adds changes in a window of a ring.
+#[inline(always)]
+fn add_to(slots: &mut [Changes], touched: &mut [u64], window: u64, by: Changes) {
+    let place = window as usize & (slots.len() - 1);
+    touched[place / 64] |= 1 << (place % 64);
+    let slot = &mut slots[place];
+    slot.charge += by.charge;
+    slot.step += by.step;
+}
+
 /// Changes in each window, as a ring: a window is at its number modulo the length, a power of two.
 #[derive(Clone, Debug)]
 pub(super) struct Ring {
@@ -87,31 +97,23 @@ impl Ring {
     /// reaches beyond them; `windows_in` returns the number of windows in a time.
     #[inline(always)]
     pub fn add(&mut self, width: Width, base: u64, start: u64, edges: &[Edge], windows_in: impl Fn(u64) -> u64) {
+        let (slots, touched) = (self.changes.as_mut_slice(), self.touched.as_mut_slice());
         for &Edge { at, change } in edges {
             let ahead = windows_in(start + at);
-            self.add_to(base + ahead, Changes::of(width, start + at, change, ahead));
+            add_to(slots, touched, base + ahead, Changes::of(width, start + at, change, ahead));
         }
     }
 
     /// Adds the begin and the end of changes that recur.
     #[inline(never)]
     pub fn add_trains(&mut self, width: Width, base: u64, start: u64, trains: &[Train]) {
+        let (slots, touched) = (self.changes.as_mut_slice(), self.touched.as_mut_slice());
         for &Train { at, change, windows } in trains {
             let (at, ahead) = (start + at, width.windows_in(start + at));
             let changes = Changes::of(width, at, change, ahead);
-            self.add_to(base + ahead, changes);
-            self.add_to(base + ahead + windows, Changes { charge: -changes.charge, step: -changes.step });
+            add_to(slots, touched, base + ahead, changes);
+            add_to(slots, touched, base + ahead + windows, Changes { charge: -changes.charge, step: -changes.step });
         }
-    }
-
-    /// Adds changes in a window.
-    #[inline(always)]
-    fn add_to(&mut self, window: u64, by: Changes) {
-        let place = window as usize & (self.changes.len() - 1);
-        self.touched[place / 64] |= 1 << (place % 64);
-        let changes = &mut self.changes[place];
-        changes.charge += by.charge;
-        changes.step += by.step;
     }
 
     /// Takes the bits of the windows from `from` to `to`, which are in one word, as the lowest bits of a word.

@@ -34,10 +34,8 @@ pub(super) struct Windows {
     origin: SimTime,
     /// Number of the first window that is not final.
     base: u64,
-    /// Time at which changes are placed from: the start of that window, unless windows are being counted \[ns\].
-    base_at: u64,
-    /// Time from which the final windows should be counted \[ns\].
-    due: u64,
+    /// Instant from which changes are placed: the start of that window, unless windows are being counted.
+    base_at: SimTime,
     /// Charge of a window at the current after the last final one \[uA ns\].
     level: i64,
     /// Changes in each window from `base` on.
@@ -82,8 +80,7 @@ impl Windows {
             width: Width::new(width),
             origin,
             base: 0,
-            base_at: 0,
-            due: KEPT * width,
+            base_at: origin,
             level: (level * width) as i64,
             changes: Ring::new(RING),
             trains: Ring::new(if period.is_some() { RING } else { 64 }),
@@ -109,14 +106,14 @@ impl Windows {
 
     /// Leaves a time without any changes out.
     pub fn exclude(&mut self, off: Nanos) {
-        self.origin = self.origin + off;
+        (self.origin, self.base_at) = (self.origin + off, self.base_at + off);
     }
 
     /// Adds changes of the current after `start`, none of which is before the first window that is not final, and none
     /// more than `length` ns after `start`.
     #[inline(always)]
-    pub fn add(&mut self, start: u64, length: u64, edges: &[Edge], trains: &[Train]) {
-        let start = start - self.base_at;
+    pub fn add(&mut self, start: SimTime, length: u64, edges: &[Edge], trains: &[Train]) {
+        let start = start.since(self.base_at).0;
         // The rest of the rings is free, but for a word.
         if start + length >= self.reach {
             return self.add_far(start, length, edges, trains);
@@ -144,22 +141,10 @@ impl Windows {
         self.trains.add_trains(self.width, self.base, start, trains);
     }
 
-    /// Returns the time since the first window began \[ns\].
-    #[inline]
-    pub fn place(&self, at: SimTime) -> u64 {
-        at.since(self.origin).0
-    }
-
-    /// Returns true if so many windows have passed at `at` that the final ones should be counted.
-    #[inline]
-    pub fn is_due(&self, at: u64) -> bool {
-        at > self.due
-    }
-
-    /// Counts all windows that end at `until` or before; no change before `until` is added later. It is due again some
-    /// time after `now`.
-    pub fn settle(&mut self, until: u64, now: u64) {
-        let end = self.width.windows_in(until);
+    /// Counts all windows that end at `until` or before; no change before `until` is added later. Returns the time after
+    /// which the next ones should be counted \[ns\].
+    pub fn settle(&mut self, until: SimTime) -> Nanos {
+        let end = self.width.windows_in(until.since(self.origin).0);
         // In the windows after the ring, nothing changes.
         let reached = end.min(self.base + self.changes.len() as u64 - 64);
         while self.base < end {
@@ -174,13 +159,8 @@ impl Windows {
                 self.base = to;
             }
         }
-        self.base_at = self.base * self.width.ns;
-        self.due = now + KEPT * self.width.ns;
-    }
-
-    /// Counts all windows that end at `until` or before. Nothing is added later.
-    pub fn finish(&mut self, until: u64) {
-        self.settle(until, until);
+        self.base_at = self.origin + Nanos(self.base * self.width.ns);
+        Nanos(KEPT * self.width.ns)
     }
 
     /// Counts the windows before `to`, all of which are in one row and within the ring.
@@ -319,8 +299,8 @@ mod tests {
     #[test]
     fn a_pulse_is_averaged_over_the_windows_that_it_touches() {
         let mut windows = Windows::new(1000, SimTime(5), 10, None);
-        windows.add(1000, 2250, &[Edge { at: 500, change: 20 }, Edge { at: 2250, change: -20 }], &[]);
-        windows.finish(10_000_000);
+        windows.add(SimTime(1005), 2250, &[Edge { at: 500, change: 20 }, Edge { at: 2250, change: -20 }], &[]);
+        windows.settle(SimTime(10_000_005));
         let charges: Vec<(u64, u64)> = windows.histogram().buckets().map(|bucket| (bucket.high, bucket.count)).collect();
         let near =
             |value: u64| charges.iter().find(|(high, _)| (value..=value + value / 1000).contains(high)).map(|(_, count)| *count);
@@ -357,16 +337,16 @@ mod tests {
                     break;
                 }
                 let (fall, rise) = (-(current as i64), current as i64);
-                windows.add(start, length, &[Edge { at: 0, change: rise }, Edge { at: length, change: fall }], &[]);
+                windows.add(SimTime(start), length, &[Edge { at: 0, change: rise }, Edge { at: length, change: fall }], &[]);
                 for window in start / width..=(start + length) / width {
                     let overlap = (start + length).min((window + 1) * width) - start.max(window * width);
                     expected[window as usize] += current * overlap;
                 }
-                if windows.is_due(start) {
-                    windows.settle(start, start);
+                if rng.chance(0.02) {
+                    windows.settle(SimTime(start));
                 }
             }
-            windows.finish(count * width);
+            windows.settle(SimTime(count * width));
             let mut histogram = Histogram::default();
             for charge in &expected {
                 histogram.record(*charge);
@@ -397,17 +377,16 @@ mod tests {
                 let last = edges.last_mut().expect("a pulse");
                 last.at = last.at.min((pulses - 1) * period + end.max(1));
                 let length = pulses * period + windows * width;
-                one_by_one.add(start, length, &edges, &[]);
+                one_by_one.add(SimTime(start), length, &edges, &[]);
                 let trains = take_trains(&mut edges, Vec::new(), (windows, width));
-                as_trains.add(start, length, &edges, &trains);
-                for windows in [&mut as_trains, &mut one_by_one] {
-                    if windows.is_due(start) {
-                        windows.settle(start, start);
-                    }
+                as_trains.add(SimTime(start), length, &edges, &trains);
+                if rng.chance(0.05) {
+                    as_trains.settle(SimTime(start));
+                    one_by_one.settle(SimTime(start));
                 }
             }
             for windows in [&mut as_trains, &mut one_by_one] {
-                windows.finish(start + 100 * period);
+                windows.settle(SimTime(start + 100 * period));
             }
             assert_eq!(as_trains.report(3_300), one_by_one.report(3_300), "{width} {period}");
             assert!(as_trains.histogram().buckets().eq(one_by_one.histogram().buckets()), "{width} {period}");
@@ -418,7 +397,7 @@ mod tests {
     #[test]
     fn a_course_has_at_most_4096_rows() {
         let mut windows = Windows::new(1000, SimTime::ZERO, 7, None);
-        windows.finish(86_400_000_000_000);
+        windows.settle(SimTime(86_400_000_000_000));
         assert!(windows.rows.len() <= ROWS && windows.rows.len() > ROWS / 4);
         let rows = windows.rows.iter().chain([&windows.row]);
         assert_eq!(rows.map(|row| row.charge).sum::<u128>(), 7 * 86_400_000_000_000);
