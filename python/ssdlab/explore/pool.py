@@ -1,21 +1,25 @@
 """Processes of this machine that do the runs of a sweep.
 
-Runs with the same starting state go to one process where possible, since it keeps that state in memory. No more runs
-are under way at once than fit into memory. A process that ends without an answer fails its run, and is replaced.
+Runs with the same starting state go to one process where possible, since it keeps that state in memory. Where several
+processes need a state, one of them makes it, and the others read it from a temporary file. No more runs are under way
+at once than fit into memory. A process that ends without an answer fails its run, and is replaced.
 """
 
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import socket
 import subprocess
 import sys
-from collections import deque
+import tempfile
+from collections import Counter, deque
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
+from pathlib import Path
 from typing import Any, TypeAlias
 
 from ssdlab.explore.tasks import Task
@@ -56,6 +60,49 @@ class _Worker:
     is_ready: bool = False
 
 
+class _Folders:
+    """Temporary folders of the states that processes share, one for each group of runs."""
+
+    def __init__(self, jobs: int) -> None:
+        self.jobs = jobs
+        self.root: Path | None = None
+        self.folders: dict[str, Path] = {}
+        #: Groups of which a run has been begun.
+        self.begun: set[str] = set()
+        #: Number of runs of each group that have not ended.
+        self.left: Counter[str] = Counter()
+
+    def of(self, group: str, groups: Iterable[str]) -> Path | None:
+        """Returns the folder for a run of a group that begins now; ``None`` if its state is needed by one process.
+
+        Args:
+            group: The group.
+            groups: Groups of which runs are to be begun, this one included.
+        """
+        # As long as there are more groups than processes, each process has one of its own.
+        waiting = sum(other not in self.begun for other in groups if other != group)
+        is_needed = self.jobs > 1 and self.left[group] > 1 and waiting < self.jobs
+        self.begun.add(group)
+        if group not in self.folders and is_needed:
+            with suppress(OSError):  # a full disk: each process makes the state
+                self.root = self.root or Path(tempfile.mkdtemp(prefix="ssdlab-states-"))
+                self.folders[group] = Path(tempfile.mkdtemp(dir=self.root))
+        return self.folders.get(group)
+
+    def ended(self, group: str) -> None:
+        """Removes the folder of a group with its last run."""
+        self.left[group] -= 1
+        if self.left[group] == 0 and (folder := self.folders.pop(group, None)):
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def close(self) -> None:
+        """Removes all folders."""
+        if self.root is not None:
+            shutil.rmtree(self.root, ignore_errors=True)
+        self.root = None
+        self.folders.clear()
+
+
 class Pool:
     """Processes that do runs."""
 
@@ -71,6 +118,7 @@ class Pool:
         self.names = names
         self.memory = int(available_memory() * _SHARE) if memory is None else memory
         self.workers: list[_Worker] = []
+        self.folders = _Folders(jobs)
 
     def run(self, tasks: Iterable[Task], done: Done) -> None:
         """Does runs, and calls `done` with each and its outcome, in the order in which they end.
@@ -82,7 +130,7 @@ class Pool:
         """
         groups: dict[str, deque[Task]] = {}
         for task in tasks:
-            groups.setdefault(task.group, deque()).append(task)
+            self._add(task, groups)
         attempts: dict[str, int] = {}
         try:
             while any(groups.values()) or any(worker.task for worker in self.workers):
@@ -93,6 +141,10 @@ class Pool:
                     self._end(worker, groups, attempts, done)
         finally:
             self.close()
+
+    def _add(self, task: Task, groups: dict[str, deque[Task]]) -> None:
+        groups.setdefault(task.group, deque()).append(task)
+        self.folders.left[task.group] += 1
 
     def _begin(self, groups: dict[str, deque[Task]]) -> None:
         """Gives runs to idle processes, as far as memory allows."""
@@ -111,10 +163,11 @@ class Pool:
                 return
             if not idle:
                 self.workers.append(worker)
+            folder = self.folders.of(group, groups)
             worker.task, worker.group = groups[group].popleft(), group
             if not groups[group]:
                 del groups[group]
-            _send(worker.connection, worker.task)
+            _send(worker.connection, (worker.task, folder))
 
     def _next_group(self, groups: dict[str, deque[Task]], own: str, taken: set[str]) -> str:
         """Returns the group of the next run of a process: its own, or one that no other is at, or the largest."""
@@ -171,16 +224,18 @@ class Pool:
                 return
             worker.task = None
         for more in done(task, outcome) or ():
-            groups.setdefault(more.group, deque()).append(more)
+            self._add(more, groups)
+        self.folders.ended(task.group)
 
     def close(self) -> None:
-        """Ends all processes."""
+        """Ends all processes, and removes the files that they share."""
         for worker in self.workers:
             worker.process.kill()
         for worker in self.workers:
             worker.process.wait()
             worker.connection.close()
         self.workers.clear()
+        self.folders.close()
 
 
 def _send(connection: Connection, message: object) -> None:
@@ -208,15 +263,21 @@ def work(descriptor: int) -> None:
     # Ctrl-C reaches all processes of a terminal; the parent ends this one.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    from ssdlab.explore.states import SharedStates
     from ssdlab.explore.work import execute
     from ssdlab.sessions import Session
 
     connection = Connection(descriptor)
+    shared, root = SharedStates(), None
     try:
         names, limit = connection.recv()
-        session = Session(limit)
+        session = Session(limit, shared)
         connection.send(None)
         while True:
-            connection.send(execute(connection.recv(), names, session))
+            task, shared.folder = connection.recv()
+            root = shared.folder.parent if shared.folder else root
+            connection.send(execute(task, names, session))
     except (EOFError, ConnectionError):
-        return
+        # The parent removes the files unless it was killed.
+        if root is not None:
+            shutil.rmtree(root, ignore_errors=True)
