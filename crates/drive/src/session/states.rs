@@ -14,7 +14,7 @@ pub trait SharedStates: Send + Sync {
     fn claim(&self, key: &str) -> Result<Claim, String>;
 }
 
-/// What a process learns of a state that it needs.
+/// Answer to a process that needs a state.
 pub enum Claim {
     /// Nobody else needs it.
     Alone,

@@ -273,7 +273,7 @@ fn a_drive_that_is_loaded_or_has_no_map_has_no_key() {
     assert!(wrong.expect_err("a number is expected").to_string().contains("flash.channels"));
 }
 
-/// What other processes would find: the files by key, and how often each was claimed to be made and to be read.
+/// Files of states by key, in place of a folder, and the number of claims to make one and to read one.
 #[derive(Default)]
 struct Shelf {
     files: BTreeMap<String, Vec<u8>>,
@@ -337,7 +337,7 @@ fn a_session_looks_in_its_memory_first_and_refuses_a_file_that_is_cut_off() {
     let session = Session::keeping(LIMIT).sharing(Box::new(shelves.clone()));
     (0..3).for_each(|_| drop(run(&session, &request)));
     assert_eq!((session.states().hits, shelves.with(|shelf| (shelf.made, shelf.read))), (2, (1, 0)));
-    shelves.with(|shelf| shelf.files.values_mut().for_each(|file| drop(file.pop())));
+    shelves.with(|shelf| shelf.files.values_mut().for_each(|file| file.truncate(file.len() - 1)));
     let other = Session::keeping(LIMIT).sharing(Box::new(shelves));
     let refused = try_run(&other, &request, None).expect_err("a file that is cut off").to_string();
     assert!(refused.contains("the starting states that processes share"), "{refused}");

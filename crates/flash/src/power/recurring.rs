@@ -103,8 +103,8 @@ pub(super) fn period(config: &PowerConfig) -> Option<u64> {
     windows
 }
 
-/// Takes the changes out of `edges`, whose times rise, that recur at least once after the same time: `windows` windows of
-/// `width` ns each. Where they are few, they stay. `rest` has the changes of the phase without its pulses.
+/// Takes the changes out of `edges`, whose times rise, that recur at least once after the same time: `windows` windows
+/// of `width` ns each. Where they are few, they stay. `rest` has the changes of the phase without its pulses.
 pub(super) fn take_trains(edges: &mut Vec<Edge>, rest: Vec<Edge>, (windows, width): (u64, u64)) -> Vec<Train> {
     let (mut trains, mut alone) = (Vec::<Train>::new(), rest.clone());
     for Edge { at, change } in difference(edges, &rest) {

@@ -59,7 +59,8 @@ impl Width {
     /// Returns the number of windows in a time below [`EXACT`], rounded down.
     #[inline]
     pub fn quotient(self, time: u64) -> u64 {
-        // With c = ceil(2^64 / d), floor(c n / 2^64) = floor(n / d) for all n below 2^64 / d (Lemire, Kaser, Kurz 2019).
+        // With c = ceil(2^64 / d), floor(c n / 2^64) = floor(n / d) for all n below 2^64 / d (Lemire, Kaser and Kurz,
+        // 2019).
         ((u128::from(time) * u128::from(self.reciprocal)) >> 64) as u64
     }
 }

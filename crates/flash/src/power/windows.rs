@@ -42,7 +42,7 @@ pub(super) struct Windows {
     changes: Ring,
     /// Changes from there on of what recurs; a ring of the same length.
     trains: Ring,
-    /// What recurs in each window of a period; `None` if nothing does.
+    /// Changes that recur in each window of a period; `None` if there are no pulses.
     recurring: Option<Recurring>,
     /// Time after `base_at` that the rings do not reach, or for which the quick quotient is not exact \[ns\].
     reach: u64,
@@ -141,8 +141,8 @@ impl Windows {
         self.trains.add_trains(self.width, self.base, start, trains);
     }
 
-    /// Counts all windows that end at `until` or before; no change before `until` is added later. Returns the time after
-    /// which the next ones should be counted \[ns\].
+    /// Counts all windows that end at `until` or before; no change before `until` is added later. Returns the time
+    /// after which the next ones should be counted \[ns\].
     pub fn settle(&mut self, until: SimTime) -> Nanos {
         let end = self.width.windows_in(until.since(self.origin).0);
         // In the windows after the ring, nothing changes.

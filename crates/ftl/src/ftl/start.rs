@@ -20,7 +20,7 @@ pub struct StartingState {
     collectors: Vec<Collector>,
 }
 
-/// What a file of a starting state has beside the tables.
+/// Content of a file of a starting state beside the tables.
 #[derive(Serialize, Deserialize)]
 struct Image {
     /// The closed blocks of each die, in the order of closing.
