@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections import namedtuple
 from pathlib import Path
 
 import pytest
@@ -111,35 +112,39 @@ def test_another_process_takes_over_from_one_that_was_killed(tmp_path, states):
 def test_nobody_waits_for_a_state_that_cannot_be_written(tmp_path, states):
     first, second = states
     first.claim("state")
+    assert second.is_usable()
     first.done("state", False)
+    assert not second.is_usable()
     assert second.claim("state") is None
     assert second.claim("another") == (str(tmp_path / "another.part"), False)
     second.done("another", False)
     second.folder = None
     assert second.claim("third") is None
+    assert not second.is_usable()
     second.folder = tmp_path / "gone"
+    assert not second.is_usable()
     assert second.claim("third") is None
 
 
-def test_states_are_shared_where_fewer_groups_than_processes_are_left(here):
-    folders = pool._Folders(2)
-    folders.left.update({"a": 3, "b": 2, "c": 2, "d": 1})
-    assert folders.of("a", ["a", "b", "c", "d"]) is None, "each process has a group of its own"
-    assert folders.of("b", ["a", "b", "c", "d"]) is None
-    folder = folders.of("c", ["a", "c", "d"])
-    assert folder is not None
-    assert folders.of("c", ["c", "d"]) == folder
-    assert folders.of("d", ["a", "d"]) is None, "its last run"
-    assert folders.of("a", ["a"]) not in (None, folder), "another process helps"
-    folders.ended("c")
+def test_a_group_of_runs_has_a_folder_until_its_last_run_has_ended(here, monkeypatch):
+    folders = pool._Folders()
+    folders.left.update({"a": 2, "b": 2, "c": 1})
+    task = namedtuple("Task", "group memory")
+    folder = folders.of(task("a", 1000))
     assert folder.is_dir()
-    folders.ended("c")
+    assert folders.of(task("a", 1000)) == folder
+    assert folders.of(task("c", 1000)) is None, "no other run needs its state"
+    assert folders.of(task("b", 10**30)) is None, "the disk has no room"
+    folders.ended("a")
+    assert folder.is_dir()
+    assert folders.of(task("a", 1000)) == folder
+    folders.ended("a")
     assert not folder.exists()
     folders.close()
     assert list((here / "temporary").iterdir()) == []
-    alone = pool._Folders(1)
-    alone.left.update({"a": 3})
-    assert alone.of("a", ["a"]) is None
+    monkeypatch.setattr("tempfile.tempdir", str(here / "gone"))
+    assert folders.of(task("b", 1000)) is None
+    folders.close()
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 0), (signal.SIGKILL, -signal.SIGKILL)])

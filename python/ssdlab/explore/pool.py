@@ -1,8 +1,9 @@
 """Processes of this machine that do the runs of a sweep.
 
-Runs with the same starting state go to one process where possible, since it keeps that state in memory. Where several
-processes need a state, one of them makes it, and the others read it from a temporary file. No more runs are under way
-at once than fit into memory. A process that ends without an answer fails its run, and is replaced.
+Runs with the same starting state share it: the first makes it and writes it to a temporary file, and the others read
+it, in whichever process they are. Where that cannot be, a process keeps the states that it has made in memory, and runs
+with the same state go to one process if possible. No more runs are under way at once than fit into memory. A process
+that ends without an answer fails its run, and is replaced.
 """
 
 from __future__ import annotations
@@ -61,32 +62,23 @@ class _Worker:
 
 
 class _Folders:
-    """Temporary folders of the states that processes share, one for each group of runs."""
+    """Temporary folders of the states that runs share, one for each group of runs."""
 
-    def __init__(self, jobs: int) -> None:
-        self.jobs = jobs
+    def __init__(self) -> None:
         self.root: Path | None = None
         self.folders: dict[str, Path] = {}
-        #: Groups of which a run has been begun.
-        self.begun: set[str] = set()
         #: Number of runs of each group that have not ended.
         self.left: Counter[str] = Counter()
 
-    def of(self, group: str, groups: Iterable[str]) -> Path | None:
-        """Returns the folder for a run of a group that begins now; ``None`` if its state is needed by one process.
-
-        Args:
-            group: The group.
-            groups: Groups of which runs are to be begun, this one included.
-        """
-        # As long as there are more groups than processes, each process has one of its own.
-        waiting = sum(other not in self.begun for other in groups if other != group)
-        is_needed = self.jobs > 1 and self.left[group] > 1 and waiting < self.jobs
-        self.begun.add(group)
-        if group not in self.folders and is_needed:
+    def of(self, task: Task) -> Path | None:
+        """Returns the folder for a run that begins now; ``None`` if no other run needs its state, or has no room."""
+        group = task.group
+        if group not in self.folders and self.left[group] > 1:
             with suppress(OSError):  # a full disk: each process makes the state
                 self.root = self.root or Path(tempfile.mkdtemp(prefix="ssdlab-states-"))
-                self.folders[group] = Path(tempfile.mkdtemp(dir=self.root))
+                # The file is smaller than the run's tables.
+                if shutil.disk_usage(self.root).free > 2 * task.memory:
+                    self.folders[group] = Path(tempfile.mkdtemp(dir=self.root))
         return self.folders.get(group)
 
     def ended(self, group: str) -> None:
@@ -118,7 +110,7 @@ class Pool:
         self.names = names
         self.memory = int(available_memory() * _SHARE) if memory is None else memory
         self.workers: list[_Worker] = []
-        self.folders = _Folders(jobs)
+        self.folders = _Folders()
 
     def run(self, tasks: Iterable[Task], done: Done) -> None:
         """Does runs, and calls `done` with each and its outcome, in the order in which they end.
@@ -163,8 +155,8 @@ class Pool:
                 return
             if not idle:
                 self.workers.append(worker)
-            folder = self.folders.of(group, groups)
             worker.task, worker.group = groups[group].popleft(), group
+            folder = self.folders.of(worker.task)
             if not groups[group]:
                 del groups[group]
             _send(worker.connection, (worker.task, folder))
@@ -271,11 +263,12 @@ def work(descriptor: int) -> None:
     shared, root = SharedStates(), None
     try:
         names, limit = connection.recv()
-        session = Session(limit, shared)
+        in_memory, in_files = Session(limit), Session(0, shared)
         connection.send(None)
         while True:
             task, shared.folder = connection.recv()
             root = shared.folder.parent if shared.folder else root
+            session = in_files if shared.is_usable() else in_memory
             connection.send(execute(task, names, session))
     except (EOFError, ConnectionError):
         # The parent removes the files unless it was killed.

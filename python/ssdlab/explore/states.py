@@ -25,6 +25,10 @@ class SharedStates:
         #: Descriptors of the locks that this process holds, with the folders of their states.
         self._held: dict[str, tuple[int, Path]] = {}
 
+    def is_usable(self) -> bool:
+        """Returns true if there is a folder, to which states can be written."""
+        return self.folder is not None and self.folder.is_dir() and not any(self.folder.glob("*.none"))
+
     def claim(self, key: str) -> tuple[str, bool] | None:
         """Waits until a state is there, or is this process's to make.
 
