@@ -129,8 +129,13 @@ class Pool:
                 self._begin(groups)
                 busy = [worker for worker in self.workers if worker.task is not None]
                 ready = wait([worker.connection for worker in busy])
-                for worker in [worker for worker in busy if worker.connection in ready]:
-                    self._end(worker, groups, attempts, done)
+                ended = [self._end(worker, groups, attempts) for worker in busy if worker.connection in ready]
+                # No process waits while outcomes are kept.
+                self._begin(groups)
+                for task, outcome in filter(None, ended):
+                    for more in done(task, outcome) or ():
+                        self._add(more, groups)
+                    self.folders.ended(task.group)
         finally:
             self.close()
 
@@ -191,9 +196,12 @@ class Pool:
         worker: _Worker,
         groups: dict[str, deque[Task]],
         attempts: dict[str, int],
-        done: Done,
-    ) -> None:
-        """Takes the outcome of a run, or replaces a process that has died."""
+    ) -> tuple[Task, dict[str, Any]] | None:
+        """Takes the outcome of a run, or replaces a process that has died.
+
+        Returns:
+            The run and its outcome; ``None`` if it has not ended.
+        """
         task = worker.task
         assert task is not None
         try:
@@ -208,16 +216,14 @@ class Pool:
             attempts[task.key] = attempts.get(task.key, 0) + 1
             if attempts[task.key] < _ATTEMPTS:
                 groups.setdefault(task.group, deque()).appendleft(task)
-                return
+                return None
             outcome = {"status": "failed", "error": f"its process died, twice ({_ended(code)})"}
         else:
             worker.is_ready = True
             if outcome is None:
-                return
+                return None
             worker.task = None
-        for more in done(task, outcome) or ():
-            self._add(more, groups)
-        self.folders.ended(task.group)
+        return task, outcome
 
     def close(self) -> None:
         """Ends all processes, and removes the files that they share."""
