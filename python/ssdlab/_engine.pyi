@@ -43,7 +43,7 @@ class Session:
     states.
     """
 
-    def __init__(self, limit: str | None = None) -> None: ...
+    def __init__(self, limit: str | None = None, shared: Any | None = None) -> None: ...
     @property
     def states(self) -> tuple[int, int, int, int]:
         """Figures of the starting states that are kept: their number, the runs that began with one, the sum of

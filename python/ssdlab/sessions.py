@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from ssdlab.comparison import Comparison
     from ssdlab.drives import DriveLike
+    from ssdlab.explore.states import SharedStates
     from ssdlab.lifetimes import Lifetime, LifetimeOptions
     from ssdlab.results import Result
     from ssdlab.simulate import PolicyLike, ProgressHook, RunOptions
@@ -69,9 +70,9 @@ class Session:
         <ssdlab.Result tiny · examples/randwrite.fio · ofwar · complete>
     """
 
-    def __init__(self, limit: int | str | None = None) -> None:
+    def __init__(self, limit: int | str | None = None, _shared: SharedStates | None = None) -> None:
         #: Session of the engine.
-        self.engine = _engine.Session(f"{size}B" if isinstance(size := plain(limit), int) else size)
+        self.engine = _engine.Session(f"{size}B" if isinstance(size := plain(limit), int) else size, _shared)
 
     @property
     def states(self) -> StartingStates:

@@ -1,13 +1,19 @@
 //! Sessions: what several runs share.
 
 use crate::errors::refuse_at;
-use drive::session;
+use drive::session::{self, Claim, KeepShared, SharedStates};
 use kit::Bytes;
 use pyo3::prelude::*;
+use std::fs::File;
+use std::io::{BufReader, BufWriter, Write};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Limit of kept states where the system does not tell its available memory.
 const UNKNOWN_MEMORY: u64 = 1 << 30;
+
+/// Size of the buffer of a file with a starting state.
+const BUFFER: usize = 1 << 20;
 
 /// State that runs share if they are given the same session: aged scale models of steady states, and starting states.
 #[pyclass(frozen)]
@@ -16,13 +22,17 @@ pub struct Session(pub Arc<session::Session>);
 #[pymethods]
 impl Session {
     #[new]
-    #[pyo3(signature = (limit=None))]
-    fn new(limit: Option<&str>) -> PyResult<Session> {
+    #[pyo3(signature = (limit=None, shared=None))]
+    fn new(limit: Option<&str>, shared: Option<Py<PyAny>>) -> PyResult<Session> {
         let limit = match limit {
             Some(text) => text.parse::<Bytes>().map_err(|complaint| refuse_at("limit", complaint))?.0,
             None => available_memory().map_or(UNKNOWN_MEMORY, |bytes| bytes / 4),
         };
-        Ok(Session(Arc::new(session::Session::keeping(limit))))
+        let session = session::Session::keeping(limit);
+        Ok(Session(Arc::new(match shared {
+            Some(folder) => session.sharing(Box::new(Shared(folder))),
+            None => session,
+        })))
     }
 
     /// Figures of the starting states that are kept: their number, the runs that began with one, the sum of their sizes
@@ -31,6 +41,51 @@ impl Session {
     fn states(&self) -> (u64, u64, u64, u64) {
         let session::StatesReport { count, hits, bytes, limit } = self.0.states();
         (count, hits, bytes, limit)
+    }
+}
+
+/// Starting states in a folder that a Python object looks after (`ssdlab.explore.states.SharedStates`).
+struct Shared(Py<PyAny>);
+
+/// The right to write a state to a file.
+struct Writing {
+    folder: Py<PyAny>,
+    key: String,
+    path: PathBuf,
+    is_kept: bool,
+}
+
+impl SharedStates for Shared {
+    fn claim(&self, key: &str) -> Result<Claim, String> {
+        let claimed = Python::attach(|py| {
+            let claimed = self.0.bind(py).call_method1("claim", (key,))?;
+            claimed.extract::<Option<(PathBuf, bool)>>()
+        });
+        match claimed.map_err(|error| error.to_string())? {
+            None => Ok(Claim::Alone),
+            Some((path, true)) => {
+                let file = File::open(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+                Ok(Claim::Saved(Box::new(BufReader::with_capacity(BUFFER, file))))
+            }
+            Some((path, false)) => {
+                let folder = Python::attach(|py| self.0.clone_ref(py));
+                Ok(Claim::Make(Box::new(Writing { folder, key: key.to_owned(), path, is_kept: false })))
+            }
+        }
+    }
+}
+
+impl KeepShared for Writing {
+    fn keep(&mut self, write: &mut dyn FnMut(&mut dyn Write) -> std::io::Result<()>) {
+        let file = File::create(&self.path).map(|file| BufWriter::with_capacity(BUFFER, file));
+        self.is_kept = file.and_then(|mut file| write(&mut file).and_then(|()| file.flush())).is_ok();
+    }
+}
+
+impl Drop for Writing {
+    fn drop(&mut self) {
+        // An error here has no run to fail: the others make the state themselves once this process has ended.
+        let _ = Python::attach(|py| self.folder.bind(py).call_method1("done", (self.key.as_str(), self.is_kept)).map(drop));
     }
 }
 

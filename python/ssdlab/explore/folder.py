@@ -31,6 +31,8 @@ RUNS = "runs.parquet"
 OTHERS = "other_runs.parquet"
 SPEC = "sweep.toml"
 _REPORT = "report.html"
+#: Rows that were added, kept as one table.
+_ROWS_OF_A_TABLE = 256
 
 
 class Folder:
@@ -50,6 +52,9 @@ class Folder:
         self.schema = schema
         #: Status of each row that is there, by its id.
         self.done: dict[str, str] = {}
+        #: Rows that this process has added, which need not be read again: the last ones, and tables of the earlier.
+        self._last: list[dict[str, Any]] = []
+        self._tables: list[pa.Table] = []
 
     @classmethod
     @contextmanager
@@ -113,6 +118,14 @@ class Folder:
             parquet.write_table(table, beside, compression="none", use_dictionary=False, write_statistics=False)
             beside.replace(self.path / RUNS / f"{name}.parquet")
         self.done[name] = str(row["status"])
+        self._last.append(dict(row))
+        # A table of one row takes as much memory as hundreds of rows of a longer one.
+        if len(self._last) == _ROWS_OF_A_TABLE:
+            self._make_table()
+
+    def _make_table(self) -> None:
+        self._tables.append(pa.Table.from_pylist(self._last, schema=self.schema))
+        self._last = []
 
     def compact(self, order: Mapping[str, int]) -> pa.Table:
         """Puts all rows into one file, in the order of the design, and returns them.
@@ -120,7 +133,8 @@ class Folder:
         Args:
             order: Place of each row in the design, by its id. Other rows go to a file of their own.
         """
-        whole = read_rows(self.path)
+        self._make_table()
+        whole = read_rows(self.path, added=self._tables)
         own: list[dict[str, Any]] = []
         others: list[dict[str, Any]] = []
         for row in whole.to_pylist():
@@ -139,6 +153,7 @@ class Folder:
             shutil.rmtree(beside, ignore_errors=True)
             write_manifest(self.path, "sweep")
         self.done = {row["id"]: row["status"] for row in own}
+        self._tables = []
         return table
 
     @property
@@ -163,8 +178,13 @@ class Folder:
         beside.replace(path)
 
 
-def read_rows(path: str | PathLike[str], columns: Sequence[str] | None = None) -> pa.Table:
+def read_rows(path: str | PathLike[str], columns: Sequence[str] | None = None, added: Sequence[pa.Table] = ()) -> pa.Table:
     """Returns the rows in the folder of a sweep; of one that is there twice, that which was written last.
+
+    Args:
+        path: The folder.
+        columns: Columns to be read; absent: all.
+        added: Rows that were written last, whose files are not read.
 
     Raises:
         InputError: the folder is not that of a sweep.
@@ -172,8 +192,10 @@ def read_rows(path: str | PathLike[str], columns: Sequence[str] | None = None) -
     runs = Path(path) / RUNS
     if not runs.is_dir():
         raise InputError(f"{path}: not the folder of a sweep: it has no {RUNS}")
-    files = sorted(runs.glob("*.parquet"), key=lambda file: file.stat().st_mtime_ns)
-    tables = [_read(file, columns) for file in files]
+    known = {f"{name}.parquet" for table in added for name in table["id"].to_pylist()}
+    files = [file for file in runs.glob("*.parquet") if file.name not in known]
+    files.sort(key=lambda file: file.stat().st_mtime_ns)
+    tables = [*(_read(file, columns) for file in files), *added]
     if not tables:
         return pa.table({name: pa.array([], pa.string()) for name in columns or ("id", "status", "index")})
     with damaged(runs):

@@ -1,21 +1,26 @@
 """Processes of this machine that do the runs of a sweep.
 
-Runs with the same starting state go to one process where possible, since it keeps that state in memory. No more runs
-are under way at once than fit into memory. A process that ends without an answer fails its run, and is replaced.
+Runs with the same starting state share it: the first makes it and writes it to a temporary file, and the others read
+it, in whichever process they are. Where that cannot be, a process keeps the states that it has made in memory, and runs
+with the same state go to one process if possible. No more runs are under way at once than fit into memory. A process
+that ends without an answer fails its run, and is replaced.
 """
 
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import socket
 import subprocess
 import sys
-from collections import deque
+import tempfile
+from collections import Counter, deque
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
+from pathlib import Path
 from typing import Any, TypeAlias
 
 from ssdlab.explore.tasks import Task
@@ -56,6 +61,40 @@ class _Worker:
     is_ready: bool = False
 
 
+class _Folders:
+    """Temporary folders of the states that runs share, one for each group of runs."""
+
+    def __init__(self) -> None:
+        self.root: Path | None = None
+        self.folders: dict[str, Path] = {}
+        #: Number of runs of each group that have not ended.
+        self.left: Counter[str] = Counter()
+
+    def of(self, task: Task) -> Path | None:
+        """Returns the folder for a run that begins now; ``None`` if no other run needs its state, or has no room."""
+        group = task.group
+        if group not in self.folders and self.left[group] > 1:
+            with suppress(OSError):  # a full disk: each process makes the state
+                self.root = self.root or Path(tempfile.mkdtemp(prefix="ssdlab-states-"))
+                # The file is smaller than the run's tables.
+                if shutil.disk_usage(self.root).free > 2 * task.memory:
+                    self.folders[group] = Path(tempfile.mkdtemp(dir=self.root))
+        return self.folders.get(group)
+
+    def ended(self, group: str) -> None:
+        """Removes the folder of a group with its last run."""
+        self.left[group] -= 1
+        if self.left[group] == 0 and (folder := self.folders.pop(group, None)):
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def close(self) -> None:
+        """Removes all folders."""
+        if self.root is not None:
+            shutil.rmtree(self.root, ignore_errors=True)
+        self.root = None
+        self.folders.clear()
+
+
 class Pool:
     """Processes that do runs."""
 
@@ -71,6 +110,7 @@ class Pool:
         self.names = names
         self.memory = int(available_memory() * _SHARE) if memory is None else memory
         self.workers: list[_Worker] = []
+        self.folders = _Folders()
 
     def run(self, tasks: Iterable[Task], done: Done) -> None:
         """Does runs, and calls `done` with each and its outcome, in the order in which they end.
@@ -82,17 +122,26 @@ class Pool:
         """
         groups: dict[str, deque[Task]] = {}
         for task in tasks:
-            groups.setdefault(task.group, deque()).append(task)
+            self._add(task, groups)
         attempts: dict[str, int] = {}
         try:
             while any(groups.values()) or any(worker.task for worker in self.workers):
                 self._begin(groups)
                 busy = [worker for worker in self.workers if worker.task is not None]
                 ready = wait([worker.connection for worker in busy])
-                for worker in [worker for worker in busy if worker.connection in ready]:
-                    self._end(worker, groups, attempts, done)
+                ended = [self._end(worker, groups, attempts) for worker in busy if worker.connection in ready]
+                # No process waits while outcomes are kept.
+                self._begin(groups)
+                for task, outcome in filter(None, ended):
+                    for more in done(task, outcome) or ():
+                        self._add(more, groups)
+                    self.folders.ended(task.group)
         finally:
             self.close()
+
+    def _add(self, task: Task, groups: dict[str, deque[Task]]) -> None:
+        groups.setdefault(task.group, deque()).append(task)
+        self.folders.left[task.group] += 1
 
     def _begin(self, groups: dict[str, deque[Task]]) -> None:
         """Gives runs to idle processes, as far as memory allows."""
@@ -112,9 +161,10 @@ class Pool:
             if not idle:
                 self.workers.append(worker)
             worker.task, worker.group = groups[group].popleft(), group
+            folder = self.folders.of(worker.task)
             if not groups[group]:
                 del groups[group]
-            _send(worker.connection, worker.task)
+            _send(worker.connection, (worker.task, folder))
 
     def _next_group(self, groups: dict[str, deque[Task]], own: str, taken: set[str]) -> str:
         """Returns the group of the next run of a process: its own, or one that no other is at, or the largest."""
@@ -146,9 +196,12 @@ class Pool:
         worker: _Worker,
         groups: dict[str, deque[Task]],
         attempts: dict[str, int],
-        done: Done,
-    ) -> None:
-        """Takes the outcome of a run, or replaces a process that has died."""
+    ) -> tuple[Task, dict[str, Any]] | None:
+        """Takes the outcome of a run, or replaces a process that has died.
+
+        Returns:
+            The run and its outcome; ``None`` if it has not ended.
+        """
         task = worker.task
         assert task is not None
         try:
@@ -163,24 +216,24 @@ class Pool:
             attempts[task.key] = attempts.get(task.key, 0) + 1
             if attempts[task.key] < _ATTEMPTS:
                 groups.setdefault(task.group, deque()).appendleft(task)
-                return
+                return None
             outcome = {"status": "failed", "error": f"its process died, twice ({_ended(code)})"}
         else:
             worker.is_ready = True
             if outcome is None:
-                return
+                return None
             worker.task = None
-        for more in done(task, outcome) or ():
-            groups.setdefault(more.group, deque()).append(more)
+        return task, outcome
 
     def close(self) -> None:
-        """Ends all processes."""
+        """Ends all processes, and removes the files that they share."""
         for worker in self.workers:
             worker.process.kill()
         for worker in self.workers:
             worker.process.wait()
             worker.connection.close()
         self.workers.clear()
+        self.folders.close()
 
 
 def _send(connection: Connection, message: object) -> None:
@@ -208,15 +261,22 @@ def work(descriptor: int) -> None:
     # Ctrl-C reaches all processes of a terminal; the parent ends this one.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    from ssdlab.explore.states import SharedStates
     from ssdlab.explore.work import execute
     from ssdlab.sessions import Session
 
     connection = Connection(descriptor)
+    shared, root = SharedStates(), None
     try:
         names, limit = connection.recv()
-        session = Session(limit)
+        in_memory, in_files = Session(limit), Session(0, shared)
         connection.send(None)
         while True:
-            connection.send(execute(connection.recv(), names, session))
+            task, shared.folder = connection.recv()
+            root = shared.folder.parent if shared.folder else root
+            session = in_files if shared.is_usable() else in_memory
+            connection.send(execute(task, names, session))
     except (EOFError, ConnectionError):
-        return
+        # The parent removes the files unless it was killed.
+        if root is not None:
+            shutil.rmtree(root, ignore_errors=True)

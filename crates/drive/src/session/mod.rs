@@ -38,7 +38,7 @@ pub(crate) use progress::ProgressMeter;
 pub use request::{DriveText, RunRequest, description};
 pub use start::starting_state_key;
 pub(crate) use start::{Start, prepare, too_large};
-pub use states::StatesReport;
+pub use states::{Claim, KeepShared, SharedStates, StatesReport};
 
 /// State shared by several runs: expensive results that follow from a drive's description and seed alone. Runs of
 /// different sessions share nothing.
@@ -48,6 +48,8 @@ pub struct Session {
     pub(crate) models: ScaleModels,
     /// Starting states. A session made by `default` keeps none, so that a single run does not pay for a copy.
     pub(crate) states: KeptStates,
+    /// Starting states that other processes make or need, too.
+    pub(crate) shared: Option<Box<dyn SharedStates>>,
 }
 
 /// Runs a workload on a drive, in a session of its own. `progress` is called about ten times per second of wall time;
@@ -65,6 +67,13 @@ impl Session {
     /// Creates a session that keeps starting states of up to `limit` bytes in all.
     pub fn keeping(limit: u64) -> Session {
         Session { states: KeptStates::new(limit), ..Session::default() }
+    }
+
+    /// Lets the session share its starting states with those of other processes. Those that it keeps in memory are
+    /// looked up first.
+    #[must_use]
+    pub fn sharing(self, shared: Box<dyn SharedStates>) -> Session {
+        Session { shared: Some(shared), ..self }
     }
 
     /// Returns the figures of the starting states that are kept.

@@ -5,10 +5,11 @@ use super::custom::{self, CustomPolicy, Ended};
 use super::files::Files;
 use super::progress::ProgressMeter;
 use super::request::{RunRequest, description_for};
+use super::states::Claim;
 use crate::description::{Description, PreconditionMethod, no_file};
 use crate::drive::{Drive, Identity};
-use ftl::Precondition;
 use ftl::policy::ModePolicy;
+use ftl::{Ftl, Precondition, Preconditioned};
 use kit::Problems;
 use serde_json::{Value, json};
 
@@ -79,8 +80,8 @@ pub(crate) fn prepare(
     Ok(Start { facts, notes: Vec::new(), is_loaded: false, is_exact: false })
 }
 
-/// Brings a new drive to the starting state of its description: copies the state if the session keeps it, and otherwise
-/// computes it, and keeps a copy.
+/// Brings a new drive to the starting state of its description: copies the state if the session keeps it, reads it if
+/// another process has made it, and otherwise computes it; a copy is kept.
 fn precondition(
     drive: &mut Drive,
     description: &Description,
@@ -89,22 +90,35 @@ fn precondition(
 ) -> Result<(), Problems> {
     let (how, ftl) = (description.state.preconditioned(), drive.ftl_mut());
     // An empty drive is made faster than a copy of it.
-    let is_kept = session.states.are_kept() && how.method != Precondition::None;
-    let key = is_kept.then(|| ftl.starting_key(&how));
-    if let Some(state) = key.as_ref().and_then(|key| session.states.find(key)) {
+    if how.method == Precondition::None || (!session.states.are_kept() && session.shared.is_none()) {
+        return compute(ftl, &how, session, watch);
+    }
+    let key = ftl.starting_key(&how);
+    if let Some(state) = session.states.find(&key) {
         ftl.start_from(&state);
         return Ok(());
     }
-    let done = ftl
-        .precondition(&how, &session.models, &mut |share| watch.tell("precondition", 0, 0, Some(share)))
-        .map_err(|error| Problems::one("--precondition", format!("the scale model does not fit into memory: {error}")))?;
-    if !done {
-        return Err(Problems::one("interrupted", "while the drive was brought to its starting state"));
+    let unusable = |error: String| Problems::one("the starting states that processes share", error);
+    match session.shared.as_ref().map_or(Ok(Claim::Alone), |shared| shared.claim(&key.hash())).map_err(unusable)? {
+        Claim::Alone => compute(ftl, &how, session, watch)?,
+        Claim::Saved(mut file) => ftl.load_start(&mut *file).map_err(unusable)?,
+        Claim::Make(mut claim) => {
+            compute(ftl, &how, session, watch)?;
+            claim.keep(&mut |to| ftl.save_start(to));
+        }
     }
-    if let Some(key) = key {
+    if session.states.are_kept() {
         session.states.keep(key, ftl);
     }
     Ok(())
+}
+
+/// Computes the starting state of a new drive.
+fn compute(ftl: &mut Ftl, how: &Preconditioned, session: &Session, watch: &mut ProgressMeter<'_>) -> Result<(), Problems> {
+    let done = ftl
+        .precondition(how, &session.models, &mut |share| watch.tell("precondition", 0, 0, Some(share)))
+        .map_err(|error| Problems::one("--precondition", format!("the scale model does not fit into memory: {error}")))?;
+    if done { Ok(()) } else { Err(Problems::one("interrupted", "while the drive was brought to its starting state")) }
 }
 
 /// Returns a hash of everything that decides the starting state of a run, in hexadecimal digits: runs with equal hashes

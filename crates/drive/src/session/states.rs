@@ -1,8 +1,35 @@
-//! Starting states that a session keeps in memory.
+//! Starting states that a session keeps in memory, and those that it shares with other processes.
 
 use ftl::{Ftl, StartingKey, StartingState};
 use std::collections::BTreeMap;
+use std::io::{Read, Write};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Starting states that the sessions of several processes of one build share.
+pub trait SharedStates: Send + Sync {
+    /// Looks up the state with a key. While another process makes it, the caller waits.
+    ///
+    /// # Errors
+    /// The place where the states are kept cannot be used.
+    fn claim(&self, key: &str) -> Result<Claim, String>;
+}
+
+/// Answer to a process that needs a state.
+pub enum Claim {
+    /// Nobody else needs it.
+    Alone,
+    /// It is there, to be read.
+    Saved(Box<dyn Read>),
+    /// The process is the one that makes it. Others wait until this is dropped, and if nothing has been kept by then,
+    /// one of them makes the state.
+    Make(Box<dyn KeepShared>),
+}
+
+/// The right to make a state that others wait for.
+pub trait KeepShared {
+    /// Keeps what `write` writes for the others, unless that fails.
+    fn keep(&mut self, write: &mut dyn FnMut(&mut dyn Write) -> std::io::Result<()>);
+}
 
 /// Starting states that a session keeps, within a limit in bytes. The state that was used least recently gives way to a
 /// new one.

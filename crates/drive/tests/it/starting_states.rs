@@ -4,12 +4,16 @@ use crate::saved::{has_map, of_preset};
 use drive::lifetime::{LifetimeRequest, lifetime};
 use drive::options::RunOptions;
 use drive::presets::{PRESETS, Preset, find};
-use drive::session::{CustomPolicy, Files, Outcome, RunRequest, Session, StatesReport, starting_state_key};
+use drive::session::{
+    Claim, CustomPolicy, Files, KeepShared, Outcome, RunRequest, Session, SharedStates, StatesReport, starting_state_key,
+};
 use ftl::PolicyConfig;
 use kit::Problems;
 use kit::history::Digest;
 use serde_json::{Value, json};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{Cursor, Write};
+use std::sync::{Arc, Mutex};
 use testkit::differences;
 use workload::Input;
 
@@ -267,4 +271,74 @@ fn a_drive_that_is_loaded_or_has_no_map_has_no_key() {
     assert!(key.len() == 32 && key.bytes().all(|digit| digit.is_ascii_hexdigit()), "{key}");
     let wrong = starting_state_key(&base.set("flash.channels=many"), &Files::default(), None).map_err(Problems::from);
     assert!(wrong.expect_err("a number is expected").to_string().contains("flash.channels"));
+}
+
+/// Files of states by key, in place of a folder, and the number of claims to make one and to read one.
+#[derive(Default)]
+struct Shelf {
+    files: BTreeMap<String, Vec<u8>>,
+    made: usize,
+    read: usize,
+}
+
+#[derive(Clone, Default)]
+struct Shelves(Arc<Mutex<Shelf>>);
+
+struct Place(Shelves, String);
+
+impl Shelves {
+    fn with<T>(&self, work: impl FnOnce(&mut Shelf) -> T) -> T {
+        work(&mut self.0.lock().expect("nobody panics with it"))
+    }
+}
+
+impl SharedStates for Shelves {
+    fn claim(&self, key: &str) -> Result<Claim, String> {
+        Ok(self.with(|shelf| {
+            let Some(file) = shelf.files.get(key).cloned() else {
+                shelf.made += 1;
+                return Claim::Make(Box::new(Place(self.clone(), key.to_owned())));
+            };
+            shelf.read += 1;
+            Claim::Saved(Box::new(Cursor::new(file)))
+        }))
+    }
+}
+
+impl KeepShared for Place {
+    fn keep(&mut self, write: &mut dyn FnMut(&mut dyn Write) -> std::io::Result<()>) {
+        let mut file = Vec::new();
+        write(&mut file).expect("memory");
+        self.0.with(|shelf| shelf.files.insert(self.1.clone(), file));
+    }
+}
+
+#[test]
+fn a_run_from_the_state_of_another_process_is_a_run_from_a_fresh_one() {
+    let models = Session::default();
+    for preset in PRESETS.iter().filter(|preset| has_map(preset)) {
+        let shelves = Shelves::default();
+        for state in ["fill", "steady"] {
+            let name = format!("{} from {state}", preset.name);
+            let request = of_preset(preset, state, None).set("flash.pages_per_block=96").set("ftl.overprovisioning=0.3");
+            let fresh = run(&models, &request);
+            for session in [Session::keeping(LIMIT), Session::keeping(LIMIT), Session::default()] {
+                assert_same(&name, &fresh, &run(&session.sharing(Box::new(shelves.clone())), &request));
+            }
+        }
+        let expected = (2, 4, 2);
+        assert_eq!(shelves.with(|shelf| (shelf.made, shelf.read, shelf.files.len())), expected, "{}", preset.name);
+    }
+}
+
+#[test]
+fn a_session_looks_in_its_memory_first_and_refuses_a_file_that_is_cut_off() {
+    let (shelves, request) = (Shelves::default(), tiny());
+    let session = Session::keeping(LIMIT).sharing(Box::new(shelves.clone()));
+    (0..3).for_each(|_| drop(run(&session, &request)));
+    assert_eq!((session.states().hits, shelves.with(|shelf| (shelf.made, shelf.read))), (2, (1, 0)));
+    shelves.with(|shelf| shelf.files.values_mut().for_each(|file| file.truncate(file.len() - 1)));
+    let other = Session::keeping(LIMIT).sharing(Box::new(shelves));
+    let refused = try_run(&other, &request, None).expect_err("a file that is cut off").to_string();
+    assert!(refused.contains("the starting states that processes share"), "{refused}");
 }

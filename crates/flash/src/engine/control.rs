@@ -303,8 +303,10 @@ impl Flash {
         control.open += u32::from(windows.idle_chips_wait);
         let rest = windows.rest();
         if let Some(meter) = &mut self.meter {
-            let part = meter.suspend(die_id, now);
-            note_array(part, die_id, now, &mut out.journal);
+            if meter.is_active(die_id) {
+                note_array(meter, die_id, now, &mut out.journal);
+            }
+            meter.suspend(die_id, now);
         }
         out.operations.account_mut(die.running).charge(Cause::PowerWait, rest);
         die.phase = Phase::Window;

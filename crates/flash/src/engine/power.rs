@@ -60,21 +60,26 @@ impl Flash {
     }
 
     /// Records that the array of a die comes to rest.
-    #[cold]
     #[inline(never)]
     pub(super) fn array_rests(&mut self, die: DieId, now: SimTime, out: &mut Outbox) {
         let Some(meter) = &mut self.meter else { return };
-        note_array(meter.end(die, now), die, now, &mut out.journal);
+        if meter.is_active(die) {
+            note_array(meter, die, now, &mut out.journal);
+            meter.end(die, now);
+        }
         if self.control.is_some() {
             self.give_power_back(die, now, out);
         }
     }
 }
 
-/// Records in the journal the part of an array phase that ends, if there is one.
-pub(super) fn note_array(part: Option<ActivePart>, die: DieId, now: SimTime, journal: &mut Journal) {
-    let Some(ActivePart { kind, page_type, reason, begin }) = part else { return };
-    journal.note(|| Record::ArraySpan { die, kind, page_type, reason, begin, end: now });
+/// Records in the journal the part of an array phase that ends.
+#[inline]
+pub(super) fn note_array(meter: &Meter, die: DieId, now: SimTime, journal: &mut Journal) {
+    journal.note(|| {
+        let ActivePart { kind, page_type, reason, begin } = meter.part(die);
+        Record::ArraySpan { die, kind, page_type, reason, begin, end: now }
+    });
 }
 
 impl Meter {
@@ -87,6 +92,7 @@ impl Meter {
 
 impl Timing {
     /// Returns the time for sensing within the array phase of a copyback; none for another operation.
+    #[inline]
     pub(super) fn sense_within(&self, operation: &Operation, array: Nanos) -> Nanos {
         let is_copyback = operation.kind == OperationKind::Copyback;
         if is_copyback { self.copyback_sense(operation.page_type).min(array) } else { Nanos::ZERO }

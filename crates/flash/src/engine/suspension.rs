@@ -10,8 +10,10 @@ impl Flash {
     /// Transfers the suspend command, and suspends.
     pub(super) fn suspend_granted(&mut self, die_id: DieId, hold: Nanos, now: SimTime, out: &mut Outbox) {
         if let Some(meter) = &mut self.meter {
-            let part = meter.suspend(die_id, now);
-            note_array(part, die_id, now, &mut out.journal);
+            if meter.is_active(die_id) {
+                note_array(meter, die_id, now, &mut out.journal);
+            }
+            meter.suspend(die_id, now);
         }
         let suspend_time = self.medium.as_ref().map_or(Nanos::ZERO, |rule| rule.suspend_time);
         let for_power = self.control.is_some() && self.suspends_for_power(die_id, now);

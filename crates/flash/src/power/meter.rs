@@ -1,7 +1,9 @@
 //! Meter of the flash: energy by operation, reason and die, and power in windows.
 
+use super::recurring::{self, Train, take_trains};
+use super::ring::Edge;
 use super::thermal::{Thermal, ThermalImage, ThermalReport};
-use super::windows::{Edge, Windows};
+use super::windows::Windows;
 use super::{CapReport, PowerConfig, Waveform, WindowReport};
 use kit::reason::REASON_COUNT;
 use kit::{DieId, Nanos, Operation, OperationKind, Owner, Reason, SimTime};
@@ -14,23 +16,32 @@ const RECENT: usize = 8;
 const KINDS: usize = OperationKind::ALL.len();
 
 /// An array phase in progress, or the part of one since it was resumed.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Active {
     /// Instant at which the phase, or the part, begins; it may be in the future.
     begin: SimTime,
     /// Position within the whole phase at `begin` \[ns\].
     from: u64,
-    /// Duration of the whole phase \[ns\].
-    total: u64,
     /// Number of its currents in [`Meter::stretched`].
     currents: u32,
-    kind: OperationKind,
     reason: Reason,
-    page_type: u8,
     is_on: bool,
     /// True if a read repeats another one.
     is_retry: bool,
 }
+
+/// The currents that an operation had last.
+#[derive(Clone, Copy, Debug)]
+struct Recent {
+    total: u64,
+    sense: u64,
+    page_type: u32,
+    /// Number of the currents in [`Meter::stretched`].
+    currents: u32,
+}
+
+/// No currents: no array phase is so long.
+const NOTHING: Recent = Recent { total: u64::MAX, sense: 0, page_type: 0, currents: 0 };
 
 /// Part of an array phase that has ended: up to its end, or to a suspension.
 pub(crate) struct ActivePart {
@@ -50,14 +61,18 @@ struct Stretched {
     sense: u64,
     /// Start of each step \[ns\] and its current \[uA\].
     steps: Vec<(u64, u64)>,
-    /// Changes of the current of a die in the whole phase, and its charge \[uA ns\].
+    /// Changes of the current of a die in the whole phase, those that recur with its pulses, and its charge \[uA ns\].
     edges: Vec<Edge>,
+    trains: Vec<Train>,
+    /// Time of the last change, the ends of the trains included \[ns\].
+    last: u64,
     charge: u64,
 }
 
-/// Sums of a die.
+/// A die: its array phase, and its sums.
 #[derive(Clone, Copy, Debug, Default)]
-struct DieSum {
+struct Die {
+    active: Active,
     /// Charge of its array phases \[uA ns\].
     charge: u128,
     /// Their time \[ns\].
@@ -99,18 +114,19 @@ fn charge_within(steps: &[(u64, u64)], from: u64, to: u64) -> u64 {
 pub struct Meter {
     config: PowerConfig,
     stretched: Vec<Stretched>,
-    dies: Vec<Active>,
+    dies: Vec<Die>,
     /// Suspended operation of each die.
     suspended: Vec<Active>,
-    /// Number of the last currents of each kind and page type.
-    recent: [[u32; RECENT]; KINDS],
+    /// The last currents of each kind and page type.
+    recent: [[Recent; RECENT]; KINDS],
     /// Charge of the array phases by kind and reason \[uA ns\].
     charge: [[u128; REASON_COUNT]; KINDS],
     /// The part of it that repeated reads take, by reason \[uA ns\].
     retries: [u128; REASON_COUNT],
-    sums: Vec<DieSum>,
     start: SimTime,
     windows: Windows,
+    /// Instant from which windows are to be counted, or the temperature is to be brought up to date, at the latest.
+    due: SimTime,
     /// Changes of the current in a part of a phase, for its memory.
     edges: Vec<Edge>,
     /// Temperature; `None` if it is not computed.
@@ -154,14 +170,14 @@ impl Meter {
         Meter {
             config: config.clone(),
             stretched: Vec::new(),
-            dies: vec![Active::default(); dies as usize],
+            dies: vec![Die::default(); dies as usize],
             suspended: vec![Active::default(); dies as usize],
-            recent: [[0; RECENT]; KINDS],
+            recent: [[NOTHING; RECENT]; KINDS],
             charge: [[0; REASON_COUNT]; KINDS],
             retries: [0; REASON_COUNT],
-            sums: vec![DieSum::default(); dies as usize],
             start: SimTime::ZERO,
-            windows: Windows::new(config.window.0, SimTime::ZERO, level),
+            windows: Windows::new(config.window.0, SimTime::ZERO, level, recurring::period(config)),
+            due: SimTime::ZERO,
             edges: Vec::new(),
             thermal: config.thermal.as_ref().map(|thermal| Box::new(Thermal::new(thermal, config.supply.0))),
         }
@@ -174,21 +190,26 @@ impl Meter {
         if let Some(thermal) = &mut self.thermal {
             thermal.restart(now, charge);
         }
-        for active in self.dies.iter_mut().filter(|active| active.is_on && active.begin < now) {
-            active.from += now.since(active.begin).0;
-            active.begin = now;
+        for die in &mut self.dies {
+            let active = &mut die.active;
+            if active.is_on && active.begin < now {
+                active.from += now.since(active.begin).0;
+                active.begin = now;
+            }
+            (die.charge, die.active_ns) = (0, 0);
         }
         self.charge = [[0; REASON_COUNT]; KINDS];
         self.retries = [0; REASON_COUNT];
-        self.sums.fill(DieSum::default());
         self.start = now;
         self.windows = self.windows.anew(now, self.config.idle.0 * self.dies.len() as u64);
+        self.due = SimTime::ZERO;
     }
 
     /// Leaves a time `off` without power, in which nothing flows, out of the measurement.
     pub(crate) fn exclude(&mut self, off: Nanos) {
         self.start = self.start + off;
         self.windows.exclude(off);
+        self.due = SimTime::ZERO;
         if let Some(thermal) = &mut self.thermal {
             thermal.exclude(off);
         }
@@ -208,7 +229,7 @@ impl Meter {
     #[inline(never)]
     fn make_steps(&mut self, now: SimTime) -> bool {
         let Some(mut thermal) = self.thermal.take() else { return false };
-        let is_at_rest = !self.dies.iter().any(|active| active.is_on && active.begin < now);
+        let is_at_rest = !self.dies.iter().any(|Die { active, .. }| active.is_on && active.begin < now);
         while thermal.next() <= now {
             thermal.step(self.charge_at(thermal.next()));
             if is_at_rest && thermal.next() <= now {
@@ -223,8 +244,9 @@ impl Meter {
     /// Returns the charge of the measurement up to an instant after the last begin or end of a phase \[uA ns\].
     fn charge_at(&self, at: SimTime) -> u128 {
         let (mut charge, mut active_ns) = (0, 0);
-        for (active, sum) in self.dies.iter().zip(&self.sums) {
-            (charge, active_ns) = (charge + sum.charge, active_ns + u128::from(sum.active_ns));
+        for die in &self.dies {
+            (charge, active_ns) = (charge + die.charge, active_ns + u128::from(die.active_ns));
+            let active = &die.active;
             if active.is_on && active.begin < at {
                 let span = at.since(active.begin).0;
                 let steps = &self.stretched[active.currents as usize].steps;
@@ -247,7 +269,7 @@ impl Meter {
     /// Restores the temperature of a saved flash, whose measurement begins at `now`. Returns false if only one of both
     /// has a temperature, or it can be none.
     pub(crate) fn restore_thermal(&mut self, image: Option<&ThermalImage>, now: SimTime) -> bool {
-        self.start = now;
+        (self.start, self.due) = (now, SimTime::ZERO);
         match (&mut self.thermal, image) {
             (Some(thermal), Some(image)) => thermal.restore(image, now),
             (thermal, image) => thermal.is_none() && image.is_none(),
@@ -262,9 +284,8 @@ impl Meter {
             self.heat(begin);
         }
         let currents = self.currents(operation, total, sense);
-        let Operation { die, kind, reason, .. } = *operation;
-        let (is_retry, page_type) = (matches!(operation.owner, Owner::Retry(_)), operation.page_type as u8);
-        self.dies[die.index()] = Active { begin, from: 0, total, currents, kind, reason, page_type, is_on: true, is_retry };
+        let (reason, is_retry) = (operation.reason, matches!(operation.owner, Owner::Retry(_)));
+        self.dies[operation.die.index()].active = Active { begin, from: 0, currents, reason, is_on: true, is_retry };
     }
 
     /// Returns by how much the greatest current of an array phase of `total` ns, before `end` ns of it, is above that
@@ -288,145 +309,186 @@ impl Meter {
         within.map(|(step, _)| step.1).max().unwrap_or(0).saturating_sub(self.config.idle.0)
     }
 
-    /// Records that the operation of a die is suspended. Returns the part of its phase that ends.
-    pub(crate) fn suspend(&mut self, die: DieId, now: SimTime) -> Option<ActivePart> {
-        let Active { from, begin, total, .. } = self.dies[die.index()];
-        self.suspended[die.index()] = Active { from: from + now.since(begin).0, ..self.dies[die.index()].clone() };
-        debug_assert!(self.suspended[die.index()].from <= total, "it is suspended before its end");
-        self.end(die, now)
+    /// Records that the operation of a die is suspended.
+    pub(crate) fn suspend(&mut self, die: DieId, now: SimTime) {
+        let active = self.dies[die.index()].active;
+        let from = active.from + now.since(active.begin).0;
+        assert!(from <= self.stretched[active.currents as usize].total, "it is suspended before its end");
+        self.suspended[die.index()] = Active { from, ..active };
+        if active.is_on {
+            self.end(die, now);
+        }
     }
 
     /// Records that the array phase of the suspended operation of a die goes on at `begin`.
     pub(crate) fn resume(&mut self, die: DieId, begin: SimTime) {
         self.heat(begin);
-        let rest = self.suspended[die.index()].clone();
-        self.dies[die.index()] = Active { begin, is_on: true, ..rest };
+        let rest = self.suspended[die.index()];
+        self.dies[die.index()].active = Active { begin, is_on: true, ..rest };
     }
 
-    /// Records that the array of a die comes to rest, at the end of an operation or for a suspension. Returns the part
-    /// of the phase that ends.
-    // Not inlined into its caller, which is cold, and therefore compiled for size.
-    #[inline(never)]
-    pub(crate) fn end(&mut self, die: DieId, now: SimTime) -> Option<ActivePart> {
-        if self.thermal.is_some() {
-            self.heat(now);
-        }
-        let active = &mut self.dies[die.index()];
-        if !active.is_on {
-            return None;
-        }
-        let Active { begin, kind, reason, page_type, .. } = *active;
-        if self.windows.is_due(self.windows.place(begin)) {
+    /// Returns true if an array phase is in progress on a die, or about to begin.
+    #[inline]
+    pub(crate) fn is_active(&self, die: DieId) -> bool {
+        self.dies[die.index()].active.is_on
+    }
+
+    /// Returns the part of the array phase in progress on a die.
+    pub(crate) fn part(&self, die: DieId) -> ActivePart {
+        let Active { begin, currents, reason, .. } = self.dies[die.index()].active;
+        let Stretched { kind, page_type, .. } = self.stretched[currents as usize];
+        ActivePart { kind, page_type, reason, begin }
+    }
+
+    /// Records that the array phase in progress on a die ends, or is suspended.
+    #[inline(always)]
+    pub(crate) fn end(&mut self, die_id: DieId, now: SimTime) {
+        if now >= self.due {
             self.settle(now);
         }
-        self.add(die, now);
-        self.dies[die.index()].is_on = false;
-        Some(ActivePart { kind, page_type: page_type.into(), reason, begin })
-    }
-
-    /// Counts the windows in which nothing changes any more.
-    #[cold]
-    fn settle(&mut self, now: SimTime) {
-        let first = self.dies.iter().filter(|active| active.is_on).map(|active| active.begin).min().unwrap_or(now);
-        self.windows.settle(self.windows.place(first.min(now)), self.windows.place(now));
-    }
-
-    /// Adds the phase of a die up to `now`.
-    #[inline]
-    fn add(&mut self, die: DieId, now: SimTime) {
-        let Meter { dies, sums, stretched, windows, edges, .. } = self;
-        let active = &dies[die.index()];
-        if now <= active.begin {
+        let die = &mut self.dies[die_id.index()];
+        let begin = die.active.begin;
+        die.active.is_on = false;
+        if now <= begin {
             return;
         }
-        let span = now.since(active.begin).0;
-        let start = windows.place(active.begin);
-        let stretched = &stretched[active.currents as usize];
-        let charge = if span == stretched.total {
-            windows.add(start, &stretched.edges);
-            stretched.charge
-        } else {
-            let (from, to) = (active.from, active.from + span);
-            let charge = find_edges(&stretched.steps, self.config.idle.0, (from, to), edges);
-            windows.add(start, edges);
-            charge
-        };
-        self.charge[active.kind as usize][active.reason as usize] += u128::from(charge);
-        let sum = &mut sums[die.index()];
-        sum.charge += u128::from(charge);
-        sum.active_ns += span;
-        if active.is_retry {
-            self.retries[active.reason as usize] += u128::from(charge);
+        let span = now.since(begin).0;
+        let stretched = &self.stretched[die.active.currents as usize];
+        if span != stretched.total {
+            return self.add_part(die_id, now);
         }
+        let (charge, reason) = (u128::from(stretched.charge), die.active.reason as usize);
+        (die.charge, die.active_ns) = (die.charge + charge, die.active_ns + span);
+        self.charge[stretched.kind as usize][reason] += charge;
+        if die.active.is_retry {
+            self.retries[reason] += charge;
+        }
+        self.windows.add(begin, stretched.last, &stretched.edges, &stretched.trains);
+    }
+
+    /// Brings the temperature up to date, and counts the windows in which nothing changes any more.
+    #[cold]
+    #[inline(never)]
+    fn settle(&mut self, now: SimTime) {
+        self.heat(now);
+        let active = self.dies.iter().map(|die| die.active).filter(|active| active.is_on);
+        let first = active.map(|active| active.begin).min().unwrap_or(now);
+        self.due = now + self.windows.settle(first.min(now));
+        if let Some(thermal) = &self.thermal {
+            self.due = self.due.min(thermal.next());
+        }
+    }
+
+    /// Adds a part of a phase, which ends at `now`.
+    #[inline(never)]
+    fn add_part(&mut self, die_id: DieId, now: SimTime) {
+        let Meter { stretched, dies, windows, edges, .. } = self;
+        let die = &mut dies[die_id.index()];
+        let Active { begin, from, currents, reason, is_retry, .. } = die.active;
+        let (stretched, span) = (&stretched[currents as usize], now.since(begin).0);
+        let charge = u128::from(find_edges(&stretched.steps, self.config.idle.0, (from, from + span), edges));
+        (die.charge, die.active_ns) = (die.charge + charge, die.active_ns + span);
+        self.charge[stretched.kind as usize][reason as usize] += charge;
+        if is_retry {
+            self.retries[reason as usize] += charge;
+        }
+        windows.add(begin, span, edges, &[]);
     }
 
     /// Returns the number of the currents of an operation, which are computed once for each duration.
     #[inline]
     fn currents(&mut self, operation: &Operation, total: u64, sense: u64) -> u32 {
+        let recent = &self.recent[operation.kind as usize][operation.page_type as usize % RECENT];
+        if (recent.total, recent.sense, recent.page_type) == (total, sense, operation.page_type) {
+            return recent.currents;
+        }
+        self.other_currents(operation, total, sense)
+    }
+
+    /// Does the same for an operation that had other currents before.
+    #[inline(never)]
+    fn other_currents(&mut self, operation: &Operation, total: u64, sense: u64) -> u32 {
         let Operation { kind, page_type, .. } = *operation;
         let is_it = |one: &Stretched| (one.kind, one.page_type, one.total, one.sense) == (kind, page_type, total, sense);
-        let recent = self.recent[kind as usize][page_type as usize % RECENT];
-        if self.stretched.get(recent as usize).is_some_and(is_it) {
-            return recent;
-        }
         let known = self.stretched.iter().position(is_it);
-        let found = known.map_or_else(|| self.stretch(kind, page_type, total, sense), |index| index as u32);
-        self.recent[kind as usize][page_type as usize % RECENT] = found;
-        found
+        let currents = known.map_or_else(|| self.stretch(kind, page_type, total, sense), |index| index as u32);
+        self.recent[kind as usize][page_type as usize % RECENT] = Recent { total, sense, page_type, currents };
+        currents
     }
 
     #[cold]
     fn stretch(&mut self, kind: OperationKind, page_type: u32, total: u64, sense: u64) -> u32 {
-        let waveform = |of: OperationKind| -> &Waveform {
-            match of {
-                OperationKind::Read => self.config.read.of(page_type),
-                OperationKind::Program | OperationKind::Copyback => self.config.program.of(page_type),
-                OperationKind::Erase | OperationKind::LazyErase => &self.config.erase,
-            }
-        };
-        let steps = if kind == OperationKind::Copyback {
-            let program = waveform(OperationKind::Program).stretched(total.saturating_sub(sense));
-            let first = waveform(OperationKind::Read).stretched(sense);
-            first.into_iter().chain(program.into_iter().map(|(at, current)| (at + sense, current))).collect()
-        } else {
-            waveform(kind).stretched(total)
-        };
+        let steps = self.steps(kind, page_type, (total, sense), Waveform::stretched);
         // Where durations are drawn at random, almost none occurs twice.
         if self.stretched.len() >= 2 * self.dies.len() + STRETCHED {
             self.drop_unused();
         }
         let mut edges = Vec::new();
         let charge = find_edges(&steps, self.config.idle.0, (0, total), &mut edges);
-        self.stretched.push(Stretched { kind, page_type, total, sense, steps, edges, charge });
+        let trains = self.split_trains(kind, page_type, (total, sense), &mut edges);
+        let end_of = |train: &Train| train.at + train.windows * self.config.window.0;
+        let last = edges.iter().map(|edge| edge.at).chain(trains.iter().map(end_of)).max().unwrap_or(0);
+        self.stretched.push(Stretched { kind, page_type, total, sense, steps, edges, trains, last, charge });
         self.stretched.len() as u32 - 1
+    }
+
+    /// Returns the steps of an array phase of `total` ns, of which a copyback has `sense` ns for sensing.
+    fn steps(
+        &self,
+        kind: OperationKind,
+        page_type: u32,
+        (total, sense): (u64, u64),
+        stretched: impl Fn(&Waveform, u64) -> Vec<(u64, u64)>,
+    ) -> Vec<(u64, u64)> {
+        let PowerConfig { read, program, erase, .. } = &self.config;
+        match kind {
+            OperationKind::Read => stretched(read.of(page_type), total),
+            OperationKind::Program => stretched(program.of(page_type), total),
+            OperationKind::Erase | OperationKind::LazyErase => stretched(erase, total),
+            OperationKind::Copyback => {
+                let program = stretched(program.of(page_type), total.saturating_sub(sense));
+                let first = stretched(read.of(page_type), sense);
+                first.into_iter().chain(program.into_iter().map(|(at, current)| (at + sense, current))).collect()
+            }
+        }
+    }
+
+    /// Takes pulses that recur out of the changes of an array phase, and returns them.
+    fn split_trains(&self, kind: OperationKind, page_type: u32, times: (u64, u64), edges: &mut Vec<Edge>) -> Vec<Train> {
+        let Some(period) = self.windows.period() else { return Vec::new() };
+        let steps = self.steps(kind, page_type, times, Waveform::without_pulses);
+        let mut rest = Vec::new();
+        find_edges(&steps, self.config.idle.0, (0, times.0), &mut rest);
+        take_trains(edges, rest, period)
     }
 
     /// Drops the currents that no phase in progress or suspended has.
     fn drop_unused(&mut self) {
         let mut kept = Vec::with_capacity(2 * self.dies.len() + STRETCHED);
-        for active in self.dies.iter_mut().chain(&mut self.suspended) {
+        for active in self.dies.iter_mut().map(|die| &mut die.active).chain(&mut self.suspended) {
             kept.push(self.stretched[active.currents as usize].clone());
             active.currents = kept.len() as u32 - 1;
         }
         self.stretched = kept;
+        self.recent = [[NOTHING; RECENT]; KINDS];
     }
 
     /// Returns the energy and power up to `now`.
     pub fn report(&self, now: SimTime) -> PowerReport {
         let mut end = self.clone();
         end.heat(now);
-        for die in (0..end.dies.len() as u32).map(DieId).filter(|die| self.dies[die.index()].is_on) {
-            end.add(die, now);
+        for die in (0..).map(DieId).take(self.dies.len()).filter(|die| self.is_active(*die)) {
+            end.end(die, now);
         }
+        end.windows.settle(now);
         let span_ns = now.since(end.start).0;
-        end.windows.finish(span_ns);
         let supply = u128::from(self.config.supply.0);
         let at_rest = u128::from(self.config.idle.0) * supply;
-        let idle_by_die: Vec<u128> = end.sums.iter().map(|sum| u128::from(span_ns - sum.active_ns) * at_rest).collect();
+        let idle_by_die: Vec<u128> = end.dies.iter().map(|die| u128::from(span_ns - die.active_ns) * at_rest).collect();
         PowerReport {
             energy: end.charge.map(|kind| kind.map(|charge| charge * supply)),
             retries: end.retries.map(|charge| charge * supply),
-            by_die: end.sums.iter().map(|sum| sum.charge * supply).collect(),
+            by_die: end.dies.iter().map(|die| die.charge * supply).collect(),
             idle: idle_by_die.iter().sum(),
             idle_by_die,
             span_ns,

@@ -4,8 +4,11 @@
 //! current law). Energy is counted in attojoules, the product of microamperes, millivolts and nanoseconds, in integers.
 
 mod cap;
+mod charges;
 mod limiter;
 mod meter;
+mod recurring;
+mod ring;
 mod suspend;
 mod thermal;
 mod waveform;

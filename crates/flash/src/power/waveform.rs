@@ -193,6 +193,14 @@ impl Waveform {
             Waveform::File(_) => unreachable!("files are read with the description"),
         }
     }
+
+    /// Returns the steps without pulses.
+    pub(super) fn without_pulses(&self, total: u64) -> Vec<(u64, u64)> {
+        match self {
+            Waveform::Pulses(Pulses { base, .. }) => vec![(0, base.0)],
+            _ => self.stretched(total),
+        }
+    }
 }
 
 /// Checks that steps begin at 0, follow each other, and end with the waveform.

@@ -1,18 +1,21 @@
 //! Current averaged over windows of equal length: peak, distribution, and course over time.
 
+use super::charges::Charges;
+use super::recurring::{Recurring, Train};
+use super::ring::{Changes, EXACT, Edge, Ring, Width};
 use kit::{Histogram, Nanos, SimTime};
 
 /// Largest number of rows of the course over time; when it is full, pairs of rows are merged.
 const ROWS: usize = 4096;
 /// Number of windows that pass before those that are final are counted. Those in between fit in the fastest cache.
 const KEPT: u64 = 1 << 11;
-/// Length of the ring of windows at the start.
+/// Length of the rings of windows at the start.
 const RING: usize = 1 << 13;
 /// Longest window \[ns\].
 const MOST_WIDTH: u64 = 1_000_000;
-/// Time below which a multiplication gives the exact number of windows: 2^64 over the longest window, rounded down to a
-/// power of two.
-const EXACT: u64 = 1 << 44;
+/// Work of counting a window in which the current changes, on the way from one such window to the next, over that of
+/// counting a window after its neighbour.
+const SPARSE: u32 = 3;
 
 /// Power over one row of time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -23,48 +26,28 @@ struct PowerRow {
     peak: u64,
 }
 
-/// Changes of the current within one window.
-#[derive(Clone, Copy, Debug, Default)]
-struct Changes {
-    /// Charge that they add to the window itself \[uA ns\].
-    charge: i64,
-    /// Their sum \[uA\].
-    current: i64,
-}
-
-/// A change of the current, at a time after the start of a phase.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Edge {
-    /// Time \[ns\].
-    pub at: u64,
-    /// Change \[uA\].
-    pub change: i64,
-}
-
 /// Windows since the start of a measurement.
 #[derive(Clone, Debug)]
 pub(super) struct Windows {
-    /// Length of a window \[ns\], and its reciprocal, rounded up, times 2^64.
-    width: u64,
-    reciprocal: u64,
+    width: Width,
     /// Instant at which the first window begins.
     origin: SimTime,
     /// Number of the first window that is not final.
     base: u64,
-    /// Time at which changes are placed from: the start of that window, unless windows are being counted \[ns\].
-    base_at: u64,
-    /// Time from which the final windows should be counted \[ns\].
-    due: u64,
+    /// Instant from which changes are placed: the start of that window, unless windows are being counted.
+    base_at: SimTime,
     /// Charge of a window at the current after the last final one \[uA ns\].
     level: i64,
-    /// Changes in each window from `base` on, as a ring: a window is at its number modulo the length, a power of two.
-    kept: Vec<Changes>,
-    /// Time after `base_at` that the ring does not reach \[ns\].
+    /// Changes in each window from `base` on.
+    changes: Ring,
+    /// Changes from there on of what recurs; a ring of the same length.
+    trains: Ring,
+    /// Changes that recur in each window of a period; `None` if there are no pulses.
+    recurring: Option<Recurring>,
+    /// Time after `base_at` that the rings do not reach, or for which the quick quotient is not exact \[ns\].
     reach: u64,
-    /// One bit for each window of the ring, set where the current changes; 64 to a word.
-    touched: Vec<u64>,
     /// Charges of the final windows.
-    histogram: Histogram,
+    charges: Charges,
     /// Rows of `1 << shift` windows each that are complete, and the one that is not.
     rows: Vec<PowerRow>,
     row: PowerRow,
@@ -90,20 +73,20 @@ pub struct WindowReport {
 
 impl Windows {
     /// Creates windows of `width` ns, at most 1 ms, from `origin` on, at whose start a current of `level` uA flows.
-    pub fn new(width: u64, origin: SimTime, level: u64) -> Windows {
+    /// Pulses recur after `period` windows.
+    pub fn new(width: u64, origin: SimTime, level: u64, period: Option<u64>) -> Windows {
         assert!((2..=MOST_WIDTH).contains(&width), "the length of a window is checked with the description");
         Windows {
-            width,
-            reciprocal: u64::MAX / width + 1,
+            width: Width::new(width),
             origin,
             base: 0,
-            base_at: 0,
-            due: KEPT * width,
+            base_at: origin,
             level: (level * width) as i64,
-            kept: vec![Changes::default(); RING],
+            changes: Ring::new(RING),
+            trains: Ring::new(if period.is_some() { RING } else { 64 }),
+            recurring: period.map(Recurring::new),
             reach: (RING as u64 - 64) * width,
-            touched: vec![0; RING / 64],
-            histogram: Histogram::default(),
+            charges: Charges::default(),
             rows: Vec::new(),
             row: PowerRow::default(),
             row_end: 1,
@@ -113,144 +96,122 @@ impl Windows {
 
     /// Returns windows that begin at `origin`.
     pub fn anew(&self, origin: SimTime, level: u64) -> Windows {
-        Windows::new(self.width, origin, level)
+        Windows::new(self.width.ns, origin, level, self.recurring.as_ref().map(Recurring::windows))
+    }
+
+    /// Returns the number of windows after which pulses recur, if any do, and the length of a window \[ns\].
+    pub fn period(&self) -> Option<(u64, u64)> {
+        self.recurring.as_ref().map(|recurring| (recurring.windows(), self.width.ns))
     }
 
     /// Leaves a time without any changes out.
     pub fn exclude(&mut self, off: Nanos) {
-        self.origin = self.origin + off;
+        (self.origin, self.base_at) = (self.origin + off, self.base_at + off);
     }
 
-    /// Adds changes of the current after `start`, none of which is before the first window that is not final. Their
-    /// times rise.
-    #[inline]
-    pub fn add(&mut self, start: u64, edges: &[Edge]) {
-        let Some(last) = edges.last() else { return };
-        let start = start - self.base_at;
-        let end = start + last.at;
-        // The rest of the ring is free, but for a word.
-        if end >= self.reach {
-            self.grow(self.quotient(end));
+    /// Adds changes of the current after `start`, none of which is before the first window that is not final, and none
+    /// more than `length` ns after `start`.
+    #[inline(always)]
+    pub fn add(&mut self, start: SimTime, length: u64, edges: &[Edge], trains: &[Train]) {
+        let start = start.since(self.base_at).0;
+        // The rest of the rings is free, but for a word.
+        if start + length >= self.reach {
+            return self.add_far(start, length, edges, trains);
         }
-        let (width, reciprocal, base) = (self.width, self.reciprocal, self.base);
-        let (kept, touched) = (self.kept.as_mut_slice(), self.touched.as_mut_slice());
-        let mask = kept.len() - 1;
-        assert!(touched.len() == kept.len() / 64, "a bit for each window");
-        let mut add = |at: u64, change: i64, ahead: u64| {
-            let place = (base + ahead) as usize & mask;
-            touched[place / 64] |= 1 << (place % 64);
-            let kept = &mut kept[place];
-            kept.charge += change * ((ahead + 1) * width - at) as i64;
-            kept.current += change;
-        };
-        if end < EXACT {
-            edges.iter().for_each(|edge| add(start + edge.at, edge.change, quotient(start + edge.at, reciprocal)));
-        } else {
-            edges.iter().for_each(|edge| add(start + edge.at, edge.change, (start + edge.at) / width));
+        self.changes.add(self.width, self.base, start, edges, |time| self.width.quotient(time));
+        if !trains.is_empty() {
+            self.trains.add_trains(self.width, self.base, start, trains);
         }
     }
 
-    /// Returns the number of windows in a time, rounded down.
-    #[inline]
-    fn quotient(&self, time: u64) -> u64 {
-        if time < EXACT { quotient(time, self.reciprocal) } else { time / self.width }
-    }
-
-    /// Makes the ring long enough for a window that is `ahead` of the first one. A word of bits is never that of
-    /// windows at both ends of the ring.
+    /// Adds changes that are beyond the rings, which are made long enough: a word of bits is never that of windows at
+    /// both ends of a ring.
     #[cold]
-    fn grow(&mut self, ahead: u64) {
-        let (old, length) = (self.kept.len() as u64, (ahead + 65).next_power_of_two());
-        let (mut kept, mut touched) = (vec![Changes::default(); length as usize], vec![0; length as usize / 64]);
-        for window in self.base..self.base + old - 64 {
-            kept[(window % length) as usize] = self.kept[(window % old) as usize];
-        }
-        for word in self.base / 64..(self.base + old - 64).div_ceil(64) {
-            touched[(word % (length / 64)) as usize] = self.touched[(word % (old / 64)) as usize];
-        }
-        (self.kept, self.touched) = (kept, touched);
-        self.reach = (length - 64) * self.width;
-    }
-
-    /// Returns the time since the first window began \[ns\].
-    #[inline]
-    pub fn place(&self, at: SimTime) -> u64 {
-        at.since(self.origin).0
-    }
-
-    /// Returns true if so many windows have passed at `at` that the final ones should be counted.
-    #[inline]
-    pub fn is_due(&self, at: u64) -> bool {
-        at > self.due
-    }
-
-    /// Counts all windows that end at `until` or before; no change before `until` is added later. It is due again some
-    /// time after `now`.
-    pub fn settle(&mut self, until: u64, now: u64) {
-        let (end, length) = (until / self.width, self.kept.len() as u64);
-        let mut at = self.base;
-        let stop = end.min(at + length - 64);
-        while at < stop {
-            let (place, offset) = ((at & (length - 1)) as usize, at % 64);
-            let next = (at - offset + 64).min(stop);
-            let covered = (u64::MAX >> (64 - (next - at))) << offset;
-            let mut bits = self.touched[place / 64] & covered;
-            self.touched[place / 64] &= !covered;
-            while bits != 0 {
-                let window = at - offset + u64::from(bits.trailing_zeros());
-                bits &= bits - 1;
-                if self.base < window {
-                    self.count(self.level as u64, window - self.base);
-                }
-                let changes = std::mem::take(&mut self.kept[(window & (length - 1)) as usize]);
-                self.count_changes(changes);
+    #[inline(never)]
+    fn add_far(&mut self, start: u64, length: u64, edges: &[Edge], trains: &[Train]) {
+        let all = (self.width.windows_in(start + length) + 65).next_power_of_two();
+        if all as usize > self.changes.len() {
+            self.changes.grow(self.base, all as usize);
+            if self.recurring.is_some() {
+                self.trains.grow(self.base, all as usize);
             }
-            at = next;
+            self.reach = ((all - 64) * self.width.ns).min(EXACT);
         }
-        if self.base < end {
-            self.count(self.level as u64, end - self.base);
-        }
-        self.base_at = self.base * self.width;
-        self.due = now + KEPT * self.width;
+        self.changes.add(self.width, self.base, start, edges, |time| self.width.windows_in(time));
+        self.trains.add_trains(self.width, self.base, start, trains);
     }
 
-    /// Counts all windows that end at `until` or before. Nothing is added later.
-    pub fn finish(&mut self, until: u64) {
-        self.settle(until, until);
-    }
-
-    /// Counts the next window, in which the current changes.
-    #[inline]
-    fn count_changes(&mut self, changes: Changes) {
-        let charge = self.level + changes.charge;
-        self.level += changes.current * self.width as i64;
-        self.count(charge as u64, 1);
-    }
-
-    /// Counts windows with equal charges.
-    #[inline]
-    fn count(&mut self, charge: u64, times: u64) {
-        self.histogram.record_times(charge, times);
-        if self.base + times > self.row_end {
-            self.count_rows(charge, times);
-            return;
-        }
-        self.base += times;
-        self.row.add(charge, times);
-    }
-
-    /// Counts windows that are in several rows.
-    #[cold]
-    fn count_rows(&mut self, charge: u64, times: u64) {
-        let end = self.base + times;
+    /// Counts all windows that end at `until` or before; no change before `until` is added later. Returns the time
+    /// after which the next ones should be counted \[ns\].
+    pub fn settle(&mut self, until: SimTime) -> Nanos {
+        let end = self.width.windows_in(until.since(self.origin).0);
+        // In the windows after the ring, nothing changes.
+        let reached = end.min(self.base + self.changes.len() as u64 - 64);
         while self.base < end {
             if self.base == self.row_end {
                 self.begin_row();
             }
-            let next = self.row_end.min(end);
-            self.row.add(charge, next - self.base);
-            self.base = next;
+            let to = self.row_end.min(end);
+            if self.base < reached {
+                self.sweep(to.min(reached));
+            } else {
+                self.row.add(&mut self.charges, self.level, to - self.base);
+                self.base = to;
+            }
         }
+        self.base_at = self.origin + Nanos(self.base * self.width.ns);
+        Nanos(KEPT * self.width.ns)
+    }
+
+    /// Counts the windows before `to`, all of which are in one row and within the ring.
+    #[inline(never)]
+    fn sweep(&mut self, to: u64) {
+        let Windows { changes, trains, recurring, charges, row, level, .. } = self;
+        // The first window that is not counted, and the first of a word.
+        let (mut base, mut at) = (self.base, self.base);
+        while at < to {
+            let mut next = to.min((at | 63) + 1);
+            let (mut place, mut recurs) = (0, 0);
+            if let Some(recurring) = recurring {
+                place = (at % recurring.windows()) as usize;
+                next = next.min(at + recurring.windows() - place as u64);
+                go_on(recurring, trains, (at, next), place);
+                recurs = recurring.touched(place) & (u64::MAX >> (64 - (next - at)));
+            }
+            let bits = changes.take_touched(at, next) | recurs;
+            if bits.count_ones() * SPARSE > (next - at) as u32 {
+                row.add(charges, *level, at - base);
+                let slots = changes.slots(at, next).iter_mut().map(std::mem::take);
+                match recurring {
+                    Some(recurring) if recurs != 0 => {
+                        let both = slots.zip(recurring.from(place)).map(|(slot, recurs)| slot.plus(*recurs));
+                        *level = row.add_each(charges, *level, both);
+                    }
+                    _ => *level = row.add_each(charges, *level, slots),
+                }
+                base = next;
+            } else {
+                let mut left = bits;
+                while left != 0 {
+                    let ahead = left.trailing_zeros();
+                    left &= left - 1;
+                    let window = at + u64::from(ahead);
+                    row.add(charges, *level, window - base);
+                    let mut all = changes.take(window);
+                    if let Some(recurring) = recurring
+                        && (recurs >> ahead) & 1 != 0
+                    {
+                        all = all.plus(recurring.look(place + ahead as usize));
+                    }
+                    row.add(charges, *level + all.charge, 1);
+                    *level += all.step;
+                    base = window + 1;
+                }
+            }
+            at = next;
+        }
+        row.add(charges, *level, to - base);
+        self.base = to;
     }
 
     /// Begins a row after one that is complete. If there are as many as there may be, pairs of rows are merged.
@@ -267,55 +228,80 @@ impl Windows {
         self.row_end = (self.rows.len() as u64 + 1) << self.shift;
     }
 
+    /// Returns the distribution of the charges of the final windows.
+    fn histogram(&self) -> Histogram {
+        let peaks = self.rows.iter().chain([&self.row]).map(|row| row.peak);
+        self.charges.histogram(peaks.max().unwrap_or(0))
+    }
+
     /// Returns the report at a supply of `millivolts`.
     pub fn report(&self, millivolts: u64) -> WindowReport {
         // 1 uA x 1 mV is 1 nW.
+        let width = self.width.ns;
         let watts = |charge: f64, span: f64| charge * millivolts as f64 / span / 1e9;
-        let of_window = |charge: u64| watts(charge as f64, self.width as f64);
+        let of_window = |charge: u64| watts(charge as f64, width as f64);
         let row = |(index, row): (usize, &PowerRow)| {
             let begin = (index as u64) << self.shift;
             let windows = ((index as u64 + 1) << self.shift).min(self.base) - begin;
-            (begin * self.width, watts(row.charge as f64, (windows * self.width) as f64), of_window(row.peak))
+            (begin * width, watts(row.charge as f64, (windows * width) as f64), of_window(row.peak))
         };
         let is_begun = self.base > (self.rows.len() as u64) << self.shift;
         let rows = self.rows.iter().chain(is_begun.then_some(&self.row));
+        let histogram = self.histogram();
         WindowReport {
-            window_ns: self.width,
-            count: self.histogram.count(),
-            peak_w: of_window(self.histogram.max().unwrap_or(0)),
-            percentiles_w: [0.5, 0.9, 0.99, 0.999].map(|share| self.histogram.percentile(share, 10).map(of_window)),
+            window_ns: width,
+            count: histogram.count(),
+            peak_w: of_window(histogram.max().unwrap_or(0)),
+            percentiles_w: [0.5, 0.9, 0.99, 0.999].map(|share| histogram.percentile(share, 10).map(of_window)),
             rows: rows.enumerate().map(row).collect(),
         }
     }
 }
 
-/// Returns the quotient of a time below [`EXACT`] and a length whose reciprocal is given.
+/// Lets what recurs begin and end in the windows `from..to`, which are within a period, from its window `place` on.
 #[inline]
-fn quotient(time: u64, reciprocal: u64) -> u64 {
-    // With c = ceil(2^64 / d), floor(c n / 2^64) = floor(n / d) for all n below 2^64 / d (Lemire, Kaser, Kurz 2019).
-    ((u128::from(time) * u128::from(reciprocal)) >> 64) as u64
+fn go_on(recurring: &mut Recurring, trains: &mut Ring, (from, to): (u64, u64), place: usize) {
+    let mut bits = trains.take_touched(from, to);
+    while bits != 0 {
+        let ahead = bits.trailing_zeros();
+        bits &= bits - 1;
+        recurring.change(place + ahead as usize, trains.take(from + u64::from(ahead)));
+    }
 }
 
 impl PowerRow {
     /// Adds windows with equal charges.
     #[inline]
-    fn add(&mut self, charge: u64, times: u64) {
-        self.charge += u128::from(charge) * u128::from(times);
-        self.peak = self.peak.max(charge);
+    fn add(&mut self, charges: &mut Charges, charge: i64, times: u64) {
+        if times > 0 {
+            charges.record(charge, times);
+            self.charge += u128::from(charge as u64) * u128::from(times);
+            self.peak = self.peak.max(charge as u64);
+        }
+    }
+
+    /// Adds at most 64 windows, whose changes follow a charge of `level`. Returns the charge after them.
+    #[inline]
+    fn add_each(&mut self, charges: &mut Charges, level: i64, windows: impl Iterator<Item = Changes>) -> i64 {
+        let (level, charge, peak) = charges.record_each(level, windows);
+        self.charge += charge;
+        self.peak = self.peak.max(peak);
+        level
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::power::recurring::take_trains;
 
     /// A current of 10 uA, and 20 uA more from 1500 to 3250 ns; nothing else up to 10 ms.
     #[test]
     fn a_pulse_is_averaged_over_the_windows_that_it_touches() {
-        let mut windows = Windows::new(1000, SimTime(5), 10);
-        windows.add(1000, &[Edge { at: 500, change: 20 }, Edge { at: 2250, change: -20 }]);
-        windows.finish(10_000_000);
-        let charges: Vec<(u64, u64)> = windows.histogram.buckets().map(|bucket| (bucket.high, bucket.count)).collect();
+        let mut windows = Windows::new(1000, SimTime(5), 10, None);
+        windows.add(SimTime(1005), 2250, &[Edge { at: 500, change: 20 }, Edge { at: 2250, change: -20 }], &[]);
+        windows.settle(SimTime(10_000_005));
+        let charges: Vec<(u64, u64)> = windows.histogram().buckets().map(|bucket| (bucket.high, bucket.count)).collect();
         let near =
             |value: u64| charges.iter().find(|(high, _)| (value..=value + value / 1000).contains(high)).map(|(_, count)| *count);
         assert_eq!((near(10_000), near(20_000), near(30_000), near(15_000)), (Some(9997), Some(1), Some(1), Some(1)));
@@ -339,7 +325,7 @@ mod tests {
     fn changes_are_those_of_windows_summed_up_one_by_one() {
         let mut rng = kit::Rng::stream(1, "power.windows");
         for width in [100, 1_000, 7_001] {
-            let mut windows = Windows::new(width, SimTime::ZERO, 10);
+            let mut windows = Windows::new(width, SimTime::ZERO, 10, None);
             let count = 60_000u64;
             let mut expected = vec![10 * width; count as usize];
             let mut start = 0;
@@ -351,32 +337,67 @@ mod tests {
                     break;
                 }
                 let (fall, rise) = (-(current as i64), current as i64);
-                windows.add(start, &[Edge { at: 0, change: rise }, Edge { at: length, change: fall }]);
+                windows.add(SimTime(start), length, &[Edge { at: 0, change: rise }, Edge { at: length, change: fall }], &[]);
                 for window in start / width..=(start + length) / width {
                     let overlap = (start + length).min((window + 1) * width) - start.max(window * width);
                     expected[window as usize] += current * overlap;
                 }
-                if windows.is_due(start) {
-                    windows.settle(start, start);
+                if rng.chance(0.02) {
+                    windows.settle(SimTime(start));
                 }
             }
-            windows.finish(count * width);
+            windows.settle(SimTime(count * width));
             let mut histogram = Histogram::default();
             for charge in &expected {
                 histogram.record(*charge);
             }
-            assert!(windows.histogram.buckets().eq(histogram.buckets()), "{width}");
-            assert_eq!(windows.histogram.max(), histogram.max());
+            assert!(windows.histogram().buckets().eq(histogram.buckets()), "{width}");
+            assert_eq!(windows.histogram().max(), histogram.max());
             let rows = windows.rows.iter().chain([&windows.row]).map(|row| row.charge).sum::<u128>();
             assert_eq!(rows, expected.iter().map(|charge| u128::from(*charge)).sum::<u128>());
-            assert!(windows.kept.len() > RING && windows.kept.iter().all(|changes| changes.charge == 0 && changes.current == 0));
+            assert!(windows.changes.len() > RING && windows.changes.is_clear());
+        }
+    }
+
+    /// Trains of pulses, some cut off, against the same changes one by one: from a few at a time to as many as overlap
+    /// everywhere, with idle times in between, and periods shorter and longer than a word of windows.
+    #[test]
+    fn trains_are_the_changes_of_their_pulses() {
+        let mut rng = kit::Rng::stream(1, "power.trains");
+        for (width, period, windows) in [(1_000, 50_000, 50), (1_000, 12_500, 25), (1_000, 300_000, 300), (7_000, 5_000, 5)] {
+            let mut as_trains = Windows::new(width, SimTime::ZERO, 10, Some(windows));
+            let mut one_by_one = Windows::new(width, SimTime::ZERO, 10, None);
+            let mut start = 0;
+            for round in 0..900 {
+                start += if round % 300 == 0 { rng.below(width * 20_000) } else { rng.below(period * (1 + round % 6)) };
+                let (pulses, change, end) = (1 + rng.below(40), 1 + rng.below(500) as i64, rng.below(period));
+                let pulse = |at: u64| [Edge { at, change }, Edge { at: at + period / 3, change: -change }];
+                let mut edges: Vec<Edge> = (0..pulses).map(|pulse| pulse * period).flat_map(pulse).collect();
+                // The last pulse is cut off, if the phase ends within it.
+                let last = edges.last_mut().expect("a pulse");
+                last.at = last.at.min((pulses - 1) * period + end.max(1));
+                let length = pulses * period + windows * width;
+                one_by_one.add(SimTime(start), length, &edges, &[]);
+                let trains = take_trains(&mut edges, Vec::new(), (windows, width));
+                as_trains.add(SimTime(start), length, &edges, &trains);
+                if rng.chance(0.05) {
+                    as_trains.settle(SimTime(start));
+                    one_by_one.settle(SimTime(start));
+                }
+            }
+            for windows in [&mut as_trains, &mut one_by_one] {
+                windows.settle(SimTime(start + 100 * period));
+            }
+            assert_eq!(as_trains.report(3_300), one_by_one.report(3_300), "{width} {period}");
+            assert!(as_trains.histogram().buckets().eq(one_by_one.histogram().buckets()), "{width} {period}");
+            assert!(as_trains.recurring.as_ref().is_some_and(Recurring::is_clear), "all trains have passed");
         }
     }
 
     #[test]
     fn a_course_has_at_most_4096_rows() {
-        let mut windows = Windows::new(1000, SimTime::ZERO, 7);
-        windows.finish(86_400_000_000_000);
+        let mut windows = Windows::new(1000, SimTime::ZERO, 7, None);
+        windows.settle(SimTime(86_400_000_000_000));
         assert!(windows.rows.len() <= ROWS && windows.rows.len() > ROWS / 4);
         let rows = windows.rows.iter().chain([&windows.row]);
         assert_eq!(rows.map(|row| row.charge).sum::<u128>(), 7 * 86_400_000_000_000);

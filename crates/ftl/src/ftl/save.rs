@@ -81,7 +81,7 @@ pub struct Loaded {
 }
 
 /// Returns the closed blocks of each die, in the order of closing.
-fn closed_blocks(store: &Store) -> Vec<Vec<u32>> {
+pub(super) fn closed_blocks(store: &Store) -> Vec<Vec<u32>> {
     let dies = (0..store.geometry.die_count).map(DieId);
     dies.map(|die| store.closed_blocks(die).map(|block| block.0).collect()).collect()
 }

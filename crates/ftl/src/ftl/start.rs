@@ -1,16 +1,31 @@
-//! The copy of a starting state, from which further drives with the same key start.
+//! The copy of a starting state, from which further drives with the same key start: in memory, or in a file for other
+//! processes of the same build.
 
+use super::save::closed_blocks;
 use crate::collector::Collector;
 use crate::ftl::Ftl;
-use crate::map::Store;
+use crate::map::{Origin, OriginImage, Store};
 use crate::precondition::{Preconditioned, StartingKey};
-use crate::space::Space;
+use crate::space::{Space, SpaceImage};
 use kit::Rng;
+use kit::archive::{read_value, unreadable, write_value};
+use serde::{Deserialize, Serialize};
+use std::io::{Read, Write};
 
 /// A copy of the state to which [`Ftl::precondition`] has brought a drive.
 pub struct StartingState {
     store: Store,
     space: Space,
+    rng: Rng,
+    collectors: Vec<Collector>,
+}
+
+/// Content of a file of a starting state beside the tables.
+#[derive(Serialize, Deserialize)]
+struct Image {
+    /// The closed blocks of each die, in the order of closing.
+    closed: Vec<Vec<u32>>,
+    space: SpaceImage,
     rng: Rng,
     collectors: Vec<Collector>,
 }
@@ -92,5 +107,49 @@ impl Ftl {
         self.space.clone_from(space);
         self.rng.clone_from(rng);
         self.collectors.clone_from(collectors);
+    }
+    /// Writes the state to which [`Ftl::precondition`] has brought this drive; it has not been adopted yet. What it
+    /// writes is what [`Ftl::starting_state`] copies.
+    pub fn save_start(&self, to: &mut dyn Write) -> std::io::Result<()> {
+        let store = &self.store;
+        write_value(&store.places.image(), to)?;
+        store.places.save_whole(to)?;
+        store.valid.save(to)?;
+        for table in [
+            bytemuck::cast_slice(store.blocks.as_slice()),
+            bytemuck::cast_slice(&store.erase_counts),
+            bytemuck::cast_slice(&store.wear),
+            &store.erase_modes,
+            bytemuck::cast_slice::<i64, u8>(&store.first_program),
+        ] {
+            to.write_all(table)?;
+        }
+        let (space, rng, collectors) = (self.space.image(), self.rng.clone(), self.collectors.clone());
+        write_value(&Image { closed: closed_blocks(store), space, rng, collectors }, to)
+    }
+
+    /// Brings a new drive to the state that another one with the same key has written. After an error, which says why
+    /// it cannot be read, the drive is in no state.
+    pub fn load_start(&mut self, from: &mut dyn Read) -> Result<(), String> {
+        let store = &mut self.store;
+        store.expect_dense_use();
+        let origin: Option<OriginImage> = read_value(from).map_err(unreadable)?;
+        let origin = origin.map(|image| Origin::restore(image, store.geometry, store.user_units)).transpose()?;
+        store.places.load_whole(origin, from).map_err(unreadable)?;
+        store.valid.load(from).map_err(unreadable)?;
+        for table in [
+            bytemuck::cast_slice_mut(store.blocks.as_mut_slice()),
+            bytemuck::cast_slice_mut(&mut store.erase_counts),
+            bytemuck::cast_slice_mut(&mut store.wear),
+            &mut store.erase_modes,
+            bytemuck::cast_slice_mut::<i64, u8>(&mut store.first_program),
+        ] {
+            from.read_exact(table).map_err(unreadable)?;
+        }
+        let Image { closed, space, rng, collectors } = read_value(from).map_err(unreadable)?;
+        store.restore_as_it_was(&closed);
+        self.space.restore(space)?;
+        (self.rng, self.collectors) = (rng, collectors);
+        Ok(())
     }
 }

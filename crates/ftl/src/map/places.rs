@@ -166,6 +166,19 @@ impl Places {
         self.reverse.load(from)
     }
 
+    /// Writes map and reverse map as they are.
+    pub fn save_whole(&self, to: &mut dyn Write) -> std::io::Result<()> {
+        self.map.save(to)?;
+        self.reverse.save(to)
+    }
+
+    /// Reads map and reverse map of a drive that began with `origin`, as they were, into new ones.
+    pub fn load_whole(&mut self, origin: Option<Origin>, from: &mut dyn Read) -> std::io::Result<()> {
+        self.origin = origin.map(Arc::new);
+        self.map.load(from)?;
+        self.reverse.load(from)
+    }
+
     /// Enters a place in the map of its unit, as the reverse map has it. Returns false if that has no entry, and the
     /// unit as an error if the drive does not have it.
     #[inline]

@@ -162,11 +162,20 @@ fn a_copy_of_a_state_is_the_state() {
         let mut started = case.started();
         let state = started.starting_state().expect("memory");
         let expected = whole(&mut started);
-        let mut copied = case.started_from(&state);
-        assert!(whole(&mut copied) == expected, "{method:?}, {kind}: the copy differs");
+        let copied = case.started_from(&state);
+        let mut file = Vec::new();
+        started.save_start(&mut file).expect("memory");
+        let mut loaded = case.new_drive();
+        loaded.load_start(&mut file.as_slice()).expect("a file of this build");
         go_on(&mut started);
-        go_on(&mut copied);
-        assert!(whole(&mut copied) == whole(&mut started), "{method:?}, {kind}: the copy goes on in another way");
+        let later = whole(&mut started);
+        for (mut other, which) in [(copied, "the copy"), (loaded, "the one from a file")] {
+            assert!(whole(&mut other) == expected, "{method:?}, {kind}: {which} differs");
+            go_on(&mut other);
+            assert!(whole(&mut other) == later, "{method:?}, {kind}: {which} goes on in another way");
+        }
+        let cut = case.new_drive().load_start(&mut &file[..file.len() - 1]);
+        assert!(cut.is_err(), "{method:?}, {kind}: a file that is cut off is refused");
         assert!(whole(&mut case.new_drive()) != expected, "{method:?}, {kind}: nothing was to be copied");
         assert!(started.starting_state_bytes() > 4 * started.store.all_units(), "{method:?}, {kind}");
         all.insert(expected);
