@@ -263,24 +263,6 @@ impl Controller {
                     self.transactions.release(id.0);
                     return Some(then);
                 }
-                Action::Serve { server, service } => self.servers.serve(server, service, data, at),
-                Action::Lead { server, service, lead } => {
-                    let (begins, _) = self.servers.serve(server, service, data, at);
-                    (begins, begins + self.servers.services[usize::from(lead)].time(data))
-                }
-                Action::ServeAt { selection, service } => {
-                    let server = self.routes.selections[usize::from(selection)].server(place);
-                    self.servers.serve(server, service, data, now)
-                }
-                Action::ServeFirst { first, count, service } => {
-                    let server = self.servers.first_free(first, count);
-                    self.servers.serve(server, service, data, at)
-                }
-                Action::ServeFirstAt { selection, count, service } => {
-                    let first = self.routes.selections[usize::from(selection)].cluster(place, count);
-                    let server = self.servers.first_free(first, count);
-                    self.servers.serve(server, service, data, now)
-                }
                 Action::Access { kind, class } => {
                     let ask = Ask { transaction: id, unit: place.unit, bytes: data, kind, class };
                     let (channel, granted) = self.memories.ask(&ask, now);
@@ -301,6 +283,7 @@ impl Controller {
                     (now, now)
                 }
                 Action::Decode => (now, now),
+                service => self.servers.work(service, &self.routes.selections, (place, data), at),
             };
             if let Some(account) = transaction.account
                 && step.wait != step.work

@@ -1,10 +1,10 @@
 //! Precedence of work at a server: some work goes first, and other work yields to it.
 //!
 //! Work that goes first is accepted like any other, at once, with the instant at which it is done. Work that yields is
-//! accepted only when a server is free; until then it waits in a line, first in, first out. A line that waits is granted
-//! in the dispatch phase ([`Event::Server`]) of the instant at which a server is free, so that all work of that instant
-//! which goes first is accepted before. If work that goes first has been accepted meanwhile, the line waits for its end,
-//! too. An idle server takes the work that asks first, whichever kind it is.
+//! accepted only when a server is free; until then it waits in a line, first in, first out. A line that waits is
+//! granted in the dispatch phase ([`Event::Server`]) of the instant at which a server is free, so that all work of that
+//! instant which goes first is accepted before. If work that goes first has been accepted meanwhile, the line waits for
+//! its end, too. An idle server takes the work that asks first, whichever kind it is.
 //!
 //! Where work takes turns ([`Lines::alternate`]), what waits first in the line is accepted between two pieces of work
 //! that go first. It is accepted when the second of them asks, since its turn is known then.
@@ -221,8 +221,8 @@ impl Lines {
 }
 
 impl Line {
-    /// Returns the instant from which a server can begin with work that yields. Messages whose end is no event may still
-    /// be under way: the work follows them.
+    /// Returns the instant from which a server can begin with work that yields. Messages whose end is no event may then
+    /// still be under way: the work follows them.
     #[inline]
     fn free_at(&self, server: &Server) -> SimTime {
         if self.packet == Nanos::ZERO { server.free_at() } else { self.watched_until.max(self.ends) }

@@ -134,7 +134,7 @@ pub struct Step {
     pub class: Class,
     /// Place of the work among that of others at its servers.
     pub precedence: Precedence,
-    /// What the event at its end means.
+    /// Meaning of the event at its end.
     pub ending: Ending,
     /// True if no step follows.
     pub is_last: bool,
@@ -328,6 +328,34 @@ impl Servers {
         let server = &mut self.all[usize::from(server)];
         server.count(carried);
         server.accept(time, now)
+    }
+
+    /// Gives work without precedence to its server. Returns the instants at which it begins, and at which the data goes
+    /// on.
+    #[inline(always)]
+    pub fn work(
+        &mut self,
+        action: Action,
+        selections: &[Selection],
+        (place, data): (Place, Bytes),
+        at: SimTime,
+    ) -> (SimTime, SimTime) {
+        match action {
+            Action::Serve { server, service } => self.serve(server, service, data, at),
+            Action::Lead { server, service, lead } => {
+                let (begins, _) = self.serve(server, service, data, at);
+                (begins, begins + self.services[usize::from(lead)].time(data))
+            }
+            Action::ServeAt { selection, service } => {
+                self.serve(selections[usize::from(selection)].server(place), service, data, at)
+            }
+            Action::ServeFirst { first, count, service } => self.serve(self.first_free(first, count), service, data, at),
+            Action::ServeFirstAt { selection, count, service } => {
+                let first = selections[usize::from(selection)].cluster(place, count);
+                self.serve(self.first_free(first, count), service, data, at)
+            }
+            other => unreachable!("no server does {other:?}"),
+        }
     }
 
     /// Returns the one of `count` servers that is free first.
