@@ -64,13 +64,14 @@ class Seeing(pool.Pool):
     def _end(self, worker, *others):
         files = (path.name for path in self.folders.root.glob("*/*"))
         self.seen.append(sorted("state" if len(name) == 32 else name[33:] for name in files))
-        super()._end(worker, *others)
+        return super()._end(worker, *others)
 
 
 def test_processes_share_one_state_and_leave_no_file(here, monkeypatch):
     monkeypatch.setattr("ssdlab.explore.pool.Pool", Seeing)
     monkeypatch.setattr(Seeing, "seen", [], raising=False)
-    assert ssdlab.sweep(SPEC, "out", jobs=3).failed == 0
+    done = ssdlab.sweep(SPEC, "out", jobs=3)
+    assert (done.failed, done.table.num_rows) == (0, 8)
     # Whoever made the state has renamed it before the last run ends.
     assert Seeing.seen[-1] == ["lock", "state"]
     assert list((here / "temporary").iterdir()) == []
@@ -130,20 +131,20 @@ def test_a_group_of_runs_has_a_folder_until_its_last_run_has_ended(here, monkeyp
     folders = pool._Folders()
     folders.left.update({"a": 2, "b": 2, "c": 1})
     task = namedtuple("Task", "group memory")
-    folder = folders.of(task("a", 1000))
+    folder = folders.folder_for(task("a", 1000))
     assert folder.is_dir()
-    assert folders.of(task("a", 1000)) == folder
-    assert folders.of(task("c", 1000)) is None, "no other run needs its state"
-    assert folders.of(task("b", 10**30)) is None, "the disk has no room"
+    assert folders.folder_for(task("a", 1000)) == folder
+    assert folders.folder_for(task("c", 1000)) is None, "no other run needs its state"
+    assert folders.folder_for(task("b", 10**30)) is None, "the disk has no room"
     folders.ended("a")
     assert folder.is_dir()
-    assert folders.of(task("a", 1000)) == folder
+    assert folders.folder_for(task("a", 1000)) == folder
     folders.ended("a")
     assert not folder.exists()
     folders.close()
     assert list((here / "temporary").iterdir()) == []
     monkeypatch.setattr("tempfile.tempdir", str(here / "gone"))
-    assert folders.of(task("b", 1000)) is None
+    assert folders.folder_for(task("b", 1000)) is None
     folders.close()
 
 

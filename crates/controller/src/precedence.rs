@@ -89,8 +89,8 @@ struct Line {
     /// Where there are packets: the beginning of the work that yields, moved by each interruption, and its end.
     begun: SimTime,
     ends: SimTime,
-    /// Where there are packets: the end of all accepted work that goes first, and of the part of it whose end is an
-    /// event.
+    /// Where there are packets: the end of all accepted work that goes first, and of the part of it that somebody waits
+    /// for.
     first_until: SimTime,
     watched_until: SimTime,
 }
@@ -126,8 +126,8 @@ impl Lines {
         self.lines.iter_mut().zip(servers).for_each(|(line, server)| line.first_until = server.free_at());
     }
 
-    /// Accepts work that goes first. Returns the instants at which it begins and is done; the latter is an event if
-    /// `is_watched`.
+    /// Accepts work that goes first. Returns the instants at which it begins and is done. `is_watched`: somebody waits
+    /// for its end.
     #[inline(always)]
     pub fn accept_first(
         &mut self,
@@ -221,7 +221,7 @@ impl Lines {
 }
 
 impl Line {
-    /// Returns the instant from which a server can begin with work that yields. Messages whose end is no event may then
+    /// Returns the instant from which a server can accept work that yields. Messages that nobody waits for may then
     /// still be under way: the work follows them.
     #[inline]
     fn free_at(&self, server: &Server) -> SimTime {

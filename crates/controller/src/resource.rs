@@ -59,7 +59,8 @@ impl Server {
     }
 
     /// Returns the time for which it has been busy until `now`: that of all accepted work, less what remains to be
-    /// done.
+    /// done. Known error: work that is accepted before it is due (behind a lead) counts its lead as work to be done, so
+    /// that between both instants the time is too short by the rest of the lead, a few nanoseconds.
     pub fn busy(&self, now: SimTime) -> Nanos {
         Nanos(self.busy.0 - self.free_at.0.saturating_sub(now.0).min(self.busy.0))
     }

@@ -5,7 +5,8 @@
 //! prototype: 13 to 21 ns for a push and a pop at 32 to 1000 pending events, against 20 to 32 ns for a 4-ary heap.
 //!
 //! An event that is earlier than all others when it is added has a place of its own in front of the calendar. On a
-//! drive with a detailed controller, that is nearly every second one.
+//! drive with a detailed controller, a third of the events of random reads are taken from there, and more than half of
+//! those of writes.
 
 use crate::units::SimTime;
 use std::cmp::Reverse;

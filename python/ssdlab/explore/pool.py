@@ -70,7 +70,7 @@ class _Folders:
         #: Number of runs of each group that have not ended.
         self.left: Counter[str] = Counter()
 
-    def of(self, task: Task) -> Path | None:
+    def folder_for(self, task: Task) -> Path | None:
         """Returns the folder for a run that begins now; ``None`` if no other run needs its state, or has no room."""
         group = task.group
         if group not in self.folders and self.left[group] > 1:
@@ -161,7 +161,7 @@ class Pool:
             if not idle:
                 self.workers.append(worker)
             worker.task, worker.group = groups[group].popleft(), group
-            folder = self.folders.of(worker.task)
+            folder = self.folders.folder_for(worker.task)
             if not groups[group]:
                 del groups[group]
             _send(worker.connection, (worker.task, folder))

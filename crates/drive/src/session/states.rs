@@ -20,8 +20,8 @@ pub enum Claim {
     Alone,
     /// It is there, to be read.
     Saved(Box<dyn Read>),
-    /// The process is the one that makes it. Others wait until this is dropped, and if nothing has been kept by then,
-    /// one of them makes the state.
+    /// The process is the one that makes it. Others wait until this is dropped, or the process ends. If it has ended
+    /// before, one of them makes the state; if nothing has been kept, each of them makes it for itself.
     Make(Box<dyn KeepShared>),
 }
 

@@ -80,6 +80,30 @@ pub struct Loaded {
     policy: PolicyImage,
 }
 
+/// Writes the tables of the blocks.
+pub(super) fn write_blocks(store: &Store, to: &mut dyn Write) -> std::io::Result<()> {
+    to.write_all(bytemuck::cast_slice(store.blocks.as_slice()))?;
+    to.write_all(bytemuck::cast_slice(&store.erase_counts))?;
+    to.write_all(bytemuck::cast_slice(&store.wear))?;
+    to.write_all(&store.erase_modes)?;
+    to.write_all(bytemuck::cast_slice(&store.first_program))
+}
+
+/// Reads the tables of the blocks, as [`write_blocks`] writes them.
+pub(super) fn read_blocks(store: &mut Store, from: &mut dyn Read) -> std::io::Result<()> {
+    from.read_exact(bytemuck::cast_slice_mut(store.blocks.as_mut_slice()))?;
+    from.read_exact(bytemuck::cast_slice_mut(&mut store.erase_counts))?;
+    from.read_exact(bytemuck::cast_slice_mut(&mut store.wear))?;
+    from.read_exact(&mut store.erase_modes)?;
+    from.read_exact(bytemuck::cast_slice_mut(&mut store.first_program))
+}
+
+/// Reads the origin of the places of a drive of the size of `store`.
+pub(super) fn read_origin(store: &Store, from: &mut dyn Read) -> Result<Option<Origin>, String> {
+    let image: Option<OriginImage> = read_value(from).map_err(unreadable)?;
+    image.map(|image| Origin::restore(image, store.geometry, store.user_units)).transpose()
+}
+
 /// Returns the closed blocks of each die, in the order of closing.
 pub(super) fn closed_blocks(store: &Store) -> Vec<Vec<u32>> {
     let dies = (0..store.geometry.die_count).map(DieId);
@@ -111,16 +135,8 @@ impl Ftl {
         let store = &self.store;
         write_value(&store.places.image(), to)?;
         store.places.save(to)?;
-        for table in [
-            bytemuck::cast_slice(store.valid.as_slice()),
-            bytemuck::cast_slice(store.blocks.as_slice()),
-            bytemuck::cast_slice(&store.erase_counts),
-            bytemuck::cast_slice(&store.wear),
-            &store.erase_modes,
-            bytemuck::cast_slice::<i64, u8>(&store.first_program),
-        ] {
-            to.write_all(table)?;
-        }
+        to.write_all(bytemuck::cast_slice(store.valid.as_slice()))?;
+        write_blocks(store, to)?;
         write_value(&self.image(), to)?;
         let mut own = Archive::saving();
         self.policy.state(&mut own).and_then(|()| own.finish()).map_err(std::io::Error::other).and_then(|own| {
@@ -216,19 +232,10 @@ impl Ftl {
         }
         let store = &mut self.store;
         store.expect_dense_use();
-        let image: Option<OriginImage> = read_value(from).map_err(unreadable)?;
-        let origin = image.map(|image| Origin::restore(image, store.geometry, store.user_units)).transpose()?;
+        let origin = read_origin(store, from)?;
         store.places.load(origin, from).map_err(unreadable)?;
-        for table in [
-            bytemuck::cast_slice_mut(store.valid.as_mut_slice()),
-            bytemuck::cast_slice_mut(store.blocks.as_mut_slice()),
-            bytemuck::cast_slice_mut(&mut store.erase_counts),
-            bytemuck::cast_slice_mut(&mut store.wear),
-            &mut store.erase_modes,
-            bytemuck::cast_slice_mut::<i64, u8>(&mut store.first_program),
-        ] {
-            from.read_exact(table).map_err(unreadable)?;
-        }
+        from.read_exact(bytemuck::cast_slice_mut(store.valid.as_mut_slice())).map_err(unreadable)?;
+        read_blocks(store, from).map_err(unreadable)?;
         let image = read_value(from).map_err(unreadable)?;
         let policy = read_value(from).map_err(unreadable)?;
         Ok(Loaded { image, policy })

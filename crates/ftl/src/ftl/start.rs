@@ -1,10 +1,10 @@
 //! The copy of a starting state, from which further drives with the same key start: in memory, or in a file for other
 //! processes of the same build.
 
-use super::save::closed_blocks;
+use super::save::{closed_blocks, read_blocks, read_origin, write_blocks};
 use crate::collector::Collector;
 use crate::ftl::Ftl;
-use crate::map::{Origin, OriginImage, Store};
+use crate::map::Store;
 use crate::precondition::{Preconditioned, StartingKey};
 use crate::space::{Space, SpaceImage};
 use kit::Rng;
@@ -108,6 +108,7 @@ impl Ftl {
         self.rng.clone_from(rng);
         self.collectors.clone_from(collectors);
     }
+
     /// Writes the state to which [`Ftl::precondition`] has brought this drive; it has not been adopted yet. What it
     /// writes is what [`Ftl::starting_state`] copies.
     pub fn save_start(&self, to: &mut dyn Write) -> std::io::Result<()> {
@@ -115,15 +116,7 @@ impl Ftl {
         write_value(&store.places.image(), to)?;
         store.places.save_whole(to)?;
         store.valid.save(to)?;
-        for table in [
-            bytemuck::cast_slice(store.blocks.as_slice()),
-            bytemuck::cast_slice(&store.erase_counts),
-            bytemuck::cast_slice(&store.wear),
-            &store.erase_modes,
-            bytemuck::cast_slice::<i64, u8>(&store.first_program),
-        ] {
-            to.write_all(table)?;
-        }
+        write_blocks(store, to)?;
         let (space, rng, collectors) = (self.space.image(), self.rng.clone(), self.collectors.clone());
         write_value(&Image { closed: closed_blocks(store), space, rng, collectors }, to)
     }
@@ -133,19 +126,10 @@ impl Ftl {
     pub fn load_start(&mut self, from: &mut dyn Read) -> Result<(), String> {
         let store = &mut self.store;
         store.expect_dense_use();
-        let origin: Option<OriginImage> = read_value(from).map_err(unreadable)?;
-        let origin = origin.map(|image| Origin::restore(image, store.geometry, store.user_units)).transpose()?;
+        let origin = read_origin(store, from)?;
         store.places.load_whole(origin, from).map_err(unreadable)?;
         store.valid.load(from).map_err(unreadable)?;
-        for table in [
-            bytemuck::cast_slice_mut(store.blocks.as_mut_slice()),
-            bytemuck::cast_slice_mut(&mut store.erase_counts),
-            bytemuck::cast_slice_mut(&mut store.wear),
-            &mut store.erase_modes,
-            bytemuck::cast_slice_mut::<i64, u8>(&mut store.first_program),
-        ] {
-            from.read_exact(table).map_err(unreadable)?;
-        }
+        read_blocks(store, from).map_err(unreadable)?;
         let Image { closed, space, rng, collectors } = read_value(from).map_err(unreadable)?;
         store.restore_as_it_was(&closed);
         self.space.restore(space)?;
