@@ -44,11 +44,11 @@ pub enum Way {
     MapOut,
     /// Data of a read, to the host.
     ToHost,
-    /// The completion of a command, to the host.
+    /// The completion of a command, to the host; to the application, if interrupts do not announce several.
     Complete(Op),
-    /// An interrupt, for one completion or several.
+    /// An interrupt for several completions.
     Interrupt,
-    /// A completion that the host has noticed, to the application.
+    /// A completion that such an interrupt has announced, to the application.
     Reap,
     /// A message of the host for which neither side waits.
     Acknowledge,
@@ -138,8 +138,8 @@ pub struct Step {
     pub ending: Ending,
     /// True if no step follows.
     pub is_last: bool,
-    /// True if the next step begins before this one has an event of its own: it uses no resource, or servers that take
-    /// data in the order of this step.
+    /// True if the next step begins without an event at the end of this one: it uses no resource, the same link, or
+    /// servers that take data in the order of this step.
     pub goes_on: bool,
 }
 
@@ -165,6 +165,23 @@ impl Step {
             is_last: false,
             goes_on: false,
         }
+    }
+
+    /// Returns true if the end of the step is known when it begins.
+    fn is_certain(&self) -> bool {
+        self.precedence != Precedence::Yields && !matches!(self.action, Action::Access { .. })
+    }
+
+    /// Returns true if `next` can be begun as soon as this step is: it uses no resource, or one that takes its work
+    /// right behind that of this step.
+    fn needs_no_event_before(&self, next: &Step) -> bool {
+        let message = |step: &Step| match step.action {
+            Action::Serve { server, .. } if step.precedence == Precedence::First && step.work == Cause::Link => Some(server),
+            _ => None,
+        };
+        matches!(self.action, Action::Lead { .. })
+            || matches!(next.action, Action::Wait(_)) && self.action.is_service() && self.is_certain()
+            || message(self).is_some() && message(self) == message(next)
     }
 }
 
@@ -508,12 +525,12 @@ impl Compiler {
         }
         let last = steps.len() - 1;
         for index in 0..=last {
-            let waits_next = steps.get(index + 1).is_some_and(|next| matches!(next.action, Action::Wait(_)));
+            let next = steps.get(index + 1).copied();
+            let needs_no_event = next.is_some_and(|next| steps[index].needs_no_event_before(&next));
             let step = &mut steps[index];
-            let is_certain = step.precedence != Precedence::Yields && !matches!(step.action, Action::Access { .. });
-            step.ending = if is_certain { Ending::Done } else { Ending::Check };
+            step.ending = if step.is_certain() { Ending::Done } else { Ending::Check };
             step.is_last = index == last;
-            step.goes_on = matches!(step.action, Action::Lead { .. }) || waits_next && is_certain && step.action.is_service();
+            step.goes_on = needs_no_event;
         }
         let start = self.routes.steps.len() as Start;
         self.routes.steps.append(&mut steps);
@@ -533,8 +550,12 @@ impl Compiler {
                 last.class = Class::Arrival;
             }
             self.routes.starts.command[op as usize] = self.add(steps);
-            let completion = self.steps(side, &protocol.complete[op as usize], link);
-            self.routes.starts.complete[op as usize] = self.add([parts.complete.clone(), completion].concat());
+            let mut completion = [parts.complete.clone(), self.steps(side, &protocol.complete[op as usize], link)].concat();
+            if !protocol.gathers_completions {
+                let notice = [&protocol.interrupt, &protocol.reap];
+                completion.extend(notice.into_iter().flat_map(|hops| self.steps(side, hops, host)));
+            }
+            self.routes.starts.complete[op as usize] = self.add(completion);
         }
         self.routes.starts.list = self.way(side, &protocol.list, link);
         if !protocol.data_comes_with_command() {
@@ -544,8 +565,10 @@ impl Compiler {
         }
         let delivery = self.steps(side, &protocol.deliver, link);
         self.routes.starts.to_host = self.add([parts.to_host.clone(), delivery].concat());
-        self.routes.starts.interrupt = self.way(side, &protocol.interrupt, host);
-        self.routes.starts.reap = self.way(side, &protocol.reap, host);
+        if protocol.gathers_completions {
+            self.routes.starts.interrupt = self.way(side, &protocol.interrupt, host);
+            self.routes.starts.reap = self.way(side, &protocol.reap, host);
+        }
         self.routes.starts.acknowledge = self.way(side, &protocol.acknowledge, link);
     }
 

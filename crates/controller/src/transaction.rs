@@ -33,7 +33,7 @@ pub enum Then {
         /// Number of mapping units.
         count: u32,
     },
-    /// The completion of the command is with the host, which has not noticed it.
+    /// The completion of the command is with the host; an interrupt will announce it with others.
     Posted(CommandId),
     /// The host has noticed the completions of a queue that an interrupt announced.
     Interrupted {
@@ -42,8 +42,6 @@ pub enum Then {
         /// Number of completions.
         count: u32,
     },
-    /// The host has noticed the completion of the command.
-    Noticed(CommandId),
     /// The command is complete.
     Completed(CommandId),
     /// The data of the program in this slot is at its encoder.

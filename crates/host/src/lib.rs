@@ -54,6 +54,7 @@ impl HostConfig {
         if let Some(cpu) = &self.cpu {
             cpu.extend(&mut protocol);
         }
+        protocol.gathers_completions = self.queues().is_some_and(|queues| queues.coalescing.is_some());
         protocol
     }
 

@@ -186,13 +186,19 @@ impl Host {
         }
     }
 
-    /// Adds a completion to those that an interrupt announces. Returns the queue and the action that follows; `None` if
-    /// each completion has its own interrupt.
-    pub fn post(&mut self, command: CommandId, now: SimTime) -> Option<(u32, Posted)> {
+    /// Returns true if an interrupt announces several completions.
+    #[inline]
+    pub fn gathers_completions(&self) -> bool {
+        self.queues.as_ref().is_some_and(|queues| queues.interrupts.is_some())
+    }
+
+    /// Adds a completion to those that an interrupt announces. Returns the queue and the action that follows.
+    pub fn post(&mut self, command: CommandId, now: SimTime) -> (u32, Posted) {
         let queue = self.queue_of(command);
-        let queues = self.queues.as_mut()?;
+        let queues = self.queues.as_mut().expect("completions have queues");
         let queue = queues.submission.index(queue) as u32;
-        queues.interrupts.as_mut().map(|interrupts| (queue, interrupts.post(command, queue, now)))
+        let interrupts = queues.interrupts.as_mut().expect("an interrupt announces several completions");
+        (queue, interrupts.post(command, queue, now))
     }
 
     /// Handles the instant at which an interrupt is due ([`kit::Event::Interrupt`]). Returns the number of completions

@@ -79,6 +79,8 @@ pub struct Protocol {
     pub complete: [Vec<Hop>; Op::COUNT],
     /// The interrupt, for one completion or several.
     pub interrupt: Vec<Hop>,
+    /// True if an interrupt announces several completions; otherwise it follows its completion.
+    pub gathers_completions: bool,
     /// The work of the host for a completion.
     pub reap: Vec<Hop>,
     /// A message for which neither side waits: it only occupies the link.

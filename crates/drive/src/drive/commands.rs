@@ -185,18 +185,18 @@ impl Drive {
         let state = self.host.command(command);
         let (op, account) = (state.command().op, state.account().expect("a command of a queue has an account"));
         self.out.accounts[account].join(ledger, self.now);
-        self.send_command(Way::Complete(op), command, Bytes(0), Then::Posted(command));
+        let then = if self.host.gathers_completions() { Then::Posted(command) } else { Then::Completed(command) };
+        self.send_command(Way::Complete(op), command, Bytes(0), then);
     }
 
-    /// Handles the arrival of a completion in the completion queue.
+    /// Handles the arrival of a completion in the completion queue, where an interrupt announces several.
     pub(super) fn posted(&mut self, command: CommandId) {
         match self.host.post(command, self.now) {
-            None => self.send_command(Way::Interrupt, command, Bytes(0), Then::Noticed(command)),
-            Some((queue, Posted::Interrupt(count))) => self.interrupt(queue, count),
-            Some((queue, Posted::DueAt { at, number })) => {
+            (queue, Posted::Interrupt(count)) => self.interrupt(queue, count),
+            (queue, Posted::DueAt { at, number }) => {
                 self.out.events.push(at, Class::Timer, Event::Interrupt { queue, number });
             }
-            Some((_, Posted::Nothing)) => {}
+            (_, Posted::Nothing) => {}
         }
     }
 
@@ -221,13 +221,8 @@ impl Drive {
             if let Some(account) = self.host.command(command).account() {
                 self.out.accounts[account].charge_up_to(Cause::Host, self.now);
             }
-            self.noticed(command);
+            self.send_command(Way::Reap, command, Bytes(0), Then::Completed(command));
         }
-    }
-
-    /// Handles a completion that the host has noticed.
-    pub(super) fn noticed(&mut self, command: CommandId) {
-        self.send_command(Way::Reap, command, Bytes(0), Then::Completed(command));
     }
 
     /// Handles the arrival of a completion at the application.

@@ -202,7 +202,20 @@ impl Drive {
     /// Returns the first mapping unit of an operation's data, if it matters to the controller; otherwise 0.
     #[inline]
     pub(super) fn unit_of(&self, slot: u32) -> u32 {
-        if self.controller.chooses_by_unit() { self.ftl.unit_at(self.out.operations[slot].first) } else { 0 }
+        if !self.controller.chooses_by_unit() {
+            return 0;
+        }
+        let operation = &self.out.operations[slot];
+        // Most commands read one unit: it is known without a look at the map. Physical addresses may stand for others.
+        if let Owner::Command(command) = operation.owner
+            && self.ftl.page_map().is_some()
+        {
+            let units = self.host.units_of(command);
+            if units.count == 1 {
+                return units.first.0;
+            }
+        }
+        self.ftl.unit_at(operation.first)
     }
 
     /// Handles the arrival of a program's data at the encoder.
@@ -258,7 +271,6 @@ impl Drive {
             }
             Then::Posted(command) => self.posted(command),
             Then::Interrupted { queue, count } => self.interrupted(queue, count),
-            Then::Noticed(command) => self.noticed(command),
             Then::Completed(command) => self.completed(command),
             Then::AtEncoder(slot) => self.encode_program(slot),
             Then::AtDie(slot) => self.read_at_die(slot),

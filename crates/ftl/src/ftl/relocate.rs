@@ -342,7 +342,7 @@ impl Ftl {
     /// user alone: map data is moved in the mode of old data.
     fn relocation_answer(&mut self, die: DieId, gathered: &[Ppn], now: SimTime, signals: &Signals) -> Option<WriteAnswer> {
         let collection = self.collectors[die.index()].collection()?;
-        if gathered.iter().all(|&ppn| self.is_of_map(self.store.lpn_at(ppn))) {
+        if self.map_cache.is_some() && gathered.iter().all(|&ppn| self.is_of_map(self.store.lpn_at(ppn))) {
             return Some(WriteAnswer { mode: self.old_mode, stream: 0 });
         }
         let splits = self.needs.splits_relocations();
