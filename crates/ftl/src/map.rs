@@ -23,7 +23,7 @@ pub(crate) const PADDING: u32 = u32::MAX;
 const NONE: u32 = u32::MAX;
 /// Number of units that [`Store::look_ahead_moves`] prefetches. A profile with 32 of them and 32 busy dies showed twice
 /// the stalls on prefetched data.
-const MOVES_AHEAD: u32 = 8;
+const MOVES_AHEAD: usize = 8;
 
 /// Location of a logical unit: unmapped, at a place on flash, or in a slot of the write queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -552,14 +552,24 @@ impl Store {
     /// relocated. Returns the place at which the prefetch stopped, and a value that keeps the loads from being
     /// optimised away. Limited to as many units as are likely to be still in the cache when they are needed.
     pub(crate) fn look_ahead_moves(&mut self, bits: &UnitBits, from: Ppn, end: Ppn) -> (Ppn, u64) {
-        let (mut sink, mut at) = (0u64, from);
-        for _ in 0..MOVES_AHEAD {
-            let Some(ppn) = self.next_valid(at, end) else { return (end, sink) };
-            let lpn = self.places.remember_unit(ppn);
-            sink ^= self.places.stored_codes(&[lpn]).map(u64::from).sum::<u64>() ^ bits.look_ahead(&[lpn]);
+        let (mut units, mut count, mut at) = ([(Lpn(0), Ppn(0)); MOVES_AHEAD], 0, from);
+        while count < MOVES_AHEAD {
+            let Some(ppn) = self.next_valid(at, end) else {
+                at = end;
+                break;
+            };
+            units[count] = (self.places.remember_unit(ppn), ppn);
+            count += 1;
             at = Ppn(ppn.0 + 1);
         }
-        (at, sink)
+        // In a pass of its own: the cache misses of all units overlap.
+        let units = &units[..count];
+        let codes =
+            units.iter().fold(0, |sink, (lpn, _)| sink ^ u64::from(self.places.load_code(*lpn)) ^ bits.look_ahead(&[*lpn]));
+        for (lpn, ppn) in units {
+            self.places.remember_place(*lpn, *ppn);
+        }
+        (at, codes)
     }
 }
 

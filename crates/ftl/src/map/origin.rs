@@ -23,6 +23,16 @@ impl Origin {
         }
     }
 
+    /// Replaces each of at most [`BATCH`] units by the number of its place, or by [`NO_PLACE`].
+    pub fn replace_by_places(&self, units: &mut [u32]) {
+        match self {
+            Origin::Filled(filled) => {
+                units.iter_mut().for_each(|unit| *unit = filled.place_of(Lpn(*unit)).map_or(NO_PLACE, |place| place.0));
+            }
+            Origin::Scattered(scattered) => scattered.replace_by_places(units),
+        }
+    }
+
     /// Returns the unit at a place, if there is one.
     pub fn unit_at(&self, ppn: Ppn) -> Option<Lpn> {
         match self {
@@ -56,7 +66,10 @@ impl Origin {
                 block_units: filled.block_units(),
                 blocks: filled.blocks.clone(),
             },
-            Origin::Scattered(scattered) => OriginImage::Scattered { key: scattered.key, spreads: scattered.spreads.clone() },
+            Origin::Scattered(scattered) => OriginImage::Scattered {
+                key: scattered.key,
+                spreads: scattered.parts[..scattered.parts.len() - 1].iter().map(|part| part.spread).collect(),
+            },
         }
     }
 
@@ -103,6 +116,10 @@ pub(crate) enum OriginImage {
 }
 
 const NONE: u32 = u32::MAX;
+/// Number of units whose places are computed together.
+pub(crate) const BATCH: usize = 32;
+/// The place of a unit that has none.
+pub(crate) const NO_PLACE: u32 = u32::MAX;
 
 /// The first units of a drive, written in order: a program unit on each die in turn, and on each die in its frontiers
 /// in turn. It takes whole blocks.
@@ -216,6 +233,14 @@ impl Spread {
     }
 }
 
+/// The data of a block.
+#[derive(Clone, Copy, Debug, Default)]
+struct Part {
+    /// Index of its first unit in the random order.
+    first: u32,
+    spread: Spread,
+}
+
 /// All units of a drive, in random order over blocks with given numbers of valid units.
 ///
 /// Within a block the valid units are at random places, with two restrictions that let a place be computed alone: each
@@ -224,9 +249,8 @@ pub(crate) struct Scattered {
     geometry: Geometry,
     order: Permutation,
     key: u64,
-    spreads: Vec<Spread>,
-    /// Index in `order` of the first unit of each block, and the number of units.
-    first: Vec<u32>,
+    /// The data of each block, and an end.
+    parts: Vec<Part>,
     /// For each stretch of units in `order`, the block of its first one.
     guide: Vec<u32>,
     by_stretch: Divisor,
@@ -235,42 +259,42 @@ pub(crate) struct Scattered {
 impl Scattered {
     /// Returns the data of blocks with these numbers of valid units. `key` decides which units and places they are.
     pub fn new(geometry: Geometry, key: u64, spreads: Vec<Spread>) -> Scattered {
-        let mut first = Vec::with_capacity(spreads.len() + 1);
         let mut units = 0;
-        for spread in &spreads {
-            first.push(units);
+        let part = |spread: Spread| {
+            let first = units;
             units += spread.count;
-        }
-        first.push(units);
-        let by_stretch = Divisor::new((units / spreads.len() as u32).max(1));
+            Part { first, spread }
+        };
+        let by_block = spreads.len() as u32;
+        let parts: Vec<Part> = spreads.into_iter().chain([Spread::default()]).map(part).collect();
+        let by_stretch = Divisor::new((units / by_block).max(1));
         let mut block = 0;
         let guide = (0..units.div_ceil(by_stretch.value())).map(|stretch| {
-            while first[block as usize + 1] <= stretch * by_stretch.value() {
+            while parts[block as usize + 1].first <= stretch * by_stretch.value() {
                 block += 1;
             }
             block
         });
         let guide = guide.collect();
-        Scattered { geometry, order: Permutation::new(u64::from(units.max(1)), key), key, spreads, first, guide, by_stretch }
+        Scattered { geometry, order: Permutation::new(u64::from(units.max(1)), key), key, parts, guide, by_stretch }
     }
 
     /// Returns the number of units.
     fn units(&self) -> u32 {
-        *self.first.last().expect("it has one more entry than there are blocks")
+        self.parts.last().expect("it has an end").first
     }
 
     fn each_stretch(&self, block: u32, mut set: impl FnMut(Ppn, u64)) {
-        let spread = self.spreads[block as usize];
+        let spread = self.parts[block as usize].spread;
         if spread.count == 0 {
             return;
         }
         let first = self.geometry.first_of(BlockId(block)).0 + spread.from;
-        (0..spread.cells()).for_each(|cell| set(Ppn(first + cell * CELL), self.cell(block, cell)));
+        (0..spread.cells()).for_each(|cell| set(Ppn(first + cell * CELL), self.cell(&spread, block, cell)));
     }
 
     /// Returns the valid places of a cell.
-    fn cell(&self, block: u32, cell: u32) -> u64 {
-        let spread = &self.spreads[block as usize];
+    fn cell(&self, spread: &Spread, block: u32, cell: u32) -> u64 {
         let (places, count) = (CELL.min(spread.length - cell * CELL), spread.before(cell + 1) - spread.before(cell));
         let mut state = self.key ^ ((u64::from(block) << 32) | u64::from(cell));
         let drawn = split_mix(&mut state);
@@ -285,48 +309,90 @@ impl Scattered {
             return None;
         }
         let index = self.order.index_of(u64::from(lpn.0)) as u32;
-        let mut block = self.guide[self.by_stretch.quotient(index) as usize];
-        while self.first[block as usize + 1] <= index {
+        Some(self.place_in(self.guide[self.by_stretch.quotient(index) as usize], index))
+    }
+
+    /// Returns the place of the unit with this index in the random order, which is in `block` or a later one.
+    #[inline]
+    fn place_in(&self, mut block: u32, index: u32) -> Ppn {
+        while self.parts[block as usize + 1].first <= index {
             block += 1;
         }
-        let (spread, rank) = (&self.spreads[block as usize], index - self.first[block as usize]);
+        let Part { first, spread } = &self.parts[block as usize];
+        let rank = index - first;
         let cell = spread.cell_of(rank);
-        let within = nth_one(self.cell(block, cell), rank - spread.before(cell));
-        Some(Ppn(self.geometry.first_of(BlockId(block)).0 + spread.from + cell * CELL + within))
+        let within = nth_one(self.cell(spread, block, cell), rank - spread.before(cell));
+        Ppn(self.geometry.first_of(BlockId(block)).0 + spread.from + cell * CELL + within)
+    }
+
+    /// Does the work of [`Origin::replace_by_places`], in a pass for each table: the cache misses of all units overlap.
+    fn replace_by_places(&self, units: &mut [u32]) {
+        let (end, mut blocks) = (self.units(), [0; BATCH]);
+        for unit in units.iter_mut() {
+            *unit = if *unit < end { self.order.index_of(u64::from(*unit)) as u32 } else { NONE };
+        }
+        let is_placed = |index: &u32| *index != NONE;
+        for (block, index) in blocks.iter_mut().zip(&*units).filter(|(_, index)| is_placed(index)) {
+            *block = self.guide[self.by_stretch.quotient(*index) as usize];
+        }
+        // Most units are in this block or one of the two that follow; whether they are is hard to predict.
+        for (block, index) in blocks.iter_mut().zip(&*units).filter(|(_, index)| is_placed(index)) {
+            *block += u32::from(self.parts[*block as usize + 1].first <= *index);
+            *block += u32::from(self.parts[*block as usize + 1].first <= *index);
+        }
+        for (block, index) in blocks.iter().zip(units).filter(|(_, index)| is_placed(index)) {
+            *index = self.place_in(*block, *index).0;
+        }
     }
 
     fn unit_at(&self, ppn: Ppn) -> Option<Lpn> {
         let (block, at) = self.geometry.split(ppn);
-        let spread = &self.spreads[block.index()];
+        let Part { first, spread } = &self.parts[block.index()];
         let at = at.checked_sub(spread.from).filter(|at| *at < spread.length)?;
         let (cell, within) = (at / CELL, at % CELL);
-        let valid = self.cell(block.0, cell);
+        let valid = self.cell(spread, block.0, cell);
         if valid >> within & 1 == 0 {
             return None;
         }
         let rank = spread.before(cell) + (valid & ((1 << within) - 1)).count_ones();
-        Some(Lpn(self.order.at(u64::from(self.first[block.index()] + rank)) as u32))
+        Some(Lpn(self.order.at(u64::from(first + rank)) as u32))
     }
 }
 
-/// Returns the position of the one bit of a rank, counted from the lowest.
+/// Returns the position of the one bit of a rank, counted from the lowest; it must exist. Without branches, and without
+/// instructions that not every processor has.
 #[inline]
-fn nth_one(mut word: u64, mut rank: u32) -> u32 {
-    let mut at = 0;
-    loop {
-        let ones = (word & 0xff).count_ones();
-        if rank < ones {
-            break;
-        }
-        rank -= ones;
-        word >>= 8;
-        at += 8;
-    }
-    for _ in 0..rank {
-        word &= word - 1;
-    }
-    at + word.trailing_zeros()
+fn nth_one(word: u64, rank: u32) -> u32 {
+    const EACH: u64 = 0x0101_0101_0101_0101;
+    const TOP: u64 = 0x8080_8080_8080_8080;
+    let pairs = word - (word >> 1 & 0x5555_5555_5555_5555);
+    let fours = (pairs & 0x3333_3333_3333_3333) + (pairs >> 2 & 0x3333_3333_3333_3333);
+    // In each byte, the number of ones up to its end.
+    let until = ((fours + (fours >> 4)) & 0x0f0f_0f0f_0f0f_0f0f).wrapping_mul(EACH);
+    // The top bit of each byte up to whose end there are too few.
+    let before = (((u64::from(rank) * EACH) | TOP) - until) & TOP;
+    let byte = ((before >> 7).wrapping_mul(EACH) >> 56) as u32 * 8;
+    let left = rank - ((until << 8) >> byte & 0xff) as u32;
+    byte + u32::from(NTH_IN_BYTE[left as usize % 8][(word >> byte & 0xff) as usize])
 }
+
+/// Position of the one bit of each rank in each byte; 0 where there is none.
+static NTH_IN_BYTE: [[u8; 256]; 8] = {
+    let mut table = [[0; 256]; 8];
+    let mut byte = 0;
+    while byte < 256 {
+        let (mut at, mut rank) = (0, 0);
+        while at < 8 {
+            if byte >> at & 1 == 1 {
+                table[rank][byte] = at as u8;
+                rank += 1;
+            }
+            at += 1;
+        }
+        byte += 1;
+    }
+    table
+};
 
 const VARIANTS: usize = 256;
 
@@ -352,4 +418,20 @@ fn select(count: u32, places: u32, state: &mut u64) -> u64 {
         left -= u32::from(takes);
         word | (u64::from(takes) << place)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each one bit of a word is found by its rank: in random words with each number of ones.
+    #[test]
+    fn the_one_bit_of_each_rank_is_found() {
+        for words in patterns() {
+            for word in words {
+                let ones = (0..64).filter(|at| word >> at & 1 == 1);
+                ones.zip(0..).for_each(|(at, rank)| assert_eq!(nth_one(*word, rank), at, "{word:#x}, rank {rank}"));
+            }
+        }
+    }
 }

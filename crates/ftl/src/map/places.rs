@@ -3,7 +3,7 @@
 //! An entry that was never set is zero, and stands for what the [`Origin`] computes: a drive that has just been set up
 //! has no entries, takes no memory for them, and is set up without writing them.
 
-use super::origin::{Origin, OriginImage};
+use super::origin::{BATCH, NO_PLACE, Origin, OriginImage};
 use super::{Mapped, PADDING, decode, encode};
 use kit::{Lpn, Ppn, Table};
 use std::io::{Read, Write};
@@ -79,9 +79,21 @@ impl Places {
     pub fn remember(&mut self, units: &[Lpn]) {
         let Some(origin) = self.origin.as_ref().filter(|_| self.map.bytes() <= MOST_REMEMBERED) else { return };
         let map = self.map.as_mut_slice();
-        for &lpn in units {
-            if let Some(entry) = map.get_mut(lpn.index()).filter(|entry| **entry == 0) {
-                *entry = origin.place_of(lpn).map_or(UNMAPPED, encode);
+        for units in units.chunks(BATCH) {
+            // The entries are loaded in a pass of their own, so that the cache misses of all units overlap.
+            let (mut entries, mut count) = ([0; BATCH], 0);
+            for (entry, lpn) in entries.iter_mut().zip(units) {
+                *entry = map.get(lpn.index()).copied().unwrap_or(UNMAPPED);
+            }
+            let (mut missing, mut places) = ([0; BATCH], [0; BATCH]);
+            for (entry, lpn) in entries.iter().zip(units) {
+                missing[count] = lpn.0;
+                count += usize::from(*entry == 0);
+            }
+            places[..count].copy_from_slice(&missing[..count]);
+            origin.replace_by_places(&mut places[..count]);
+            for (&lpn, &place) in missing[..count].iter().zip(&places) {
+                map[lpn as usize] = if place == NO_PLACE { UNMAPPED } else { encode(Ppn(place)) };
             }
         }
     }
@@ -94,6 +106,14 @@ impl Places {
             self.set_unit(ppn, lpn.0);
         }
         lpn
+    }
+
+    /// Enters the place of a unit that holds its current copy.
+    #[inline]
+    pub fn remember_place(&mut self, lpn: Lpn, ppn: Ppn) {
+        if self.map.get(lpn.index()) == 0 && self.map.bytes() <= MOST_REMEMBERED {
+            self.map.set(lpn.index(), encode(ppn));
+        }
     }
 
     /// Returns true if a unit has no entry: where it is, is computed.
@@ -142,6 +162,12 @@ impl Places {
             Mapped::At(ppn) => Some(ppn),
             Mapped::Nowhere | Mapped::Slot(_) => None,
         })
+    }
+
+    /// Loads the entry of a unit in the map.
+    #[inline]
+    pub fn load_code(&self, lpn: Lpn) -> u32 {
+        self.map.as_slice().get(lpn.index()).copied().unwrap_or(0)
     }
 
     /// Loads the entry of a place in the reverse map.

@@ -129,6 +129,41 @@ fn computed_places_agree_with_each_other_before_and_after_writes() {
     }
 }
 
+/// Prefetches enter computed places in the tables, and change none of them: those before commands, of 1 to 70 units, with
+/// units that have no place, and those before relocations, of the valid units of whole blocks.
+#[test]
+fn entered_places_are_the_computed_ones() {
+    for (how, (number, mut ftl)) in [Precondition::Fill, Precondition::Steady]
+        .into_iter()
+        .flat_map(|how| drives().into_iter().enumerate().map(move |drive| (how, drive)))
+    {
+        let how = Preconditioned { method: how, ..STEADY };
+        assert!(ftl.precondition(&how, &ScaleModels::default(), &mut |_| true).expect("memory"));
+        let computed = tables(&ftl);
+        let mut rng = Rng::stream(number as u64, "lists");
+        let units = ftl.store.all_units() as u32;
+        for die in (0..ftl.store.geometry.die_count).map(DieId) {
+            for block in ftl.store.closed_blocks(die).collect::<Vec<_>>() {
+                let first = ftl.store.geometry.first_of(block);
+                let end = Ppn(first.0 + ftl.store.geometry.units_per_block);
+                let mut at = first;
+                while at < end && rng.chance(0.9) {
+                    at = ftl.store.look_ahead_moves(&ftl.bits, at, end).0;
+                }
+            }
+        }
+        let mut from = 0;
+        while from < units {
+            let list: Vec<Lpn> = (from..from + 1 + rng.below(70) as u32).map(Lpn).collect();
+            from += list.len() as u32;
+            ftl.hint(&list, rng.chance(0.5));
+        }
+        assert!((0..units).all(|unit| !ftl.store.places.is_computed(Lpn(unit))), "drive {number}");
+        assert!(tables(&ftl) == computed, "drive {number}, {how:?}");
+        assert_eq!(ftl.audit(true), Vec::<String>::new(), "drive {number}");
+    }
+}
+
 /// A saved drive has the same tables again, and a damaged one is refused, whether its tables are computed or stored.
 fn check_saved(ftl: &mut Ftl) {
     let mut file = Vec::new();
