@@ -129,7 +129,7 @@ fn computed_places_agree_with_each_other_before_and_after_writes() {
     }
 }
 
-/// Prefetches enter computed places in the tables, and change none of them: those before commands, of 1 to 70 units, with
+/// Prefetches enter computed places in the tables, and change none: those before commands, of 1 to 70 units, with
 /// units that have no place, and those before relocations, of the valid units of whole blocks.
 #[test]
 fn entered_places_are_the_computed_ones() {
