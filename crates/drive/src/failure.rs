@@ -107,12 +107,12 @@ impl PowerFailureReport {
 /// Returns the blocks with data past their retention limit at instant `now`.
 fn blocks_at_risk(drive: &Drive, now: SimTime) -> Vec<AtRisk> {
     let store = &drive.ftl().store;
-    let age = |block| i64::try_from(now.0).unwrap_or(i64::MAX).saturating_sub(store.first_program(block)).unsigned_abs();
+    let age = |block| i64::try_from(now.0).unwrap_or(i64::MAX).saturating_sub(store.medium.first_program(block)).unsigned_abs();
     let at_risk = |block| AtRisk {
         block,
-        mode: usize::from(store.block(block).mode()),
+        mode: usize::from(store.medium.block(block).mode()),
         age: Nanos(age(block)),
-        wear: store.effective_wear(block),
+        wear: store.medium.effective_wear(block),
     };
     drive.ftl().blocks_past_limit(now).map(at_risk).collect()
 }
@@ -178,7 +178,7 @@ impl Model {
     /// disturb is left out, because the reads since the pages were programmed are not counted.
     fn lost_in(&self, at_risk: &AtRisk, drive: &Drive, rng: &mut Rng) -> u64 {
         let store = &drive.ftl().store;
-        let geometry = &store.geometry;
+        let geometry = &store.medium.geometry;
         let errors: Vec<Option<Binomial>> = (0..self.page_types)
             .map(|page| {
                 let rate = self.table.rate(page, at_risk.wear, at_risk.age, 0.0);
@@ -191,7 +191,7 @@ impl Model {
         }
         let first = geometry.first_of(at_risk.block);
         let mut lost = 0;
-        for unit in (0..geometry.units_per_block).filter(|unit| store.is_valid(Ppn(first.0 + unit))) {
+        for unit in (0..geometry.units_per_block).filter(|unit| store.medium.is_valid(Ppn(first.0 + unit))) {
             let Some(errors) = &errors[geometry.page_type_of(unit) as usize % self.page_types] else { continue };
             // All codewords are drawn, so that the outcome of one page does not shift the random numbers of the next.
             let failed = (0..self.codewords).filter(|_| errors.draw(rng) as f64 > self.corrects).count();

@@ -1,8 +1,8 @@
 //! Consistency checks of the FTL's tables, which tests run after every simulation. They change nothing and visit every
 //! entry.
 
-use crate::block::BlockState;
 use crate::ftl::Ftl;
+use crate::medium::BlockState;
 use kit::{BlockId, DieId, Lpn, ModeId, Ppn};
 
 impl Ftl {
@@ -12,7 +12,7 @@ impl Ftl {
         let mut found = Vec::new();
         self.audit_map(&mut found);
         self.audit_blocks(at_rest, &mut found);
-        for die in (0..self.store.geometry.die_count).map(DieId) {
+        for die in (0..self.store.medium.geometry.die_count).map(DieId) {
             self.audit_die(die, &mut found);
         }
         found
@@ -28,27 +28,27 @@ impl Ftl {
         for lpn in (0..self.store.all_units as u32).map(Lpn) {
             let Some(ppn) = self.writes.copy_on_flash(&self.store, lpn) else { continue };
             mapped += 1;
-            if !self.store.is_valid(ppn) || self.store.lpn_at(ppn) != lpn {
+            if !self.store.medium.is_valid(ppn) || self.store.lpn_at(ppn) != lpn {
                 found.push(format!(
                     "{lpn:?} is mapped to {ppn:?}, which holds {:?} (valid: {})",
                     self.store.lpn_at(ppn),
-                    self.store.is_valid(ppn)
+                    self.store.medium.is_valid(ppn)
                 ));
             }
         }
-        let valid: u64 = self.store.valid.as_slice().iter().map(|word| u64::from(word.count_ones())).sum();
+        let valid: u64 = self.store.medium.valid.as_slice().iter().map(|word| u64::from(word.count_ones())).sum();
         if valid != mapped || self.mapped_units() != mapped {
             found.push(format!("{mapped} units are mapped, {valid} valid bits set, {} counted by mode", self.mapped_units()));
         }
     }
 
     fn audit_blocks(&self, at_rest: bool, found: &mut Vec<String>) {
-        let geometry = &self.store.geometry;
+        let geometry = &self.store.medium.geometry;
         let mut by_mode = [0u64; 16];
         for block in (0..geometry.block_count).map(BlockId) {
-            let record = self.store.block(block);
+            let record = self.store.medium.block(block);
             let first = geometry.first_of(block).0;
-            let valid = (first..first + geometry.units_per_block).filter(|&ppn| self.store.is_valid(Ppn(ppn))).count();
+            let valid = (first..first + geometry.units_per_block).filter(|&ppn| self.store.medium.is_valid(Ppn(ppn))).count();
             by_mode[record.mode() as usize % 16] += valid as u64;
             let empty = matches!(record.state(), BlockState::Free | BlockState::Erasing | BlockState::Retired);
             if valid != usize::from(record.valid) || empty && valid > 0 {
@@ -58,31 +58,36 @@ impl Ftl {
                 found.push(format!("{block:?} is pinned in a drive at rest: {record:?}"));
             }
         }
-        let wear = || self.store.wear.iter();
+        let wear = || self.store.medium.wear.iter();
         let (total, most) = (wear().map(|wear| u64::from(*wear)).sum(), wear().copied().max().unwrap_or(0));
-        let erases: u64 = self.store.erase_counts.iter().map(|count| u64::from(*count)).sum();
-        if erases != self.store.erase_total {
-            found.push(format!("blocks were erased {erases} times, counted as {}", self.store.erase_total));
+        let erases: u64 = self.store.medium.erase_counts.iter().map(|count| u64::from(*count)).sum();
+        if erases != self.store.medium.erase_total {
+            found.push(format!("blocks were erased {erases} times, counted as {}", self.store.medium.erase_total));
         }
-        if (total, most) != (self.store.wear_total, self.store.wear_most) {
-            let (known, known_most) = (self.store.wear_total, self.store.wear_most);
+        if (total, most) != (self.store.medium.wear_total, self.store.medium.wear_most) {
+            let (known, known_most) = (self.store.medium.wear_total, self.store.medium.wear_most);
             found.push(format!("effective wear is {total} in all and {most} at most, counted as {known} and {known_most}"));
         }
-        if by_mode != self.store.valid_by_mode {
-            found.push(format!("valid units by mode: {by_mode:?}, counted as {:?}", self.store.valid_by_mode));
+        if by_mode != self.store.medium.valid_by_mode {
+            found.push(format!("valid units by mode: {by_mode:?}, counted as {:?}", self.store.medium.valid_by_mode));
         }
     }
 
     fn audit_die(&self, die: DieId, found: &mut Vec<String>) {
-        let blocks = || self.store.geometry.blocks_of(die).map(BlockId);
-        let count = |state: BlockState| blocks().filter(|&block| self.store.block(block).state() == state).count();
-        let frontiers = self.space.open_blocks().filter(|open| self.store.geometry.die_of(open.block) == die).count();
+        let blocks = || self.store.medium.geometry.blocks_of(die).map(BlockId);
+        let count = |state: BlockState| blocks().filter(|&block| self.store.medium.block(block).state() == state).count();
+        let frontiers = self.space.open_blocks().filter(|open| self.store.medium.geometry.die_of(open.block) == die).count();
         let victims = usize::from(self.collectors[die.index()].victim.is_some());
-        let listed = self.store.closed_blocks(die).filter(|&block| self.store.block(block).state() == BlockState::Closed).count();
+        let listed = self
+            .store
+            .medium
+            .closed_blocks(die)
+            .filter(|&block| self.store.medium.block(block).state() == BlockState::Closed)
+            .count();
         let counted = [
             ("free", count(BlockState::Free), self.space.free_blocks(die) as usize),
             ("open", count(BlockState::Open), frontiers),
-            ("closed", count(BlockState::Closed), self.store.closed_count(die) as usize),
+            ("closed", count(BlockState::Closed), self.store.medium.closed_count(die) as usize),
             ("closed", count(BlockState::Closed), listed),
             ("retired", count(BlockState::Retired), self.retired_blocks(die) as usize),
             ("taken", count(BlockState::Victim) + count(BlockState::Erasing), victims),
@@ -93,11 +98,12 @@ impl Ftl {
         for mode in (0..self.parameters.facts.write_modes.len() as u8).map(ModeId) {
             let least = blocks()
                 .filter(|&block| {
-                    self.store.block(block).state() == BlockState::Closed && self.store.block(block).mode() == mode.0
+                    self.store.medium.block(block).state() == BlockState::Closed
+                        && self.store.medium.block(block).mode() == mode.0
                 })
-                .map(|block| self.store.block(block).valid)
+                .map(|block| self.store.medium.block(block).valid)
                 .min();
-            let known = self.store.least_valid(die, mode).map(|(_, valid)| valid);
+            let known = self.store.medium.least_valid(die, mode).map(|(_, valid)| valid);
             if least != known {
                 found.push(format!(
                     "{die:?}: the least valid closed block of {mode:?} has {least:?} units, the index says {known:?}"
@@ -123,21 +129,22 @@ pub struct DieState {
 impl Ftl {
     /// Returns the number of dies.
     pub fn die_count(&self) -> u32 {
-        self.store.geometry.die_count
+        self.store.medium.geometry.die_count
     }
 
     /// Returns the position of a die in its cycle of host writes and collections.
     pub fn die_state(&self, die: DieId) -> DieState {
-        let geometry = &self.store.geometry;
+        let geometry = &self.store.medium.geometry;
         let open = self.space.open_blocks().filter(|open| geometry.die_of(open.block) == die);
-        let fill =
-            |block: BlockId, next: u32| f64::from(next) / f64::from(self.store.units_in(ModeId(self.store.block(block).mode())));
+        let fill = |block: BlockId, next: u32| {
+            f64::from(next) / f64::from(self.store.medium.units_in(ModeId(self.store.medium.block(block).mode())))
+        };
         let collector = &self.collectors[die.index()];
         DieState {
             free_blocks: self.space.free_blocks(die),
-            valid: geometry.blocks_of(die).map(|block| u64::from(self.store.block(BlockId(block)).valid)).sum(),
+            valid: geometry.blocks_of(die).map(|block| u64::from(self.store.medium.block(BlockId(block)).valid)).sum(),
             open: open.map(|open| (open.stream, fill(open.block, open.next_unit))).collect(),
-            victim: collector.victim.map(|block| (u32::from(self.store.block(block).valid), collector.initial_valid)),
+            victim: collector.victim.map(|block| (u32::from(self.store.medium.block(block).valid), collector.initial_valid)),
         }
     }
 
@@ -154,9 +161,9 @@ impl Ftl {
         if let Some(cache) = &self.map_cache {
             text += &format!("; mapping cache: {cache:?}");
         }
-        for die in (0..self.store.geometry.die_count).map(DieId) {
+        for die in (0..self.store.medium.geometry.die_count).map(DieId) {
             let collector = &self.collectors[die.index()];
-            let victim = collector.victim.map(|block| (block, self.store.block(block)));
+            let victim = collector.victim.map(|block| (block, self.store.medium.block(block)));
             text += &format!(
                 "\ndie {}: {} writes wait since {:?}, {} free blocks, room: {}, victim {victim:?}, {} gathered, reading: {}, urgent: {}, {} wanted",
                 die.0,
@@ -173,14 +180,15 @@ impl Ftl {
                 collector.urgent,
                 collector.request_count(),
             );
-            for open in self.space.open_blocks().filter(|open| self.store.geometry.die_of(open.block) == die) {
-                text += &format!("; {open:?}, mode {}", self.store.block(open.block).mode());
+            for open in self.space.open_blocks().filter(|open| self.store.medium.geometry.die_of(open.block) == die) {
+                text += &format!("; {open:?}, mode {}", self.store.medium.block(open.block).mode());
             }
             text += &format!("; {} retired; valid of programmed units in the others:", self.retired_blocks(die));
-            let blocks =
-                (0..self.store.geometry.block_count).map(kit::BlockId).filter(|block| self.store.geometry.die_of(*block) == die);
+            let blocks = (0..self.store.medium.geometry.block_count)
+                .map(kit::BlockId)
+                .filter(|block| self.store.medium.geometry.die_of(*block) == die);
             for (block, record) in
-                blocks.map(|block| (block, self.store.block(block))).filter(|(_, record)| record.programmed > 0)
+                blocks.map(|block| (block, self.store.medium.block(block))).filter(|(_, record)| record.programmed > 0)
             {
                 text += &format!(" {}:{}/{}m{}", block.0, record.valid, record.programmed, record.mode());
             }

@@ -4,8 +4,8 @@
 //! relocation frontier once they fill a program unit (or the victim holds no more); erase the victim when no unit in it
 //! is valid and nothing pins it. Host operations may come between any two steps.
 
-use crate::block::BlockState;
 use crate::map::Store;
+use crate::medium::BlockState;
 use crate::policy::{Collection, WriteAnswer};
 use kit::archive::{Archived, require};
 use kit::{BlockId, DieId, Ppn, Reason};
@@ -193,15 +193,15 @@ impl Collector {
     /// Checks the relocation of a die of a saved drive, which is at rest.
     pub fn check(&self, die: DieId, store: &Store) -> Archived {
         let Collector { victim, cursor, ref gathered, initial_valid, ref wanted, .. } = *self;
-        let (blocks, geometry) = (store.geometry.blocks_of(die), &store.geometry);
+        let (blocks, geometry) = (store.medium.geometry.blocks_of(die), &store.medium.geometry);
         let rests = self.encoding.is_none() && !self.reading && self.in_read.is_empty();
         require(rests, || format!("die {} rests, and its relocation reads or encodes", die.0))?;
         for RelocationRequest { block, erase_count, reason, .. } in wanted {
             require(blocks.contains(&block.0), || {
                 format!("die {} is to empty block {}, which it does not have", die.0, block.0)
             })?;
-            require(*erase_count <= store.erase_count(*block) && reason.is_of_moves(), || {
-                let erases = store.erase_count(*block);
+            require(*erase_count <= store.medium.erase_count(*block) && reason.is_of_moves(), || {
+                let erases = store.medium.erase_count(*block);
                 format!("block {} is to be emptied for `{}` after {erase_count} erases, and has {erases}", block.0, reason.name())
             })?;
         }
@@ -213,7 +213,7 @@ impl Collector {
                 format!("die {} collects no block, and has gathered {} units of one", die.0, gathered.len())
             });
         };
-        require(blocks.contains(&block.0) && store.block(block).is(BlockState::Victim), || {
+        require(blocks.contains(&block.0) && store.medium.block(block).is(BlockState::Victim), || {
             format!("die {} collects block {}, which is none of its victims", die.0, block.0)
         })?;
         require(self.reason.is_of_moves(), || format!("block {} is emptied for `{}`", block.0, self.reason.name()))?;
@@ -226,8 +226,8 @@ impl Collector {
         places.sort_unstable();
         let is_once = places.windows(2).all(|pair| pair[0] < pair[1]);
         require(is_once, || format!("the collection of block {} has gathered one unit twice", block.0))?;
-        let read = (first.0..cursor.0).filter(|&at| store.is_valid(Ppn(at))).count();
-        let kept = gathered.iter().filter(|&&at| store.is_valid(at)).count();
+        let read = (first.0..cursor.0).filter(|&at| store.medium.is_valid(Ppn(at))).count();
+        let kept = gathered.iter().filter(|&&at| store.medium.is_valid(at)).count();
         require(read == kept, || {
             format!(
                 "block {} is read up to unit {}, and {kept} of {read} valid units there are gathered",
@@ -235,7 +235,7 @@ impl Collector {
                 cursor.0 - first.0
             )
         })?;
-        let valid = u32::from(store.block(block).valid);
+        let valid = u32::from(store.medium.block(block).valid);
         require((valid..=geometry.units_per_block).contains(&initial_valid), || {
             format!("block {} had {initial_valid} valid units when its collection began, and has {valid}", block.0)
         })

@@ -339,7 +339,7 @@ mod tests {
     /// Half of the flash is spare in the small drive.
     #[test]
     fn a_share_is_kept_free_of_the_spare_blocks_or_of_all() {
-        let geometry = crate::map::tests::geometry(1, 1, 16, 4, 2);
+        let geometry = crate::medium::tests::geometry(1, 1, 16, 4, 2);
         let kept = |of: FractionOf| {
             let ftl = crate::ftl::tests::small(geometry, |config, _| {
                 (config.gc_low_blocks, config.gc_spare_fraction, config.gc_fraction_of) = (1, 0.5, of);

@@ -1,7 +1,6 @@
-//! Wear and end of life: wear of an erase, wear totals, and retirement of worn-out blocks.
+//! Wear and end of life: wear of an erase, and retirement of worn-out blocks.
 
 use crate::ftl::{Ftl, Parameters};
-use crate::map::Store;
 use crate::policy::Needs;
 use kit::{BlockId, DieId, ModeId, effective_wear_class};
 
@@ -21,44 +20,10 @@ impl Parameters {
     }
 }
 
-impl Store {
-    /// Returns the total number of erases of all blocks.
-    pub fn erase_total(&self) -> u64 {
-        self.erase_total
-    }
-
-    /// Returns the sum of the blocks' effective wear, in thousandths of a nominal erase.
-    pub fn wear_total(&self) -> u64 {
-        self.wear_total
-    }
-
-    /// Returns the effective wear of the most worn block, in thousandths of a nominal erase.
-    pub fn wear_most(&self) -> u32 {
-        self.wear_most
-    }
-
-    /// Adds to the effective wear of a block and updates the totals.
-    pub(crate) fn add_wear(&mut self, block: BlockId, thousandths: u32) {
-        let wear = &mut self.wear[block.index()];
-        let before = *wear;
-        // Saturates at about four million nominal erases, beyond any rating.
-        *wear = before.saturating_add(thousandths);
-        self.wear_total += u64::from(*wear - before);
-        self.wear_most = self.wear_most.max(*wear);
-    }
-
-    /// Recomputes the totals after counts and wear were set block by block.
-    pub(crate) fn recount_wear(&mut self) {
-        self.erase_total = self.erase_counts.iter().map(|count| u64::from(*count)).sum();
-        self.wear_total = self.wear.iter().map(|wear| u64::from(*wear)).sum();
-        self.wear_most = self.wear.iter().copied().max().unwrap_or(0);
-    }
-}
-
 impl Ftl {
     /// Returns the number of retired blocks of a die.
     pub fn retired_blocks(&self, die: DieId) -> u32 {
-        self.store.retired[die.index()]
+        self.store.medium.retired[die.index()]
     }
 
     /// Returns the first die that could not do without a worn-out block, if any. The drive continues to work and to use
@@ -72,43 +37,43 @@ impl Ftl {
     /// value falls below zero. Must be called before the drive is adopted, because queued retention deadlines identify
     /// a block by its erase count.
     pub fn shift_wear(&mut self, wear: f64, cycles: f64) {
-        let blocks = self.store.wear.len() as f64;
+        let blocks = self.store.medium.wear.len() as f64;
         let shift = |values: &mut [u32], mean: f64| {
             let known = values.iter().map(|value| f64::from(*value)).sum::<f64>() / blocks;
             let by = (mean - known).round() as i64;
             values.iter_mut().for_each(|value| *value = u32::try_from((i64::from(*value) + by).max(0)).unwrap_or(u32::MAX));
         };
-        shift(&mut self.store.wear, wear * 1000.0);
-        shift(&mut self.store.erase_counts, cycles);
-        self.store.recount_wear();
+        shift(&mut self.store.medium.wear, wear * 1000.0);
+        shift(&mut self.store.medium.erase_counts, cycles);
+        self.store.medium.recount_wear();
     }
 
     /// Completes an erase during preconditioning, which takes no simulated time: the block becomes free.
     pub(crate) fn end_erase(&mut self, block: BlockId, mode: ModeId) {
         self.data_erased(block);
-        let wear = self.parameters.wear_of_erase(mode, self.store.wear_thousandths(block));
-        self.store.end_erase(block, mode, wear);
-        self.space.put_free(&self.store, block, &*self.wear_rule);
+        let wear = self.parameters.wear_of_erase(mode, self.store.medium.wear_thousandths(block));
+        self.store.medium.end_erase(block, mode, wear);
+        self.space.put_free(&self.store.medium, block, &*self.wear_rule);
     }
 
     /// Forgets what is known of the data in a block that has been erased.
     fn data_erased(&mut self, block: BlockId) {
-        self.retention.erased(&self.store, block);
+        self.retention.erased(&self.store.medium, block);
         if let Some(integrity) = &mut self.integrity {
-            integrity.erased(block, &self.store.geometry);
+            integrity.erased(block, &self.store.medium.geometry);
         }
     }
 
     /// Completes an erase: the block becomes free, or is retired if it is worn out and the die can spare it.
     pub(crate) fn end_timed_erase(&mut self, block: BlockId, mode: ModeId) {
         self.data_erased(block);
-        let worn_before = self.store.wear_thousandths(block);
-        self.store.end_erase(block, mode, self.parameters.wear_of_erase(mode, worn_before));
-        let is_worn_out = self.parameters.retire_at.is_some_and(|limit| self.store.wear_thousandths(block) >= limit);
-        if is_worn_out && self.can_spare(self.store.geometry.die_of(block)) {
-            self.store.retire(block);
+        let worn_before = self.store.medium.wear_thousandths(block);
+        self.store.medium.end_erase(block, mode, self.parameters.wear_of_erase(mode, worn_before));
+        let is_worn_out = self.parameters.retire_at.is_some_and(|limit| self.store.medium.wear_thousandths(block) >= limit);
+        if is_worn_out && self.can_spare(self.store.medium.geometry.die_of(block)) {
+            self.store.medium.retire(block);
         } else {
-            self.space.put_free(&self.store, block, &*self.wear_rule);
+            self.space.put_free(&self.store.medium, block, &*self.wear_rule);
         }
     }
 
@@ -117,7 +82,7 @@ impl Ftl {
     /// Nor can it while it has no other free block, because a collection needs one to begin with: then the block is
     /// used once more.
     fn can_spare(&mut self, die: DieId) -> bool {
-        let geometry = &self.store.geometry;
+        let geometry = &self.store.medium.geometry;
         let streams = max_streams_per_die(self.parameters.facts.write_modes.len(), &self.needs);
         let [.., needed] = self.config.blocks_needed(geometry, streams);
         let left = u64::from(geometry.blocks_per_die - self.retired_blocks(die));
@@ -132,10 +97,9 @@ impl Ftl {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::block::BlockState;
     use crate::ftl::tests::small;
-    use crate::map::tests::{empty, geometry};
-    use kit::Rng;
+    use crate::medium::BlockState;
+    use crate::medium::tests::geometry;
 
     const DIE: DieId = DieId(0);
 
@@ -146,21 +110,21 @@ mod tests {
 
     /// Writes the next free block and erases it. Returns its state afterwards.
     fn cycle(ftl: &mut Ftl) -> (BlockId, BlockState) {
-        let target = crate::space::Target {
+        let target = crate::medium::space::Target {
             die: DIE,
             stream: 0,
             mode: ModeId(0),
-            class: crate::space::AllocationClass::Relocation,
+            class: crate::medium::space::AllocationClass::Relocation,
             plane: None,
             level: 0,
         };
-        let place = ftl.space.advance(&mut ftl.store, &target, 4, kit::SimTime(0)).expect("a block is free");
-        let block = ftl.store.geometry.block_of(place);
-        ftl.space.close_full(&mut ftl.store, DIE, 0);
-        ftl.store.take_victim(block);
-        ftl.store.begin_erase(block);
+        let place = ftl.space.advance(&mut ftl.store.medium, &target, 4, kit::SimTime(0)).expect("a block is free");
+        let block = ftl.store.medium.geometry.block_of(place);
+        ftl.space.close_full(&mut ftl.store.medium, DIE, 0);
+        ftl.store.medium.take_victim(block);
+        ftl.store.medium.begin_erase(block);
         ftl.end_timed_erase(block, ModeId(0));
-        (block, ftl.store.block(block).state())
+        (block, ftl.store.medium.block(block).state())
     }
 
     /// A block is retired by the erase that brings its wear to the limit, and by none before; three blocks can be
@@ -173,8 +137,8 @@ mod tests {
             let (mut retired, mut worn_out) = (0, false);
             for number in 0..4 * erases * 20 {
                 let (block, state) = cycle(&mut ftl);
-                let worn = ftl.store.wear_thousandths(block) >= limit;
-                assert_eq!(worn, ftl.store.erase_count(block) >= erases);
+                let worn = ftl.store.medium.wear_thousandths(block) >= limit;
+                assert_eq!(worn, ftl.store.medium.erase_count(block) >= erases);
                 assert_eq!(state == BlockState::Retired, worn && retired < 3, "limit {limit}, erase {number}");
                 worn_out |= worn && retired == 3;
                 assert_eq!(ftl.worn_out_die().is_some(), worn_out, "limit {limit}, erase {number}");
@@ -182,7 +146,7 @@ mod tests {
                 assert_eq!((ftl.retired_blocks(DIE), ftl.space.free_blocks(DIE)), (retired, 20 - retired));
             }
             assert_eq!((retired, ftl.worn_out_die()), (3, Some(DIE)));
-            assert_eq!(ftl.store.erase_total(), u64::from(4 * erases * 20));
+            assert_eq!(ftl.store.medium.erase_total(), u64::from(4 * erases * 20));
         }
     }
 
@@ -198,24 +162,8 @@ mod tests {
         assert_eq!((blocks.len(), ftl.space.free_blocks(DIE)), (19, 1));
         assert_eq!(cycle(&mut ftl), (BlockId(19), BlockState::Free));
         assert_eq!((ftl.retired_blocks(DIE), ftl.worn_out_die()), (0, None));
-        ftl.space.put_free(&ftl.store, BlockId(0), &*ftl.wear_rule);
+        ftl.space.put_free(&ftl.store.medium, BlockId(0), &*ftl.wear_rule);
         assert_eq!(cycle(&mut ftl), (BlockId(19), BlockState::Retired));
-    }
-
-    /// Totals that are kept up to date are those of the blocks. Wear saturates, and then counts no further.
-    #[test]
-    fn wear_totals_are_those_of_the_blocks() {
-        let (mut store, mut rng) = (empty(geometry(1, 1, 5, 1, 1), 1), Rng::stream(1, "wear"));
-        for step in 0..500 {
-            let more = if step % 50 == 0 { u32::MAX / 3 } else { rng.below(3000) as u32 };
-            store.add_wear(BlockId(rng.below(5) as u32), more);
-            let (total, most) = (store.wear_total(), store.wear_most());
-            assert_eq!(total, store.wear.iter().map(|&wear| u64::from(wear)).sum::<u64>());
-            assert_eq!(Some(most), store.wear.iter().copied().max());
-            store.recount_wear();
-            assert_eq!((store.wear_total(), store.wear_most()), (total, most));
-        }
-        assert_eq!(store.wear_most(), u32::MAX, "some block has saturated");
     }
 
     /// The means become those requested, and differences between blocks are kept, but no value falls below zero.
@@ -223,16 +171,19 @@ mod tests {
     fn shifted_wear_keeps_the_differences() {
         let mut ftl = ftl(u32::MAX);
         for block in 0..20 {
-            (ftl.store.wear[block], ftl.store.erase_counts[block]) = (block as u32 * 100 + 50, block as u32);
+            (ftl.store.medium.wear[block], ftl.store.medium.erase_counts[block]) = (block as u32 * 100 + 50, block as u32);
         }
         ftl.shift_wear(3.0, 29.5);
         assert_eq!(
-            (0..20).map(|block| ftl.store.wear[block]).collect::<Vec<_>>(),
+            (0..20).map(|block| ftl.store.medium.wear[block]).collect::<Vec<_>>(),
             (0..20).map(|b| 2050 + 100 * b).collect::<Vec<_>>()
         );
-        assert_eq!((ftl.store.erase_counts[0], ftl.store.erase_counts[19]), (20, 39));
-        assert_eq!((ftl.store.wear_total(), ftl.store.wear_most(), ftl.store.erase_total()), (60_000, 3950, 590));
+        assert_eq!((ftl.store.medium.erase_counts[0], ftl.store.medium.erase_counts[19]), (20, 39));
+        assert_eq!(
+            (ftl.store.medium.wear_total(), ftl.store.medium.wear_most(), ftl.store.medium.erase_total()),
+            (60_000, 3950, 590)
+        );
         ftl.shift_wear(0.5, 0.0);
-        assert_eq!((ftl.store.wear[0], ftl.store.wear[19], ftl.store.erase_counts[0]), (0, 1450, 0));
+        assert_eq!((ftl.store.medium.wear[0], ftl.store.medium.wear[19], ftl.store.medium.erase_counts[0]), (0, 1450, 0));
     }
 }

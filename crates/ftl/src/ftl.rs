@@ -12,24 +12,24 @@ mod serve;
 mod start;
 mod translate;
 
-use crate::block::BlockState;
 use crate::collector::{Collector, RelocationRequest};
 use crate::config::{FtlConfig, PartialWrite, ReadInFlight, UnmappedRead, WriteAllocation, places};
 use crate::declared::{Bits, BlockBytes, Bytes, UnitBits};
 use crate::idle::IdleDies;
-use crate::integrity::Integrity;
 use crate::map::{Mapped, PADDING, SLOT_BASE, Store, decode, encode};
 use crate::map_cache::MapCache;
+use crate::medium::BlockState;
+use crate::medium::condition::Integrity;
+use crate::medium::program::{BoundUnit, NO_PLACE, ProgramUnit, UnitKind};
+use crate::medium::space::{AllocationClass, Space, Streams, Target};
 use crate::moves::PageMoves;
 use crate::policy::future::Future;
 use crate::policy::{
     Candidate, Collection, Dispatch, Facts, Idle, Interruption, ModePolicy, Moving, Needs, PageMove, Placed, Relocation,
     UnitRead, View,
 };
-use crate::program::{BoundUnit, NO_PLACE, ProgramUnit, UnitKind};
 use crate::read_cache::ReadCache;
 use crate::retention::{MoveTimes, Retention, limits_of_blocks};
-use crate::space::{AllocationClass, Space, Streams, Target};
 use crate::translation::Report;
 use crate::victim::{Candidates, Victim};
 use crate::wear::{Wear, WearLeveling};
@@ -399,7 +399,7 @@ impl Ftl {
 
     /// Returns the number of writes that wait for each die; `None` if they wait for any die.
     pub(crate) fn waiting_by_die(&self) -> Option<Vec<u64>> {
-        let lists = 0..self.store.geometry.die_count as usize;
+        let lists = 0..self.store.medium.geometry.die_count as usize;
         (self.config.write_allocation != WriteAllocation::Pull).then(|| lists.map(|list| self.writes.len(list)).collect())
     }
 
@@ -495,7 +495,7 @@ impl Ftl {
 
     /// Returns the number of units mapped to flash.
     pub fn mapped_units(&self) -> u64 {
-        self.store.valid_by_mode.iter().sum()
+        self.store.medium.valid_by_mode.iter().sum()
     }
 
     /// Returns what the FTL has for a die that chooses its next operation.

@@ -8,7 +8,6 @@
 //! data is still valid. A block is erased only when it holds no valid unit and no pin.
 
 mod audit;
-mod block;
 mod collector;
 mod config;
 mod declared;
@@ -16,29 +15,26 @@ mod endurance;
 pub mod firmware;
 mod ftl;
 mod idle;
-mod index;
-mod integrity;
 mod map;
 mod map_cache;
+mod medium;
 mod moves;
 pub mod policy;
 mod precondition;
-mod program;
 mod read_cache;
 mod retention;
-mod space;
 pub mod translation;
 pub mod victim;
 pub mod wear;
 mod writes;
 
 pub use audit::DieState;
-pub use block::{BlockRecord, BlockState};
 pub use config::{AllocationOrder, FractionOf, FtlConfig, PartialWrite, ReadInFlight, UnmappedRead, WriteAllocation};
 pub use endurance::max_streams_per_die;
 pub use ftl::{Ftl, FtlCounters, Load, Loaded, MapCacheReport, Parameters, Pulled, StartingState};
 pub use map::Store;
 pub use map_cache::{MapCacheConfig, MapCounters, MapMemory};
+pub use medium::{BlockRecord, BlockState, Medium};
 pub use policy::PolicyConfig;
 pub use precondition::{Precondition, Preconditioned, ScaleModels, StartingKey};
 pub use read_cache::ReadCacheConfig;

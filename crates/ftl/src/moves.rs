@@ -107,7 +107,7 @@ impl PageMoves {
         })?;
         for Move { page, .. } in moves() {
             let PageMove { lpn, from, reason, mode, deadline } = page;
-            let exists = u64::from(from.0) < store.geometry.unit_count() && u64::from(lpn.0) < store.all_units;
+            let exists = u64::from(from.0) < store.medium.geometry.unit_count() && u64::from(lpn.0) < store.all_units;
             require(exists && store.lpn_at(from) == lpn, || {
                 format!("unit {} is to be moved from place {}, which holds another one", lpn.0, from.0)
             })?;

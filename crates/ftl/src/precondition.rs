@@ -14,8 +14,8 @@ mod settle;
 
 use crate::ftl::{Ftl, Parameters};
 use crate::map::{Filled, Mapped, Origin, decode, encode};
+use crate::medium::space::{AllocationClass, OpenBlock, Target};
 use crate::policy::Facts;
-use crate::space::{AllocationClass, OpenBlock, Target};
 use crate::victim::Candidates;
 use kit::{BlockId, DieId, Geometry, Lpn, ModeId, Nanos, Ppn, Rng, Shape, SimTime};
 use std::sync::Arc;
@@ -106,8 +106,8 @@ impl Ftl {
     /// Writes every unit once, in order, one program unit on each die in turn, in allocation order: the channels take
     /// turns if they do when the drive writes itself.
     fn fill(&mut self, progress: &mut dyn FnMut(f64) -> bool) -> bool {
-        let (units, program) = (self.store.user_units, self.store.geometry.units_per_program);
-        let dies = u64::from(self.store.geometry.die_count);
+        let (units, program) = (self.store.user_units, self.store.medium.geometry.units_per_program);
+        let dies = u64::from(self.store.medium.geometry.die_count);
         let Some(filled) = self.fill_blocks(progress) else { return false };
         for first in (filled..units).step_by(program as usize) {
             let turn = first / u64::from(program);
@@ -123,8 +123,8 @@ impl Ftl {
     /// Fills whole blocks, one of each frontier of each die in turn, while neither a collection nor the reserve
     /// matters. Returns the number of units written, the first ones; `None` if `progress` returns false meanwhile.
     fn fill_blocks(&mut self, progress: &mut dyn FnMut(f64) -> bool) -> Option<u64> {
-        let (geometry, turns, mode) = (self.store.geometry, self.space.turns(), self.policy.mode_of_old_data());
-        let block_units = self.store.units_in(mode);
+        let (geometry, turns, mode) = (self.store.medium.geometry, self.space.turns(), self.policy.mode_of_old_data());
+        let block_units = self.store.medium.units_in(mode);
         let row_units = u64::from(geometry.die_count) * u64::from(turns) * u64::from(block_units);
         let rows = self.store.user_units / row_units;
         let mut blocks = Vec::with_capacity(rows as usize * (geometry.die_count * turns) as usize);
@@ -138,12 +138,13 @@ impl Ftl {
                 let die = self.idle.die_at(rank as usize);
                 let target = self.target_of_old_data(die, 0);
                 for _ in 0..turns {
-                    let first = self.space.advance(&mut self.store, &target, block_units, SimTime::ZERO).expect("free blocks");
+                    let first =
+                        self.space.advance(&mut self.store.medium, &target, block_units, SimTime::ZERO).expect("free blocks");
                     let block = geometry.block_of(first);
-                    self.store.count_written(block, block_units as u16);
+                    self.store.medium.count_written(block, block_units as u16);
                     blocks.push(block.0);
                 }
-                self.space.close_full(&mut self.store, die, 0);
+                self.space.close_full(&mut self.store.medium, die, 0);
             }
             if (row as usize).is_multiple_of(BLOCKS_BETWEEN) && !progress(row as f64 / rows as f64) {
                 return None;
@@ -159,22 +160,23 @@ impl Ftl {
     fn fill_program(&mut self, first: u32, count: u32, die: DieId) {
         while self.space.free_blocks(die) < self.collect_below() && self.collect_untimed(die, Data::Placed) {}
         let target = self.target_of_old_data(die, 0);
-        if !self.space.has_space(die) || self.space.room(&self.store, &target) < count {
+        if !self.space.has_space(die) || self.space.room(&self.store.medium, &target) < count {
             (first..first + count).for_each(|unit| self.write_untimed(Lpn(unit), die));
             return;
         }
-        let place = self.space.advance(&mut self.store, &target, count, SimTime::ZERO).expect("collection keeps a block free");
+        let place =
+            self.space.advance(&mut self.store.medium, &target, count, SimTime::ZERO).expect("collection keeps a block free");
         for unit in 0..count {
             let (lpn, ppn) = (Lpn(first + unit), Ppn(place.0 + unit));
             self.store.set_code(lpn, encode(ppn));
             self.store.place(lpn, ppn);
         }
-        self.space.close_full(&mut self.store, die, 0);
+        self.space.close_full(&mut self.store.medium, die, 0);
     }
 
     /// Overwrites `passes` user capacities of random units, each on the next die in turn.
     fn overwrite(&mut self, passes: u32, rng: &mut Rng, progress: &mut dyn FnMut(f64) -> bool) -> bool {
-        let (units, dies) = (self.store.user_units, u64::from(self.store.geometry.die_count));
+        let (units, dies) = (self.store.user_units, u64::from(self.store.medium.geometry.die_count));
         let total = units * u64::from(passes);
         let mut batch = Vec::with_capacity(32);
         for step in (0..total).step_by(32) {
@@ -202,22 +204,22 @@ impl Ftl {
     pub(crate) fn write_untimed_to(&mut self, lpn: Lpn, die: DieId, stream: usize) {
         let (die, ppn) = self.place_untimed(die, stream, Data::Placed);
         if let Mapped::At(old) = decode(self.store.code_of(lpn)) {
-            self.store.invalidate(old);
+            self.store.medium.invalidate(old);
         }
         self.store.set_code(lpn, encode(ppn));
         self.store.place(lpn, ppn);
-        self.space.close_full(&mut self.store, die, stream);
+        self.space.close_full(&mut self.store.medium, die, stream);
     }
 
     /// Returns the die and the place of a unit that is written without simulating time: see [`Ftl::write_untimed`].
     fn place_untimed(&mut self, mut die: DieId, stream: usize, data: Data) -> (DieId, Ppn) {
         while self.space.free_blocks(die) < self.collect_below() && self.collect_untimed(die, data) {}
         if !self.space.has_space(die) {
-            let dies = (0..self.store.geometry.die_count).map(DieId);
+            let dies = (0..self.store.medium.geometry.die_count).map(DieId);
             die = dies.max_by_key(|&other| (self.space.free_blocks(other), std::cmp::Reverse(other))).expect("a drive has dies");
         }
         let target = self.target_of_old_data(die, stream);
-        (die, self.space.advance(&mut self.store, &target, 1, SimTime::ZERO).expect("collection keeps a block free"))
+        (die, self.space.advance(&mut self.store.medium, &target, 1, SimTime::ZERO).expect("collection keeps a block free"))
     }
 
     /// Returns the destination of data that is written through a stream without simulating time.
@@ -239,19 +241,19 @@ impl Ftl {
         let mode_count = self.parameters.facts.write_modes.len() as u8;
         let rated_pe_cycles = self.parameters.rated_pe_cycles;
         let (store, rng) = (&self.store, &mut self.rng);
-        let mut candidates = Candidates { store, die, now: SimTime::ZERO, mode_count, rated_pe_cycles, rng };
+        let mut candidates = Candidates { medium: &store.medium, die, now: SimTime::ZERO, mode_count, rated_pe_cycles, rng };
         self.victim.choose(&mut candidates)
     }
 
     /// Empties and erases one block without simulating time. Returns false if collecting would free nothing.
     fn collect_untimed(&mut self, die: DieId, data: Data) -> bool {
         let Some(victim) = self.choose_untimed(die) else { return false };
-        self.store.take_victim(victim);
+        self.store.medium.take_victim(victim);
         match data {
             Data::Placed => self.move_untimed(die, victim),
-            Data::Counted => self.move_counted(die, victim, self.store.block(victim).valid),
+            Data::Counted => self.move_counted(die, victim, self.store.medium.block(victim).valid),
         }
-        self.store.begin_erase(victim);
+        self.store.medium.begin_erase(victim);
         self.end_erase(victim, ModeId(0));
         true
     }
@@ -260,10 +262,10 @@ impl Ftl {
     fn move_untimed(&mut self, die: DieId, victim: BlockId) {
         let stream = self.relocation_stream(self.policy.mode_of_old_data());
         let target = self.target_of_old_data(die, stream);
-        let mut at = self.store.geometry.first_of(victim);
-        let end = Ppn(at.0 + self.store.geometry.units_per_block);
+        let mut at = self.store.medium.geometry.first_of(victim);
+        let end = Ppn(at.0 + self.store.medium.geometry.units_per_block);
         let mut looked_ahead = at;
-        while let Some(from) = self.store.next_valid(at, end) {
+        while let Some(from) = self.store.medium.next_valid(at, end) {
             if from >= looked_ahead {
                 let (until, loaded) = self.store.look_ahead_moves(&self.bits, from, end);
                 looked_ahead = until;
@@ -272,11 +274,12 @@ impl Ftl {
             let lpn = self.store.lpn_at(from);
             let stream = if self.is_of_map(lpn) { self.map_stream() } else { stream };
             let target = Target { stream, ..target };
-            let to = self.space.advance(&mut self.store, &target, 1, SimTime::ZERO).expect("the reserve belongs to relocation");
-            self.store.invalidate(from);
+            let to =
+                self.space.advance(&mut self.store.medium, &target, 1, SimTime::ZERO).expect("the reserve belongs to relocation");
+            self.store.medium.invalidate(from);
             self.store.set_code(lpn, encode(to));
             self.store.place(lpn, to);
-            self.space.close_full(&mut self.store, die, stream);
+            self.space.close_full(&mut self.store.medium, die, stream);
             at = Ppn(from.0 + 1);
         }
     }
@@ -284,7 +287,7 @@ impl Ftl {
     /// Returns the valid counts of the blocks of a die in steady state, oldest block first, from a scale model of one
     /// die; `None` if `go_on` returns false meanwhile.
     fn model_valid_counts(&self, models: &ScaleModels, go_on: &mut dyn FnMut() -> bool) -> std::io::Result<Option<Arc<[u16]>>> {
-        let real = self.store.geometry;
+        let real = self.store.medium.geometry;
         let blocks = (MODEL_UNITS / real.units_per_block).clamp(64.min(real.blocks_per_die), real.blocks_per_die);
         let geometry = Geometry::new(Shape {
             channels: 1,
@@ -321,20 +324,21 @@ impl Ftl {
 
     /// Pads frontiers to the end of a program unit. Returns the first place and the number of each padding.
     fn pad_frontiers(&mut self) -> Vec<(Ppn, u32)> {
-        let geometry = self.store.geometry;
+        let geometry = self.store.medium.geometry;
         let units_per_program = geometry.units_per_program;
         let open: Vec<OpenBlock> = self.space.open_blocks().collect();
         let mut padded = Vec::new();
         for OpenBlock { stream, plane, block, next_unit: next } in open {
             let missing = (units_per_program - next % units_per_program) % units_per_program;
             let die = geometry.die_of(block);
-            let mode = ModeId(self.store.block(block).mode());
+            let mode = ModeId(self.store.medium.block(block).mode());
             if missing > 0 {
                 let target = Target { die, stream, mode, class: AllocationClass::Relocation, plane: Some(plane), level: 0 };
-                let first = self.space.advance(&mut self.store, &target, missing, SimTime::ZERO).expect("the frontier is open");
+                let first =
+                    self.space.advance(&mut self.store.medium, &target, missing, SimTime::ZERO).expect("the frontier is open");
                 padded.push((first, missing));
             }
-            self.space.close_full(&mut self.store, die, stream);
+            self.space.close_full(&mut self.store.medium, die, stream);
         }
         padded
     }
@@ -342,28 +346,29 @@ impl Ftl {
     /// Marks everything written as programmed, sets the ages and the wear of all blocks, and resets the counters. The
     /// frontiers are at the end of a program unit.
     fn finish_untimed(&mut self, how: &Preconditioned) {
-        let geometry = self.store.geometry;
+        let geometry = self.store.medium.geometry;
         for OpenBlock { block, next_unit, .. } in self.space.open_blocks() {
             let programmed = (next_unit / geometry.units_per_program) as u16;
-            self.store.blocks.update(block, |record| record.programmed = programmed);
+            self.store.medium.blocks.update(block, |record| record.programmed = programmed);
         }
         self.space.opened.clear();
         for die in (0..geometry.die_count).map(DieId) {
             // A block whose collection is in progress was chosen first, and counts as the oldest.
             let victim = self.collectors[die.index()].victim;
-            let closed: Vec<BlockId> = victim.into_iter().chain(self.store.closed_blocks(die)).collect();
+            let closed: Vec<BlockId> = victim.into_iter().chain(self.store.medium.closed_blocks(die)).collect();
             for (rank, &block) in closed.iter().enumerate() {
-                let programs = self.store.units_in(ModeId(self.store.block(block).mode())) / geometry.units_per_program;
-                self.store.blocks.update(block, |record| record.programmed = programs as u16);
+                let programs =
+                    self.store.medium.units_in(ModeId(self.store.medium.block(block).mode())) / geometry.units_per_program;
+                self.store.medium.blocks.update(block, |record| record.programmed = programs as u16);
                 let share = 1.0 - rank as f64 / closed.len() as f64;
-                self.store.first_program[block.index()] = -((how.age.0 as f64 * share) as i64);
+                self.store.medium.first_program[block.index()] = -((how.age.0 as f64 * share) as i64);
             }
         }
         for block in 0..geometry.block_count as usize {
-            self.store.erase_counts[block] = how.pe_cycles;
-            self.store.wear[block] = how.pe_cycles.saturating_mul(1000);
+            self.store.medium.erase_counts[block] = how.pe_cycles;
+            self.store.medium.wear[block] = how.pe_cycles.saturating_mul(1000);
         }
-        self.store.recount_wear();
+        self.store.medium.recount_wear();
         self.counters = crate::ftl::FtlCounters::default();
     }
 }

@@ -11,8 +11,8 @@
 
 mod check;
 
-use crate::block::BlockState;
-use crate::map::Store;
+use crate::medium::BlockState;
+use crate::medium::Medium;
 use kit::{BlockId, ModeId, Nanos, SimTime, effective_wear_class};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeSet, VecDeque};
@@ -86,12 +86,12 @@ enum Head {
 
 /// Removes blocks from the head of a queue that have been erased or hold no valid data any more. Returns true if there
 /// were any.
-fn drop_stale(store: &Store, queue: &mut VecDeque<Due>) -> bool {
+fn drop_stale(medium: &Medium, queue: &mut VecDeque<Due>) -> bool {
     let before = queue.len();
     while queue.front().is_some_and(|due| {
-        let record = store.block(due.block);
+        let record = medium.block(due.block);
         let state = record.state();
-        store.erase_count(due.block) != due.erase_count
+        medium.erase_count(due.block) != due.erase_count
             || state == BlockState::Free
             || state == BlockState::Closed && record.valid == 0
     }) {
@@ -201,44 +201,44 @@ impl Retention {
     }
 
     /// Returns the wear class of a block among the limits of a mode.
-    fn class_of(&self, store: &Store, mode: u8, block: BlockId) -> usize {
-        effective_wear_class(store.wear_thousandths(block), self.rated, self.limits[mode as usize].len())
+    fn class_of(&self, medium: &Medium, mode: u8, block: BlockId) -> usize {
+        effective_wear_class(medium.wear_thousandths(block), self.rated, self.limits[mode as usize].len())
     }
 
     /// Returns the instant by which a block's data must have been moved, without margin \[ns; negative: before the
     /// run\]; `None` without limit.
-    pub fn limit_of(&self, store: &Store, block: BlockId) -> Option<i64> {
-        let mode = store.block(block).mode();
+    pub fn limit_of(&self, medium: &Medium, block: BlockId) -> Option<i64> {
+        let mode = medium.block(block).mode();
         let classes = self.limits.get(mode as usize).filter(|classes| !classes.is_empty())?;
-        let limit = classes[self.class_of(store, mode, block)];
-        Some(store.first_program(block).saturating_add_unsigned(limit.0))
+        let limit = classes[self.class_of(medium, mode, block)];
+        Some(medium.first_program(block).saturating_add_unsigned(limit.0))
     }
 
     /// Enters the deadlines of a block that has been opened.
-    pub fn opened(&mut self, store: &Store, block: BlockId) {
-        if let Some((Some(after), queue)) = self.background.get_mut(usize::from(store.block(block).mode())) {
-            let at = store.first_program(block).saturating_add_unsigned(after.0);
+    pub fn opened(&mut self, medium: &Medium, block: BlockId) {
+        if let Some((Some(after), queue)) = self.background.get_mut(usize::from(medium.block(block).mode())) {
+            let at = medium.first_program(block).saturating_add_unsigned(after.0);
             let at = SimTime(u64::try_from(at).unwrap_or(0));
-            queue.push_back(Due { block, erase_count: store.erase_count(block), at });
+            queue.push_back(Due { block, erase_count: medium.erase_count(block), at });
         }
-        let Some(limit) = self.limit_of(store, block) else { return };
+        let Some(limit) = self.limit_of(medium, block) else { return };
         let at = SimTime(u64::try_from(limit.saturating_sub_unsigned(self.margin.0)).unwrap_or(0));
-        let mode = store.block(block).mode();
-        let class = self.class_of(store, mode, block);
-        let place = self.place(store, block, mode);
+        let mode = medium.block(block).mode();
+        let class = self.class_of(medium, mode, block);
+        let place = self.place(medium, block, mode);
         self.owed[place] += 1;
-        self.limited[place][class].push_back(Due { block, erase_count: store.erase_count(block), at });
+        self.limited[place][class].push_back(Due { block, erase_count: medium.erase_count(block), at });
         self.update_start(place);
     }
 
     /// Returns the index of a block's die and a mode in `limited`, `owed` and `starts`.
-    fn place(&self, store: &Store, block: BlockId, mode: u8) -> usize {
-        store.geometry.die_of(block).index() * self.limits.len() + usize::from(mode)
+    fn place(&self, medium: &Medium, block: BlockId, mode: u8) -> usize {
+        medium.geometry.die_of(block).index() * self.limits.len() + usize::from(mode)
     }
 
     /// Removes a block from the count of blocks with a limit when its erase is about to end.
-    pub fn erased(&mut self, store: &Store, block: BlockId) {
-        let place = self.place(store, block, store.block(block).mode());
+    pub fn erased(&mut self, medium: &Medium, block: BlockId) {
+        let place = self.place(medium, block, medium.block(block).mode());
         if let Some(owed) = self.owed.get_mut(place) {
             *owed = owed.saturating_sub(1);
             self.update_start(place);
@@ -266,13 +266,13 @@ impl Retention {
     }
 
     /// Rebuilds the deadlines from the blocks that hold data now, which may have been opened in any order.
-    pub fn adopt(&mut self, store: &Store) {
+    pub fn adopt(&mut self, medium: &Medium) {
         self.queues().for_each(VecDeque::clear);
         self.owed.fill(0);
         self.starts.fill(SimTime::FOREVER);
-        for block in (0..store.geometry.block_count).map(BlockId) {
-            if !matches!(store.block(block).state(), BlockState::Free | BlockState::Retired) {
-                self.opened(store, block);
+        for block in (0..medium.geometry.block_count).map(BlockId) {
+            if !matches!(medium.block(block).state(), BlockState::Free | BlockState::Retired) {
+                self.opened(medium, block);
             }
         }
         self.queues().for_each(|queue| queue.make_contiguous().sort_by_key(|due| (due.at, due.block)));
@@ -286,8 +286,8 @@ impl Retention {
 
     /// Removes and returns the next block that is due, with true if it is due for its retention limit and false if it
     /// is to be moved in the background.
-    pub fn take_due(&mut self, store: &Store, now: SimTime) -> Option<(BlockId, bool)> {
-        let (at, next) = self.first(store)?;
+    pub fn take_due(&mut self, medium: &Medium, now: SimTime) -> Option<(BlockId, bool)> {
+        let (at, next) = self.first(medium)?;
         if at > now {
             return None;
         }
@@ -305,8 +305,8 @@ impl Retention {
     }
 
     /// Returns the instant at which the next block is due.
-    pub fn next_due(&mut self, store: &Store) -> Option<SimTime> {
-        self.first(store).map(|(at, _)| at)
+    pub fn next_due(&mut self, medium: &Medium) -> Option<SimTime> {
+        self.first(medium).map(|(at, _)| at)
     }
 
     /// Handles the timer that fires at `now`.
@@ -332,18 +332,18 @@ impl Retention {
     /// background moves, and then modes, dies and classes go by their numbers. Blocks at the heads of queues that have
     /// been erased or hold no valid data any more are removed where they would be next: others may only become due
     /// later by it.
-    fn first(&mut self, store: &Store) -> Option<(SimTime, Head)> {
+    fn first(&mut self, medium: &Medium) -> Option<(SimTime, Head)> {
         loop {
             let (at, head) = self.earliest()?;
             let dropped = match head {
                 Head::Limited { place } => {
-                    let dropped = self.limited[place].iter_mut().fold(false, |any, queue| drop_stale(store, queue) | any);
+                    let dropped = self.limited[place].iter_mut().fold(false, |any, queue| drop_stale(medium, queue) | any);
                     if dropped {
                         self.update_start(place);
                     }
                     dropped
                 }
-                Head::Background { mode } => drop_stale(store, &mut self.background[mode].1),
+                Head::Background { mode } => drop_stale(medium, &mut self.background[mode].1),
             };
             if !dropped {
                 return Some((at, head));
@@ -374,8 +374,8 @@ impl Retention {
 
     /// Records the margin with which data of a block is moved at `now`. Data that was overwritten before had no limit
     /// to meet.
-    pub fn note_moved(&mut self, store: &Store, block: BlockId, now: SimTime) {
-        let Some(limit) = self.limit_of(store, block).filter(|&limit| limit >= self.powered_since) else { return };
+    pub fn note_moved(&mut self, medium: &Medium, block: BlockId, now: SimTime) {
+        let Some(limit) = self.limit_of(medium, block).filter(|&limit| limit >= self.powered_since) else { return };
         let margin = limit.saturating_sub_unsigned(now.0);
         self.least_margin = Some(self.least_margin.map_or(margin, |least| least.min(margin)));
         self.misses += u64::from(margin < 0);

@@ -584,9 +584,15 @@ impl WriteQueue {
 mod tests {
     use super::*;
     use crate::map::encode;
-    use crate::map::tests::{empty, geometry};
+    use crate::medium::tests::geometry;
     use kit::{DriveWork, Rng};
     use std::collections::VecDeque;
+
+    /// Returns the state of an empty drive of eight units.
+    fn empty() -> Store {
+        let geometry = geometry(1, 1, 4, 2, 1);
+        Store::new(geometry, geometry.unit_count(), 0, vec![geometry.units_per_block]).expect("a small drive fits into memory")
+    }
 
     /// A step with two lists.
     #[derive(Clone, Copy, Debug)]
@@ -674,7 +680,7 @@ mod tests {
 
     #[test]
     fn the_copy_on_flash_of_a_buffered_unit_is_the_older_one() {
-        let mut store = empty(geometry(1, 1, 4, 2, 1), 1);
+        let mut store = empty();
         let mut queue = WriteQueue::new(1);
         let [new, old] = [0u32, encode(Ppn(5))].map(|prior| {
             let slot = queue.accept(Lpn(0), Writer::Buffer, true);
@@ -713,7 +719,7 @@ mod tests {
     /// One thing after another in a sound queue is changed: each is refused.
     #[test]
     fn a_queue_that_contradicts_the_map_is_refused() {
-        let mut store = empty(geometry(1, 1, 4, 2, 1), 1);
+        let mut store = empty();
         let mut queue = WriteQueue::new(1);
         let code = encode(Ppn(3));
         store.set_code(Lpn(1), code);

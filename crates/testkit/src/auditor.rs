@@ -43,7 +43,7 @@ impl Auditor {
             rated: description.flash.rated_pe_cycles,
             pages: vec![None; geometry.unit_count() as usize],
             places: vec![None; store.user_units as usize],
-            erases: (0..geometry.block_count).map(|block| store.erase_count(BlockId(block))).collect(),
+            erases: (0..geometry.block_count).map(|block| store.medium.erase_count(BlockId(block))).collect(),
             first: vec![None; geometry.block_count as usize],
             limited: 0,
             reads: 0,
@@ -52,7 +52,7 @@ impl Auditor {
         for lpn in (0..store.user_units as u32).map(Lpn) {
             let Some(ppn) = store.place_of(lpn) else { continue };
             let block = geometry.block_of(ppn);
-            auditor.write(lpn, ppn, ModeId(store.block(block).mode()), store.first_program(block));
+            auditor.write(lpn, ppn, ModeId(store.medium.block(block).mode()), store.medium.first_program(block));
         }
         auditor
     }

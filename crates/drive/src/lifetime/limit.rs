@@ -97,8 +97,10 @@ impl Limit {
             return Some(Until::Spare.name());
         }
         let is_reached = match self.until {
-            Until::MeanWear => store.wear_total() as f64 >= self.wear * 1000.0 * f64::from(store.geometry.block_count),
-            Until::FirstBlock | Until::ErrorRate => f64::from(store.wear_most()) >= self.wear * 1000.0,
+            Until::MeanWear => {
+                store.medium.wear_total() as f64 >= self.wear * 1000.0 * f64::from(store.medium.geometry.block_count)
+            }
+            Until::FirstBlock | Until::ErrorRate => f64::from(store.medium.wear_most()) >= self.wear * 1000.0,
             Until::Spare => false,
         };
         is_reached.then(|| self.until.name())
@@ -108,7 +110,7 @@ impl Limit {
     pub fn share(&self, drive: &Drive) -> f64 {
         let wear = match self.until {
             Until::MeanWear => super::mean_wear_of(drive),
-            _ => f64::from(drive.ftl().store.wear_most()) / 1000.0,
+            _ => f64::from(drive.ftl().store.medium.wear_most()) / 1000.0,
         };
         (wear / self.wear).min(1.0)
     }

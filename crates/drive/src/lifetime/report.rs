@@ -24,9 +24,11 @@ impl Start {
     pub fn of(drive: &Drive) -> Start {
         let store = &drive.ftl().store;
         Start {
-            blocks: f64::from(store.geometry.block_count),
+            blocks: f64::from(store.medium.geometry.block_count),
             user_bytes: drive.user_bytes(),
-            cycles: spread((0..store.geometry.block_count).map(|block| f64::from(store.erase_count(BlockId(block)))))[0],
+            cycles: spread(
+                (0..store.medium.geometry.block_count).map(|block| f64::from(store.medium.erase_count(BlockId(block)))),
+            )[0],
             wear: super::mean_wear_of(drive),
         }
     }
@@ -114,13 +116,13 @@ pub(super) fn report(facts: &Facts<'_>, life: &Life, wall_s: f64) -> Value {
 /// Returns mean, least and greatest number of cycles, and of effective wear, over the blocks of a drive.
 fn spans(drive: &Drive) -> (Option<[f64; 3]>, Option<[f64; 3]>) {
     let store = &drive.ftl().store;
-    let blocks = || (0..store.geometry.block_count).map(BlockId);
-    let cycles = spread(blocks().map(|block| f64::from(store.erase_count(block))));
-    (Some(cycles), Some(spread(blocks().map(|block| store.effective_wear(block)))))
+    let blocks = || (0..store.medium.geometry.block_count).map(BlockId);
+    let cycles = spread(blocks().map(|block| f64::from(store.medium.erase_count(block))));
+    (Some(cycles), Some(spread(blocks().map(|block| store.medium.effective_wear(block)))))
 }
 
 fn state_of(drive: Option<&Drive>) -> Value {
-    let dies = drive.map_or(0, |drive| drive.ftl().store.geometry.die_count);
+    let dies = drive.map_or(0, |drive| drive.ftl().store.medium.geometry.die_count);
     let retired = |drive: &Drive| (0..dies).map(|die| u64::from(drive.ftl().retired_blocks(kit::DieId(die)))).sum::<u64>();
     json!({
         "retired_blocks": drive.map(retired),

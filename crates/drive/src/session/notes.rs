@@ -97,7 +97,7 @@ fn power_notes(cut: Option<PowerCut>, power_failure: Option<&PowerFailureReport>
 pub(crate) fn worn_out(drive: &Drive) -> Option<String> {
     let ftl = drive.translator().page_map()?;
     let die = ftl.worn_out_die()?;
-    let (retired, blocks) = (ftl.retired_blocks(die), ftl.store.geometry.blocks_per_die);
+    let (retired, blocks) = (ftl.retired_blocks(die), ftl.store.medium.geometry.blocks_per_die);
     Some(format!(
         "die {} can spare no more blocks: {retired} of its {blocks} are worn out and retired, and it needs the others for its share of the data, its \
          write frontiers and its reserve; the drive is worn out",

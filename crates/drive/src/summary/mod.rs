@@ -223,9 +223,9 @@ fn unknown(keys: &[&str]) -> Value {
 fn wear(drive: &Drive) -> Value {
     let Some(store) = store(drive) else { return unknown(&["mean", "max", "min", "stddev"]) };
     let mut sums = (0u64, 0u128, u32::MAX, 0u32);
-    let blocks = store.geometry.block_count;
+    let blocks = store.medium.geometry.block_count;
     for block in (0..blocks).map(BlockId) {
-        let count = store.erase_count(block);
+        let count = store.medium.erase_count(block);
         sums = (sums.0 + u64::from(count), sums.1 + u128::from(count) * u128::from(count), sums.2.min(count), sums.3.max(count));
     }
     let mean = sums.0 as f64 / f64::from(blocks);
@@ -242,7 +242,7 @@ fn store(drive: &Drive) -> Option<&Store> {
 /// Returns the number of blocks by erase count, in at most [`WEAR_CLASSES`] classes of equal width.
 fn wear_histogram(drive: &Drive) -> Value {
     let Some(store) = store(drive) else { return unknown(&["first_cycles", "width_cycles", "blocks"]) };
-    let counts = || (0..store.geometry.block_count).map(|block| store.erase_count(BlockId(block)));
+    let counts = || (0..store.medium.geometry.block_count).map(|block| store.medium.erase_count(BlockId(block)));
     let (least, most) = counts().fold((u32::MAX, 0), |(least, most), count| (least.min(count), most.max(count)));
     let width = (most - least) / WEAR_CLASSES + 1;
     let mut blocks = vec![0u64; ((most - least) / width + 1) as usize];
@@ -252,10 +252,10 @@ fn wear_histogram(drive: &Drive) -> Value {
 
 fn effective_wear(drive: &Drive) -> Value {
     let Some(store) = store(drive) else { return unknown(&["mean", "max"]) };
-    let blocks = store.geometry.block_count;
+    let blocks = store.medium.geometry.block_count;
     let (mut total, mut most) = (0.0, 0.0f64);
     for block in (0..blocks).map(BlockId) {
-        let wear = store.effective_wear(block);
+        let wear = store.medium.effective_wear(block);
         total += wear;
         most = most.max(wear);
     }

@@ -83,7 +83,7 @@ struct History {
 
 impl History {
     fn take(&mut self, rig: &mut Rig) {
-        let geometry = rig.drive.ftl().store.geometry;
+        let geometry = rig.drive.ftl().store.medium.geometry;
         let program = |blocks: &mut BTreeMap<u32, Vec<u32>>, ppn: Ppn, lpn: Lpn| {
             blocks.entry(geometry.block_of(ppn).0).or_default().push(lpn.0)
         };

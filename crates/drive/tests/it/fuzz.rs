@@ -155,7 +155,7 @@ impl Seen {
             c.buffer_reads,
             c.unmapped_reads,
             passed.drive.flash().counters.suspensions,
-            (0..ftl.store.geometry.die_count).map(|die| u64::from(ftl.retired_blocks(kit::DieId(die)))).sum(),
+            (0..ftl.store.medium.geometry.die_count).map(|die| u64::from(ftl.retired_blocks(kit::DieId(die)))).sum(),
             u64::from(ftl.worn_out_die().is_some()),
         ];
         self.totals.iter_mut().zip(new).for_each(|(sum, count)| *sum += count);

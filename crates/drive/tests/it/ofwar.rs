@@ -328,7 +328,7 @@ fn a_graceful_shutdown_rewrites_everything_that_is_live() {
     let store = &rig.drive.ftl().store;
     let modes: Vec<u8> = [0, 1, 2, 3, 5]
         .iter()
-        .map(|&unit| store.block(store.geometry.block_of(store.place_of(Lpn(unit)).expect("mapped"))).mode())
+        .map(|&unit| store.medium.block(store.medium.geometry.block_of(store.place_of(Lpn(unit)).expect("mapped"))).mode())
         .collect();
     assert_eq!(modes, [0; 5], "no fast data is left");
 }
@@ -381,7 +381,8 @@ fn separate_decides_alike_and_writes_at_one_speed() {
             burst(&mut rig, units);
         }
         let store = &rig.drive.ftl().store;
-        let blocks: Vec<u32> = (0..5).map(|unit| store.geometry.block_of(store.place_of(Lpn(unit)).expect("mapped")).0).collect();
+        let blocks: Vec<u32> =
+            (0..5).map(|unit| store.medium.geometry.block_of(store.place_of(Lpn(unit)).expect("mapped")).0).collect();
         (rig, blocks)
     };
     let (ofwar, ofwar_blocks) = run("ofwar");

@@ -308,7 +308,7 @@ fn a_die_that_turns_idle_often_has_one_timer_for_it() {
     // becomes idle many times before a timer is due.
     let sets = ["ftl.gc_idle_after=100ms", "ftl.gc_idle_target_blocks=64", "state.precondition=steady"];
     let mut rig = Rig::new(&sets);
-    let dies = u64::from(rig.drive.ftl().store.geometry.die_count);
+    let dies = u64::from(rig.drive.ftl().store.medium.geometry.die_count);
     for write in 0..2_000 {
         rig.one(Op::Write, write * 37 % 20_000, 1);
         // At most a timer and a running operation for each die, a retention timer, and a few wake-ups of channels.

@@ -33,17 +33,17 @@ impl Ftl {
 
     /// Reads units into the cache, those of one row by one flash read. Units that are not on flash are left out.
     fn read_ahead(&mut self, units: std::ops::Range<u32>, now: SimTime, out: &mut Outbox) {
-        let geometry = self.store.geometry;
+        let geometry = self.store.medium.geometry;
         let mut open: Option<Operation> = None;
         for lpn in units.map(Lpn) {
             let Mapped::At(ppn) = decode(self.store.code_of(lpn)) else { continue };
             let (block, unit) = geometry.split(ppn);
-            let is_durable = geometry.program_of(unit) < u32::from(self.store.block(block).programmed);
+            let is_durable = geometry.program_of(unit) < u32::from(self.store.medium.block(block).programmed);
             let cache = self.cache.as_mut().expect("the drive has a read cache");
             if !is_durable || cache.has(lpn) {
                 continue;
             }
-            self.store.pin(ppn);
+            self.store.medium.pin(ppn);
             self.counters.read_ahead += 1;
             let joins = open.as_ref().is_some_and(|operation| {
                 let (open_block, open_unit) = geometry.split(operation.first);
@@ -127,7 +127,7 @@ impl Ftl {
 
     fn is_intact_and_current(&self, lpn: Lpn, ppn: Ppn) -> bool {
         // The program of an obsolete unit leaves no unit at its place.
-        if !self.store.is_valid(ppn) {
+        if !self.store.medium.is_valid(ppn) {
             return false;
         }
         let is_lost = self.integrity.as_ref().is_some_and(|integrity| integrity.is_lost(ppn));

@@ -12,7 +12,7 @@ impl Ftl {
             self.update_no_space(now, &mut out.signals);
             return None;
         }
-        let units_per_program = self.store.geometry.units_per_program as usize;
+        let units_per_program = self.store.medium.geometry.units_per_program as usize;
         self.scratch.clear();
         let mut next = self.writes.head(list);
         while let Some(slot) = next {
@@ -38,7 +38,7 @@ impl Ftl {
         let mut answer = self.call_policy(now, &out.signals, |policy, view| policy.write(&dispatch, view));
         self.scratch = units;
         let mode = answer.mode.index();
-        let is_refused = self.store.valid_by_mode[mode] >= self.retention.max_limited_units[mode];
+        let is_refused = self.store.medium.valid_by_mode[mode] >= self.retention.max_limited_units[mode];
         if is_refused {
             (answer.mode, answer.stream) = (self.parameters.facts.write_mode("normal"), 0);
         }
@@ -50,7 +50,7 @@ impl Ftl {
         {
             return Some(lazy_erase);
         }
-        let Some(place) = self.space.advance(&mut self.store, &target, units_per_program as u32, now) else {
+        let Some(place) = self.space.advance(&mut self.store.medium, &target, units_per_program as u32, now) else {
             self.update_no_space(now, &mut out.signals);
             return None;
         };
@@ -79,7 +79,7 @@ impl Ftl {
     /// Returns the number of dies that could take the next write now, without the one that takes this one.
     fn others_idle(&self, signals: &Signals) -> u32 {
         match self.config.write_allocation {
-            WriteAllocation::Pull => self.store.geometry.die_count.saturating_sub(signals.busy_dies + 1),
+            WriteAllocation::Pull => self.store.medium.geometry.die_count.saturating_sub(signals.busy_dies + 1),
             WriteAllocation::Static | WriteAllocation::RoundRobin => 0,
         }
     }
@@ -121,7 +121,7 @@ impl Ftl {
         let old = if writer == Writer::Buffer { unit.prior } else { self.store.code_of(lpn) };
         let superseded = match decode(old) {
             Mapped::At(old) => {
-                self.store.supersede(old);
+                self.store.medium.supersede(old);
                 old.0
             }
             Mapped::Nowhere | Mapped::Slot(_) => NO_PLACE,
@@ -170,7 +170,7 @@ impl Ftl {
     /// it in `target`. If the chosen level is too shallow for `mode`, returns the slot of a lazy erase that must come
     /// first.
     pub(super) fn choose_level(&mut self, target: &mut Target, mode: ModeId, now: SimTime, out: &mut Outbox) -> Option<u32> {
-        if !self.space.would_open(&self.store, target) {
+        if !self.space.would_open(&self.store.medium, target) {
             return None;
         }
         let wanted = self.parameters.facts.write_levels[mode.index()];
@@ -186,12 +186,12 @@ impl Ftl {
         }
         let block = self.space.take_for_lazy_erase(target.die, level)?;
         let mode = self.call_policy(now, &out.signals, |policy, view| policy.lazy_erase(block, wanted, view));
-        let shape = &self.store.geometry.shape;
+        let shape = &self.store.medium.geometry.shape;
         Some(out.operations.add(Operation {
             kind: OperationKind::LazyErase,
             reason: Reason::Host,
             die: target.die,
-            first: self.store.geometry.first_of(block),
+            first: self.store.medium.geometry.first_of(block),
             pages: shape.planes_per_program * shape.superblock,
             mode,
             owner: Owner::FreeBlock,
@@ -201,19 +201,19 @@ impl Ftl {
 
     /// Completes a lazy erase: the free block joins the list of its new level.
     pub(super) fn lazy_erase_done(&mut self, operation: &Operation) {
-        let block = self.store.geometry.block_of(operation.first);
-        let worn = self.store.wear_thousandths(block);
+        let block = self.store.medium.geometry.block_of(operation.first);
+        let worn = self.store.medium.wear_thousandths(block);
         let wear = |mode: ModeId| self.parameters.wear_of_erase(mode, worn);
-        let more = wear(operation.mode).saturating_sub(wear(self.store.erase_mode(block)));
-        self.store.lazy_erase(block, operation.mode, more);
-        self.space.insert_free(&self.store, block, &*self.wear_rule);
+        let more = wear(operation.mode).saturating_sub(wear(self.store.medium.erase_mode(block)));
+        self.store.medium.lazy_erase(block, operation.mode, more);
+        self.space.insert_free(&self.store.medium, block, &*self.wear_rule);
         self.counters.lazy_erases += 1;
     }
 
     /// Completes the binding of a program unit: fills it up with padding, enters deadlines of newly opened blocks,
     /// closes the frontier if it is full, and returns the slot of the program.
     pub(super) fn finish_program(&mut self, die: DieId, stream: usize, bound: u32, now: SimTime, out: &mut Outbox) -> u32 {
-        let geometry = self.store.geometry;
+        let geometry = self.store.medium.geometry;
         let program = &self.programs[die.index()];
         let (first, mode, reason) = (program.first, program.mode, program.reason);
         let encode = match reason {
@@ -229,13 +229,13 @@ impl Ftl {
         self.counters.units_programmed[Reason::Padding as usize] += u64::from(geometry.units_per_program - bound);
         self.counters.units_by_mode[mode.index()] += u64::from(bound);
         while let Some(block) = self.space.opened.pop() {
-            self.retention.opened(&self.store, block);
+            self.retention.opened(&self.store.medium, block);
             if self.needs.blocks {
                 self.call_policy(now, &out.signals, |policy, view| policy.opened(block, view));
             }
             self.arm_retention(now, &mut out.events);
         }
-        self.space.close_full(&mut self.store, die, stream);
+        self.space.close_full(&mut self.store.medium, die, stream);
         self.update_no_space(now, &mut out.signals);
         let (_, unit) = geometry.split(first);
         out.operations.add(Operation {

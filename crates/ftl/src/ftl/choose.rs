@@ -149,7 +149,7 @@ impl Ftl {
         if self.writes.len(list) == 0 || self.space.has_space(die) || self.collectors[die.index()].victim.is_some() {
             return;
         }
-        let others = (0..self.store.geometry.die_count).map(DieId).filter(|&other| self.space.has_space(other));
+        let others = (0..self.store.medium.geometry.die_count).map(DieId).filter(|&other| self.space.has_space(other));
         let Some(other) = others.max_by_key(|&other| (self.space.free_blocks(other), std::cmp::Reverse(other))) else { return };
         self.writes.hand_over(list, other.index());
         ready.mark(other);
@@ -219,7 +219,7 @@ impl Ftl {
         if die_for < self.needs.idle_after {
             return;
         }
-        let channel = self.store.geometry.channel_of(die);
+        let channel = self.store.medium.geometry.channel_of(die);
         let signals = &out.signals;
         let quiet = signals.queued_write_pages == 0;
         let channel_is_idle = quiet && signals.channel_busy_dies[channel.index()] == 0;
@@ -245,30 +245,30 @@ impl Ftl {
     /// The request is dropped if the block holds no data or the die already has a block to empty: the policy is asked
     /// again later.
     fn want_block(&mut self, block: BlockId, reason: Reason, ready: &mut ReadyDies) {
-        let die = self.store.geometry.die_of(block);
+        let die = self.store.medium.geometry.die_of(block);
         let collector = &self.collectors[die.index()];
-        let holds_data = matches!(self.store.block(block).state(), BlockState::Open | BlockState::Closed);
+        let holds_data = matches!(self.store.medium.block(block).state(), BlockState::Open | BlockState::Closed);
         if !holds_data || collector.victim.is_some() || collector.request_count() > 0 {
             return;
         }
-        let erase_count = self.store.erase_count(block);
+        let erase_count = self.store.medium.erase_count(block);
         self.collectors[die.index()].want(RelocationRequest { block, erase_count, reason, urgent: false });
         ready.mark(die);
     }
 
     /// Begins a page move by reading the page where it is. Returns false if the page is elsewhere by now.
     pub(super) fn begin_move(&mut self, page_move: PageMove, urgent: bool, now: SimTime, out: &mut Outbox) -> bool {
-        if !self.store.is_valid(page_move.from) || self.store.lpn_at(page_move.from) != page_move.lpn {
+        if !self.store.medium.is_valid(page_move.from) || self.store.lpn_at(page_move.from) != page_move.lpn {
             self.counters.relocation_skipped += 1;
             return false;
         }
         let slot = self.moves.begin(page_move, urgent);
-        self.store.pin(page_move.from);
+        self.store.medium.pin(page_move.from);
         if let Some(deadline) = page_move.deadline {
             out.events.push(deadline.max(now), Class::Timer, Event::Timer(Timer::Move(slot)));
         }
-        let (block, unit) = self.store.geometry.split(page_move.from);
-        if self.store.geometry.program_of(unit) >= u32::from(self.store.block(block).programmed) {
+        let (block, unit) = self.store.medium.geometry.split(page_move.from);
+        if self.store.medium.geometry.program_of(unit) >= u32::from(self.store.medium.block(block).programmed) {
             // Its program has not completed: the controller still holds the data.
             self.page_move_read(slot, &mut out.ready);
             return true;
@@ -296,7 +296,7 @@ impl Ftl {
     pub(super) fn program_moves(&mut self, die: DieId, now: SimTime, out: &mut Outbox) -> Option<u32> {
         while let Some(&slot) = self.moves.ready.front() {
             let first = self.moves.get(slot).page;
-            let units_per_program = self.store.geometry.units_per_program;
+            let units_per_program = self.store.medium.geometry.units_per_program;
             if self.still_valid(&first) {
                 if !self.may_bind() {
                     return None;
@@ -316,7 +316,7 @@ impl Ftl {
                 {
                     return Some(lazy_erase);
                 }
-                let Some(place) = self.space.advance(&mut self.store, &target, units_per_program, now) else {
+                let Some(place) = self.space.advance(&mut self.store.medium, &target, units_per_program, now) else {
                     self.drop_stale_moves(&mut out.ready);
                     return None;
                 };
@@ -369,7 +369,7 @@ impl Ftl {
     }
 
     pub(super) fn still_valid(&self, page_move: &PageMove) -> bool {
-        self.store.is_valid(page_move.from) && self.store.lpn_at(page_move.from) == page_move.lpn
+        self.store.medium.is_valid(page_move.from) && self.store.lpn_at(page_move.from) == page_move.lpn
     }
 }
 
@@ -377,7 +377,7 @@ impl Ftl {
 mod tests {
     use super::*;
     use crate::ftl::tests::small;
-    use crate::map::tests::geometry;
+    use crate::medium::tests::geometry;
 
     /// Units of the drive.
     const UNITS: u64 = 24;

@@ -68,8 +68,8 @@ impl Ftl {
 
     #[inline(always)]
     pub(super) fn unpin(&mut self, ppn: Ppn, ready: &mut ReadyDies) {
-        if let Some(block) = self.store.unpin(ppn) {
-            ready.mark(self.store.geometry.die_of(block));
+        if let Some(block) = self.store.medium.unpin(ppn) {
+            ready.mark(self.store.medium.geometry.die_of(block));
         }
     }
 
@@ -98,10 +98,10 @@ impl Ftl {
     /// Handles the completion of a program: its units are durable, and the blocks of the copies that they supersede are
     /// unpinned.
     pub(super) fn program_done(&mut self, slot: u32, operation: &Operation, out: &mut Outbox) {
-        let geometry = &self.store.geometry;
+        let geometry = &self.store.medium.geometry;
         let (block, unit) = geometry.split(operation.first);
         let (program, units_per_program) = (geometry.program_of(unit), geometry.units_per_program);
-        self.store.blocks.update(block, |record| {
+        self.store.medium.blocks.update(block, |record| {
             assert_eq!(u32::from(record.programmed), program, "{block:?} is programmed out of order");
             record.programmed += 1;
         });
@@ -127,7 +127,7 @@ impl Ftl {
     /// moved.
     pub(super) fn erased(&mut self, operation: &Operation, now: SimTime, out: &mut Outbox) {
         let die = operation.die;
-        let block = self.store.geometry.block_of(operation.first);
+        let block = self.store.medium.geometry.block_of(operation.first);
         self.end_timed_erase(block, operation.mode);
         let collector = &mut self.collectors[die.index()];
         collector.victim = None;
@@ -145,20 +145,20 @@ impl Ftl {
     /// Queues the least-worn closed block of a die for relocation, if wear levelling requires that after the erase of
     /// `erased`.
     pub(super) fn level_wear(&mut self, die: DieId, erased: BlockId) {
-        let blocks = self.store.geometry.blocks_of(die);
+        let blocks = self.store.medium.geometry.blocks_of(die);
         let (mut total, mut coldest) = (0u64, None);
         for block in blocks.clone().map(BlockId) {
-            let wear = self.store.wear_thousandths(block);
+            let wear = self.store.medium.wear_thousandths(block);
             total += u64::from(wear);
-            if self.store.block(block).state() == BlockState::Closed && coldest.is_none_or(|(least, _)| wear < least) {
+            if self.store.medium.block(block).state() == BlockState::Closed && coldest.is_none_or(|(least, _)| wear < least) {
                 coldest = Some((wear, block));
             }
         }
         let Some((least, block)) = coldest else { return };
         let die_mean = total as f64 / 1000.0 / f64::from(blocks.end - blocks.start);
-        let erased = Wear { thousandths: self.store.wear_thousandths(erased), die_mean };
+        let erased = Wear { thousandths: self.store.medium.wear_thousandths(erased), die_mean };
         if self.wear_rule.moves_cold(erased, Wear { thousandths: least, die_mean }) {
-            let erase_count = self.store.erase_count(block);
+            let erase_count = self.store.medium.erase_count(block);
             self.collectors[die.index()].want(RelocationRequest { block, erase_count, reason: Reason::Wear, urgent: false });
         }
     }
@@ -185,9 +185,9 @@ impl Ftl {
     /// die, those to be moved in the background when the die has nothing else to do.
     pub(super) fn retention_due(&mut self, now: SimTime, out: &mut Outbox) {
         self.retention.timer_fired(now);
-        while let Some((block, urgent)) = self.retention.take_due(&self.store, now) {
-            let die = self.store.geometry.die_of(block);
-            let erase_count = self.store.erase_count(block);
+        while let Some((block, urgent)) = self.retention.take_due(&self.store.medium, now) {
+            let die = self.store.medium.geometry.die_of(block);
+            let erase_count = self.store.medium.erase_count(block);
             self.collectors[die.index()].want(RelocationRequest { block, erase_count, reason: Reason::Reprogram, urgent });
             out.ready.mark(die);
         }
@@ -195,7 +195,7 @@ impl Ftl {
     }
 
     pub(crate) fn arm_retention(&mut self, now: SimTime, events: &mut Events) {
-        let Some(at) = self.retention.next_due(&self.store) else { return };
+        let Some(at) = self.retention.next_due(&self.store.medium) else { return };
         if self.retention.must_arm(at) {
             events.push(at.max(now), Class::Timer, Event::Timer(Timer::Retention));
         }
@@ -215,7 +215,7 @@ impl Ftl {
     /// write waits for a die and no page is being moved; pending collections and retention deadlines are not waited
     /// for.
     pub fn has_shut_down(&mut self, now: SimTime, out: &mut Outbox) -> bool {
-        while self.moves.in_flight < u64::from(self.store.geometry.die_count)
+        while self.moves.in_flight < u64::from(self.store.medium.geometry.die_count)
             && let Some(page_move) = self.call_policy(now, &out.signals, |policy, view| policy.drain(view))
         {
             if self.begin_move(page_move, false, now, out) {
@@ -228,7 +228,7 @@ impl Ftl {
     /// Lets the policy examine the drive that it now controls, rebuilds the retention deadlines, and arms the timers.
     pub fn adopt(&mut self, now: SimTime, out: &mut Outbox) {
         self.call_policy(now, &out.signals, |policy, view| policy.adopt(view));
-        self.retention.adopt(&self.store);
+        self.retention.adopt(&self.store.medium);
         self.arm_retention(now, &mut out.events);
         self.update_no_space(now, &mut out.signals);
         if self.needs.moves {
@@ -260,7 +260,7 @@ impl Ftl {
 mod tests {
     use crate::WearConfig;
     use crate::ftl::tests::small;
-    use crate::map::tests::{geometry, write};
+    use crate::medium::tests::{geometry, write};
     use crate::wear::static_cold;
     use kit::{BlockId, DieId, Reason};
 
@@ -273,19 +273,19 @@ mod tests {
             let mut ftl = small(geometry(2, 1, 3, 2, 1), |config, _| {
                 config.wear_leveling = WearConfig::StaticCold(static_cold::Params { spread: 1 });
             });
-            write(&mut ftl.store, BlockId(1), 0, 1);
-            ftl.store.close(BlockId(1));
+            write(&mut ftl.store.medium, BlockId(1), 0, 1);
+            ftl.store.medium.close(BlockId(1));
             let wears = [0, 1, 2].map(|block| [1000, 1001, 2001, 3001][(number / 4u32.pow(block) % 4) as usize]);
             let states = [number / 64 % 3, number / 192];
             for (block, state) in (4..).zip(states) {
                 if state > 0 {
-                    write(&mut ftl.store, BlockId(block), 0, 1);
+                    write(&mut ftl.store.medium, BlockId(block), 0, 1);
                 }
                 if state == 2 {
-                    ftl.store.close(BlockId(block));
+                    ftl.store.medium.close(BlockId(block));
                 }
             }
-            (3..6).zip(wears).for_each(|(block, wear)| ftl.store.wear[block] = wear);
+            (3..6).zip(wears).for_each(|(block, wear)| ftl.store.medium.wear[block] = wear);
             ftl.level_wear(DieId(1), BlockId(3));
             let closed = [4, 5].into_iter().filter(|&block| states[block - 4] == 2);
             let coldest = closed.min_by_key(|&block| (wears[block - 3], block));

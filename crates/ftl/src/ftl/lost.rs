@@ -1,16 +1,16 @@
 //! Reads that can fail: the condition of stored data, and data that is lost.
 
 use super::*;
-use crate::integrity::BlockFacts;
+use crate::medium::condition::BlockFacts;
 use kit::{Nanos, Stored};
 
 #[cold]
 fn facts_of(store: &Store, block: BlockId) -> BlockFacts {
     BlockFacts {
-        since: store.first_program(block),
-        wear_thousandths: store.wear_thousandths(block),
-        erase_count: store.erase_count(block),
-        mode: ModeId(store.block(block).mode()),
+        since: store.medium.first_program(block),
+        wear_thousandths: store.medium.wear_thousandths(block),
+        erase_count: store.medium.erase_count(block),
+        mode: ModeId(store.medium.block(block).mode()),
     }
 }
 
@@ -25,10 +25,10 @@ impl Ftl {
     /// Returns the condition of the data at a place, and counts a read of its block. Only where reads can fail.
     #[inline]
     pub fn stored(&mut self, ppn: Ppn, now: SimTime) -> Stored {
-        let (block, store) = (self.store.geometry.block_of(ppn), &self.store);
+        let (block, store) = (self.store.medium.geometry.block_of(ppn), &self.store);
         let integrity = self.integrity.as_mut().expect("reads can fail");
         let (reads, facts) = integrity.count_read(block, || facts_of(store, block));
-        let mode = integrity.mode(ppn, &store.geometry).unwrap_or(facts.mode);
+        let mode = integrity.mode(ppn, &store.medium.geometry).unwrap_or(facts.mode);
         stored(block, &facts, mode, reads, now)
     }
 
@@ -57,10 +57,10 @@ impl Ftl {
 
     /// Returns the condition of the data at a place, without a read. Only where reads can fail.
     pub fn stored_unread(&self, ppn: Ppn, now: SimTime) -> Stored {
-        let block = self.store.geometry.block_of(ppn);
+        let block = self.store.medium.geometry.block_of(ppn);
         let integrity = self.integrity.as_ref().expect("reads can fail");
         let facts = facts_of(&self.store, block);
-        let mode = integrity.mode(ppn, &self.store.geometry).unwrap_or(facts.mode);
+        let mode = integrity.mode(ppn, &self.store.medium.geometry).unwrap_or(facts.mode);
         stored(block, &facts, mode, integrity.reads(block), now)
     }
 
@@ -128,7 +128,7 @@ impl Ftl {
     // Out of line, like the next one: most drives have no errors.
     #[cold]
     pub(super) fn note_mode(&mut self, first: Ppn, mode: ModeId) {
-        self.integrity.as_mut().expect("reads can fail").programmed(first, mode, &self.store.geometry);
+        self.integrity.as_mut().expect("reads can fail").programmed(first, mode, &self.store.medium.geometry);
     }
 
     /// Records a move of data.

@@ -26,18 +26,19 @@ impl Ftl {
     /// Returns the blocks with data that has been kept beyond its retention limit.
     pub fn blocks_past_limit(&self, now: SimTime) -> impl Iterator<Item = BlockId> + '_ {
         let now = i64::try_from(now.0).unwrap_or(i64::MAX);
-        let with_data = (0..self.store.geometry.block_count).map(BlockId).filter(|&block| self.store.block(block).valid > 0);
+        let with_data =
+            (0..self.store.medium.geometry.block_count).map(BlockId).filter(|&block| self.store.medium.block(block).valid > 0);
         with_data.filter(move |&block| self.retention_limit(block).is_some_and(|limit| now > limit))
     }
 
     /// Returns the number of valid units in the blocks past their retention limit ([`Ftl::blocks_past_limit`]).
     pub fn units_past_limit(&self, now: SimTime) -> u64 {
-        self.blocks_past_limit(now).map(|block| u64::from(self.store.block(block).valid)).sum()
+        self.blocks_past_limit(now).map(|block| u64::from(self.store.medium.block(block).valid)).sum()
     }
 
     /// Returns the retention limit of a block that is not free, from the mode in which it was written and the age of
     /// its first page \[ns; negative: before the run\]; `None` without limit.
     fn retention_limit(&self, block: BlockId) -> Option<i64> {
-        self.retention.limit_of(&self.store, block)
+        self.retention.limit_of(&self.store.medium, block)
     }
 }

@@ -32,7 +32,7 @@ impl Ftl {
         if !self.needs.splits_relocations() {
             return collector.gathered.len();
         }
-        collector.group(self.store.geometry.units_per_program as usize, exhausted)
+        collector.group(self.store.medium.geometry.units_per_program as usize, exhausted)
     }
 
     /// Asks the policy for the mode and the stream of each unit that was gathered last, where it splits relocated data.
@@ -51,15 +51,15 @@ impl Ftl {
         if self.collectors[die.index()].victim.is_none() && !self.begin_collection(die, for_space, now, &out.signals) {
             return None;
         }
-        let units_per_program = self.store.geometry.units_per_program as usize;
+        let units_per_program = self.store.medium.geometry.units_per_program as usize;
         let victim = self.collectors[die.index()].victim?;
         // Units that are being encoded, or corrected after a read: the die is free meanwhile.
         if self.collectors[die.index()].encoding.is_some() || self.collectors[die.index()].reading {
             return None;
         }
-        let end = Ppn(self.store.geometry.first_of(victim).0 + self.store.geometry.units_per_block);
+        let end = Ppn(self.store.medium.geometry.first_of(victim).0 + self.store.medium.geometry.units_per_block);
         loop {
-            let next = self.store.next_valid(self.collectors[die.index()].cursor, end);
+            let next = self.store.medium.next_valid(self.collectors[die.index()].cursor, end);
             let exhausted = next.is_none();
             let together = self.together(die, exhausted);
             if together >= units_per_program || exhausted && together > 0 {
@@ -81,13 +81,13 @@ impl Ftl {
     /// policy. Returns false if there is none.
     pub(super) fn begin_collection(&mut self, die: DieId, for_space: bool, now: SimTime, signals: &Signals) -> bool {
         while let Some(RelocationRequest { block, erase_count, reason, urgent }) = self.collectors[die.index()].next_request() {
-            if self.store.erase_count(block) != erase_count {
+            if self.store.medium.erase_count(block) != erase_count {
                 continue;
             }
-            if self.store.block(block).state() == BlockState::Open {
-                self.space.close(&mut self.store, die, block);
+            if self.store.medium.block(block).state() == BlockState::Open {
+                self.space.close(&mut self.store.medium, die, block);
             }
-            if self.store.block(block).state() == BlockState::Closed {
+            if self.store.medium.block(block).state() == BlockState::Closed {
                 self.begin_taken(die, &self.collection_of(block, reason, false), urgent, now, signals);
                 return true;
             }
@@ -105,7 +105,7 @@ impl Ftl {
 
     /// Describes a block that is about to be emptied.
     pub(crate) fn collection_of(&self, block: BlockId, reason: Reason, background: bool) -> Collection {
-        Collection { block, reason, background, valid: u32::from(self.store.block(block).valid) }
+        Collection { block, reason, background, valid: u32::from(self.store.medium.block(block).valid) }
     }
 
     fn begin_taken(&mut self, die: DieId, taken: &Collection, urgent: bool, now: SimTime, signals: &Signals) {
@@ -114,30 +114,31 @@ impl Ftl {
     }
 
     pub(crate) fn take_victim(&mut self, die: DieId, taken: &Collection, urgent: bool) {
-        self.store.take_victim(taken.block);
-        self.collectors[die.index()].begin(taken, self.store.geometry.first_of(taken.block), urgent);
+        self.store.medium.take_victim(taken.block);
+        self.collectors[die.index()].begin(taken, self.store.medium.geometry.first_of(taken.block), urgent);
     }
 
     pub(super) fn choose_victim(&mut self, die: DieId, now: SimTime, signals: &Signals) -> Option<BlockId> {
         let mode_count = self.parameters.facts.write_modes.len() as u8;
         let rated_pe_cycles = self.parameters.rated_pe_cycles;
         if !self.needs.scores {
-            let mut candidates = Candidates { store: &self.store, die, now, mode_count, rated_pe_cycles, rng: &mut self.rng };
+            let mut candidates =
+                Candidates { medium: &self.store.medium, die, now, mode_count, rated_pe_cycles, rng: &mut self.rng };
             return self.victim.choose(&mut candidates);
         }
         let best = (0..mode_count)
             .map(ModeId)
-            .filter_map(|mode| self.store.least_valid(die, mode).map(|(block, valid)| (block, u32::from(valid), mode)));
+            .filter_map(|mode| self.store.medium.least_valid(die, mode).map(|(block, valid)| (block, u32::from(valid), mode)));
         let candidates: Vec<Candidate> = best
-            .filter(|(_, valid, _)| *valid <= self.store.max_valid_to_collect())
-            .map(|(block, valid, mode)| Candidate { block, valid, invalid: self.store.units_in(mode) - valid, mode })
+            .filter(|(_, valid, _)| *valid <= self.store.medium.max_valid_to_collect())
+            .map(|(block, valid, mode)| Candidate { block, valid, invalid: self.store.medium.units_in(mode) - valid, mode })
             .collect();
         let mut scored: Vec<(f64, BlockId)> = candidates
             .iter()
             .map(|candidate| (self.call_policy(now, signals, |policy, view| policy.score(candidate, view)), candidate.block))
             .collect();
         scored.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-        let mut candidates = Candidates { store: &self.store, die, now, mode_count, rated_pe_cycles, rng: &mut self.rng };
+        let mut candidates = Candidates { medium: &self.store.medium, die, now, mode_count, rated_pe_cycles, rng: &mut self.rng };
         let victim = &mut self.victim;
         let taken = scored.iter().find(|(_, block)| !victim.is_passed_over(*block, &mut candidates)).or(scored.first());
         taken.map(|(_, block)| *block)
@@ -147,7 +148,7 @@ impl Ftl {
     /// places end at `end`; or of the copyback of one page within its plane.
     #[inline(always)]
     pub(super) fn read_row(&mut self, die: DieId, first: Ppn, end: Ppn, now: SimTime, out: &mut Outbox) -> u32 {
-        let geometry = self.store.geometry;
+        let geometry = self.store.medium.geometry;
         if first >= self.collectors[die.index()].prefetched_until {
             let (until, loaded) = self.store.look_ahead_moves(&self.bits, first, end);
             self.collectors[die.index()].prefetched_until = until;
@@ -164,20 +165,20 @@ impl Ftl {
             return operation;
         }
         let (mut units, mut planes) = (0, 0u64);
-        let mut mode = self.read_modes[usize::from(self.store.block(block).mode())];
+        let mut mode = self.read_modes[usize::from(self.store.medium.block(block).mode())];
         let mut next = Some(first);
         let reason = self.collectors[die.index()].reason;
         while let Some(ppn) = next {
             let (_, unit) = geometry.split(ppn);
             planes |= 1 << (geometry.page_of(unit) % geometry.shape.planes_per_program);
             units += 1;
-            self.store.pin(ppn);
+            self.store.medium.pin(ppn);
             self.collectors[die.index()].in_read.push(ppn);
             if self.needs.page_scope {
                 let of_page = self.read_mode(&UnitRead { lpn: self.store.lpn_at(ppn), ppn, reason }, now, &out.signals);
                 mode = self.slower(mode, of_page);
             }
-            next = self.store.next_valid(Ppn(ppn.0 + 1), row_end);
+            next = self.store.medium.next_valid(Ppn(ppn.0 + 1), row_end);
         }
         let collector = &mut self.collectors[die.index()];
         collector.cursor = row_end;
@@ -203,7 +204,7 @@ impl Ftl {
         let reason = self.collectors[die.index()].reason;
         let answer = self.relocation_answer(die, &[from], now, &out.signals)?;
         let written_in = self.granted(answer.mode);
-        let geometry = self.store.geometry;
+        let geometry = self.store.medium.geometry;
         let group = geometry.group_of(geometry.block_of(from));
         if self.lacks_code(geometry.block_of(from), written_in) {
             return None;
@@ -212,14 +213,14 @@ impl Ftl {
         let stream = self.stream_of_moved(from, mode, answer.stream);
         let target = Target { die, stream, mode, class: AllocationClass::Relocation, plane: Some(group), level: 0 };
         let frontier =
-            self.space.frontier(die, target.stream, group).filter(|&block| self.store.block(block).mode() == mode.0)?;
+            self.space.frontier(die, target.stream, group).filter(|&block| self.store.medium.block(block).mode() == mode.0)?;
         if geometry.group_of(frontier) != group {
             return None;
         }
-        let place = self.space.advance(&mut self.store, &target, 1, now)?;
+        let place = self.space.advance(&mut self.store.medium, &target, 1, now)?;
         self.collectors[die.index()].cursor = Ppn(from.0 + 1);
         self.begin_program(die, place, written_in, reason);
-        self.retention.note_moved(&self.store, geometry.block_of(from), now);
+        self.retention.note_moved(&self.store.medium, geometry.block_of(from), now);
         self.bind_moved(die, from, place, now, out);
         self.counters.retention_refusals += u64::from(written_in != answer.mode);
         let slot = self.finish_program(die, target.stream, 1, now, out);
@@ -235,12 +236,12 @@ impl Ftl {
         let store = &self.store;
         let Collector { gathered, encoded, answers, .. } = &mut self.collectors[die.index()];
         let before = gathered.len();
-        *encoded = gathered[..*encoded].iter().filter(|ppn| store.is_valid(**ppn)).count();
+        *encoded = gathered[..*encoded].iter().filter(|ppn| store.medium.is_valid(**ppn)).count();
         if !answers.is_empty() {
             let mut known = gathered.iter();
-            answers.retain(|_| known.next().is_some_and(|ppn| store.is_valid(*ppn)));
+            answers.retain(|_| known.next().is_some_and(|ppn| store.medium.is_valid(*ppn)));
         }
-        gathered.retain(|ppn| store.is_valid(*ppn));
+        gathered.retain(|ppn| store.medium.is_valid(*ppn));
         self.counters.relocation_skipped += (before - gathered.len()) as u64;
     }
 
@@ -251,7 +252,7 @@ impl Ftl {
             return None;
         }
         let reason = self.collectors[die.index()].reason;
-        let units_per_program = self.store.geometry.units_per_program;
+        let units_per_program = self.store.medium.geometry.units_per_program;
         let answer = self.answer_of_gathered(die, count, now, &out.signals)?;
         let (wanted, count) = (self.granted(answer.mode), count as u32);
         if self.submit_for_encoding(die, wanted, count, &mut out.tray) {
@@ -259,7 +260,7 @@ impl Ftl {
         }
         let mode = self.block_mode(wanted);
         // If planes take turns, data stays in the planes of its victim, as copyback requires.
-        let plane = self.collectors[die.index()].victim.map(|victim| self.store.geometry.group_of(victim));
+        let plane = self.collectors[die.index()].victim.map(|victim| self.store.medium.geometry.group_of(victim));
         let stream = self.stream_of_moved(self.collectors[die.index()].gathered[0], mode, answer.stream);
         let mut target = Target { die, stream, mode, class: AllocationClass::Relocation, plane, level: 0 };
         if self.space.levels() > 1
@@ -267,25 +268,25 @@ impl Ftl {
         {
             return Some(lazy_erase);
         }
-        let (place, written_in) = match self.space.advance(&mut self.store, &target, units_per_program, now) {
+        let (place, written_in) = match self.space.advance(&mut self.store.medium, &target, units_per_program, now) {
             Some(place) => (place, wanted),
             // The last free block was opened in another mode, or by another stream: the space left in it holds
             // everything that this collection moves.
             None => {
                 let first = self.relocation_stream(mode);
                 let (stream, block) = self.space.any_open(die, first..first + self.needs.relocation_frontiers())?;
-                let mode = ModeId(self.store.block(block).mode());
-                let plane = Some(self.store.geometry.group_of(block));
+                let mode = ModeId(self.store.medium.block(block).mode());
+                let plane = Some(self.store.medium.geometry.group_of(block));
                 target = Target { stream, mode, plane, ..target };
                 (
-                    self.space.advance(&mut self.store, &target, units_per_program, now)?,
+                    self.space.advance(&mut self.store.medium, &target, units_per_program, now)?,
                     if self.needs.page_scope { wanted } else { mode },
                 )
             }
         };
         self.begin_program(die, place, written_in, reason);
         if let Some(victim) = self.collectors[die.index()].victim {
-            self.retention.note_moved(&self.store, victim, now);
+            self.retention.note_moved(&self.store.medium, victim, now);
         }
         for index in 0..count {
             let from = self.collectors[die.index()].gathered[index as usize];
@@ -308,7 +309,7 @@ impl Ftl {
     /// code.
     fn lacks_code(&self, block: BlockId, mode: ModeId) -> bool {
         let code = |mode: ModeId| self.parameters.facts.codes[mode.index()];
-        code(mode) != 0 && code(mode) != code(ModeId(self.store.block(block).mode()))
+        code(mode) != 0 && code(mode) != code(ModeId(self.store.medium.block(block).mode()))
     }
 
     /// Returns true if the first `count` gathered units must pass an encoder before they can be programmed in a mode,
@@ -364,8 +365,8 @@ impl Ftl {
     /// faster than it can be moved, nor take more blocks than it leaves.
     pub(super) fn granted(&self, mode: ModeId) -> ModeId {
         let most = self.retention.max_limited_units[mode.index()].min(self.retention.max_background_units[mode.index()]);
-        let is_owed = self.store.valid_by_mode[mode.index()] >= most;
-        let refused = is_owed || self.store.units_in(mode) < self.store.geometry.units_per_block;
+        let is_owed = self.store.medium.valid_by_mode[mode.index()] >= most;
+        let refused = is_owed || self.store.medium.units_in(mode) < self.store.medium.geometry.units_per_block;
         if refused { self.old_mode } else { mode }
     }
 
@@ -374,7 +375,7 @@ impl Ftl {
     #[inline]
     pub(super) fn bind_moved(&mut self, die: DieId, from: Ppn, to: Ppn, now: SimTime, out: &mut Outbox) {
         let lpn = self.store.lpn_at(from);
-        self.store.supersede(from);
+        self.store.medium.supersede(from);
         match decode(self.store.code_of(lpn)) {
             Mapped::Slot(slot) => {
                 debug_assert_eq!(self.writes.units[slot].prior, encode(from));
@@ -390,7 +391,7 @@ impl Ftl {
             self.note_move(from, to);
         }
         let (mode, reason) = (self.programs[die.index()].mode, self.programs[die.index()].reason);
-        self.programs[die.index()].encode += u32::from(self.lacks_code(self.store.geometry.block_of(from), mode));
+        self.programs[die.index()].encode += u32::from(self.lacks_code(self.store.medium.geometry.block_of(from), mode));
         self.programs[die.index()].bind(from.0).kind = UnitKind::Moved;
         out.journal.note(|| Record::Relocated { lpn, from, to, reason, mode });
         if self.map_cache.is_some() {
@@ -407,19 +408,19 @@ impl Ftl {
 
     /// Returns the slot of the victim's erase once nothing in it is valid or pinned.
     pub(super) fn erase_if_ready(&mut self, die: DieId, victim: BlockId, now: SimTime, out: &mut Outbox) -> Option<u32> {
-        let record = self.store.block(victim);
+        let record = self.store.medium.block(victim);
         if self.collectors[die.index()].reading || record.valid > 0 || record.pins() > 0 {
             return None;
         }
         let collection = self.collectors[die.index()].collection()?;
         let mode = self.call_policy(now, &out.signals, |policy, view| policy.erase(&collection, view));
-        self.store.begin_erase(victim);
-        let shape = &self.store.geometry.shape;
+        self.store.medium.begin_erase(victim);
+        let shape = &self.store.medium.geometry.shape;
         Some(out.operations.add(Operation {
             kind: OperationKind::Erase,
             reason: self.collectors[die.index()].reason,
             die,
-            first: self.store.geometry.first_of(victim),
+            first: self.store.medium.geometry.first_of(victim),
             units: 0,
             pages: shape.planes_per_program * shape.superblock,
             page_type: 0,
@@ -434,7 +435,7 @@ impl Ftl {
     /// reads.
     pub fn waits_for_reads(&self, die: DieId) -> bool {
         self.collectors[die.index()].victim.is_some_and(|victim| {
-            let record = self.store.block(victim);
+            let record = self.store.medium.block(victim);
             record.state() == BlockState::Victim && record.valid == 0 && record.pins() > 0
         })
     }

@@ -10,17 +10,17 @@
 
 mod check;
 
-use crate::block::BlockState;
 use crate::collector::Collector;
 use crate::ftl::{Ftl, FtlCounters};
 use crate::idle::IdleImage;
-use crate::integrity::Integrity;
 use crate::map::{Mapped, Origin, OriginImage, SLOT_BASE, Store, decode, encode};
 use crate::map_cache::MapCacheImage;
+use crate::medium::BlockState;
+use crate::medium::condition::Integrity;
+use crate::medium::space::{AllocationClass, SpaceImage, Target};
 use crate::moves::PageMoves;
 use crate::read_cache::ReadCacheImage;
 use crate::retention::RetentionImage;
-use crate::space::{AllocationClass, SpaceImage, Target};
 use crate::writes::WritesImage;
 use kit::archive::{read_value, require, unreadable, write_value};
 use kit::{Archive, BlockId, DieId, HostUnit, Lpn, ModeId, Outbox, Ppn, Reason, Rng, SimTime};
@@ -82,38 +82,38 @@ pub struct Loaded {
 
 /// Writes the tables of the blocks.
 pub(super) fn write_blocks(store: &Store, to: &mut dyn Write) -> std::io::Result<()> {
-    to.write_all(bytemuck::cast_slice(store.blocks.as_slice()))?;
-    to.write_all(bytemuck::cast_slice(&store.erase_counts))?;
-    to.write_all(bytemuck::cast_slice(&store.wear))?;
-    to.write_all(&store.erase_modes)?;
-    to.write_all(bytemuck::cast_slice(&store.first_program))
+    to.write_all(bytemuck::cast_slice(store.medium.blocks.as_slice()))?;
+    to.write_all(bytemuck::cast_slice(&store.medium.erase_counts))?;
+    to.write_all(bytemuck::cast_slice(&store.medium.wear))?;
+    to.write_all(&store.medium.erase_modes)?;
+    to.write_all(bytemuck::cast_slice(&store.medium.first_program))
 }
 
 /// Reads the tables of the blocks, as [`write_blocks`] writes them.
 pub(super) fn read_blocks(store: &mut Store, from: &mut dyn Read) -> std::io::Result<()> {
-    from.read_exact(bytemuck::cast_slice_mut(store.blocks.as_mut_slice()))?;
-    from.read_exact(bytemuck::cast_slice_mut(&mut store.erase_counts))?;
-    from.read_exact(bytemuck::cast_slice_mut(&mut store.wear))?;
-    from.read_exact(&mut store.erase_modes)?;
-    from.read_exact(bytemuck::cast_slice_mut(&mut store.first_program))
+    from.read_exact(bytemuck::cast_slice_mut(store.medium.blocks.as_mut_slice()))?;
+    from.read_exact(bytemuck::cast_slice_mut(&mut store.medium.erase_counts))?;
+    from.read_exact(bytemuck::cast_slice_mut(&mut store.medium.wear))?;
+    from.read_exact(&mut store.medium.erase_modes)?;
+    from.read_exact(bytemuck::cast_slice_mut(&mut store.medium.first_program))
 }
 
 /// Reads the origin of the places of a drive of the size of `store`.
 pub(super) fn read_origin(store: &Store, from: &mut dyn Read) -> Result<Option<Origin>, String> {
     let image: Option<OriginImage> = read_value(from).map_err(unreadable)?;
-    image.map(|image| Origin::restore(image, store.geometry, store.user_units)).transpose()
+    image.map(|image| Origin::restore(image, store.medium.geometry, store.user_units)).transpose()
 }
 
 /// Returns the closed blocks of each die, in the order of closing.
 pub(super) fn closed_blocks(store: &Store) -> Vec<Vec<u32>> {
-    let dies = (0..store.geometry.die_count).map(DieId);
-    dies.map(|die| store.closed_blocks(die).map(|block| block.0).collect()).collect()
+    let dies = (0..store.medium.geometry.die_count).map(DieId);
+    dies.map(|die| store.medium.closed_blocks(die).map(|block| block.0).collect()).collect()
 }
 
 impl Ftl {
     /// Returns the numbers of this drive to which [`NAMES`] refers.
     fn shape_numbers(&self) -> [u64; NAMES.len()] {
-        let g = &self.store.geometry;
+        let g = &self.store.medium.geometry;
         let modes = self.parameters.facts.write_modes.len() as u64;
         let erase_modes = self.parameters.facts.erase_modes.len() as u64;
         let per_die = g.blocks_per_die.into();
@@ -135,7 +135,7 @@ impl Ftl {
         let store = &self.store;
         write_value(&store.places.image(), to)?;
         store.places.save(to)?;
-        to.write_all(bytemuck::cast_slice(store.valid.as_slice()))?;
+        to.write_all(bytemuck::cast_slice(store.medium.valid.as_slice()))?;
         write_blocks(store, to)?;
         write_value(&self.image(), to)?;
         let mut own = Archive::saving();
@@ -199,7 +199,7 @@ impl Ftl {
             scratch: _,
             sink: _,
         } = self;
-        assert!(!gate.is_open && programs.iter().all(crate::program::ProgramUnit::is_empty), "the drive is at rest");
+        assert!(!gate.is_open && programs.iter().all(crate::medium::program::ProgramUnit::is_empty), "the drive is at rest");
         Image {
             counters: counters.clone(),
             closed: closed_blocks(store),
@@ -234,7 +234,7 @@ impl Ftl {
         store.expect_dense_use();
         let origin = read_origin(store, from)?;
         store.places.load(origin, from).map_err(unreadable)?;
-        from.read_exact(bytemuck::cast_slice_mut(store.valid.as_mut_slice())).map_err(unreadable)?;
+        from.read_exact(bytemuck::cast_slice_mut(store.medium.valid.as_mut_slice())).map_err(unreadable)?;
         read_blocks(store, from).map_err(unreadable)?;
         let image = read_value(from).map_err(unreadable)?;
         let policy = read_value(from).map_err(unreadable)?;
@@ -248,7 +248,7 @@ impl Ftl {
         let Loaded { image, policy } = loaded;
         self.check_data(&image, &policy, now)?;
         self.check_own(&image, now)?;
-        self.store.restore_as_it_was(&image.closed);
+        self.store.medium.restore_as_it_was(&image.closed);
         self.space.restore(image.space)?;
         self.retention.restore(image.retention)?;
         self.take_over_integrity(image.integrity)?;
@@ -326,12 +326,12 @@ impl Ftl {
             .collectors
             .iter()
             .filter_map(|collector| collector.victim)
-            .filter(|&victim| self.store.block(victim).state() == BlockState::Victim)
+            .filter(|&victim| self.store.medium.block(victim).state() == BlockState::Victim)
             .map(|victim| victim.0)
             .collect();
         // A block that was being collected remains the victim. It is entered first as a closed block, the oldest of its
         // die.
-        let die_of = |block: u32| self.store.geometry.die_of(BlockId(block)).index();
+        let die_of = |block: u32| self.store.medium.geometry.die_of(BlockId(block)).index();
         let closed: Vec<u32> = (0..)
             .zip(&image.closed)
             .flat_map(|(die, closed)| victims.iter().filter(move |&&victim| die_of(victim) == die).chain(closed).copied())
@@ -340,21 +340,21 @@ impl Ftl {
         // Frontiers of relocations come first: the collection in progress may need the space left in them.
         open.sort_by_key(|&(stream, block)| (stream < image.space.host_streams, block));
         let open_blocks: Vec<u32> = open.iter().map(|(_, block)| block.0).collect();
-        if !self.store.restore_blocks(&closed, &open_blocks) {
+        if !self.store.medium.restore_blocks(&closed, &open_blocks) {
             return Err("its list of used blocks does not agree with its data".to_owned());
         }
-        self.store.recount_wear();
-        self.space.rebuild(&self.store, &*self.wear_rule);
+        self.store.medium.recount_wear();
+        self.space.rebuild(&self.store.medium, &*self.wear_rule);
         for (stream, block) in open {
             self.reopen(block, Some(stream).filter(|&stream| stream < image.space.host_streams));
         }
         for block in victims.into_iter().map(BlockId) {
-            let die = self.store.geometry.die_of(block);
+            let die = self.store.medium.geometry.die_of(block);
             self.take_victim(die, &self.collection_of(block, Reason::Gc, false), false);
         }
         self.restore_map_cache(image.map_cache)?;
         let shift = i64::try_from(now.0).unwrap_or(i64::MAX);
-        self.store.first_program.iter_mut().for_each(|at| *at = at.saturating_sub(shift));
+        self.store.medium.first_program.iter_mut().for_each(|at| *at = at.saturating_sub(shift));
         self.idle.take_over_turn(&image.idle);
         let mut waiting: Vec<_> = image.writes.lists.into_iter().flatten().filter(|unit| unit.is_current()).collect();
         waiting.sort_by_key(|unit| unit.number);
@@ -365,10 +365,10 @@ impl Ftl {
     /// mode. If neither has a frontier free, the block is closed.
     fn reopen(&mut self, block: BlockId, host_stream: Option<usize>) {
         let own = host_stream.filter(|&stream| stream < usize::from(self.needs.host_streams));
-        let relocations = self.relocation_stream(ModeId(self.store.block(block).mode()));
+        let relocations = self.relocation_stream(ModeId(self.store.medium.block(block).mode()));
         let mut streams = own.into_iter().chain(relocations..relocations + self.needs.relocation_frontiers());
-        if !streams.any(|stream| self.space.go_on(&self.store, block, stream)) {
-            self.store.close(block);
+        if !streams.any(|stream| self.space.go_on(&self.store.medium, block, stream)) {
+            self.store.medium.close(block);
         }
     }
 
@@ -384,45 +384,30 @@ impl Ftl {
     /// Programs, without simulating time, the units that waited in the write buffer of another drive, where this drive
     /// has no buffer or too small a one. Each program goes to the next die with space.
     pub fn program_untimed(&mut self, units: &[Lpn], now: SimTime) {
-        let units_per_program = self.store.geometry.units_per_program;
-        let dies = self.store.geometry.die_count;
+        let units_per_program = self.store.medium.geometry.units_per_program;
+        let dies = self.store.medium.geometry.die_count;
         for (turn, chunk) in (0u32..).zip(units.chunks(units_per_program as usize)) {
             let mut dies = (0..dies).map(|step| DieId((turn + step) % dies));
             let mode = self.policy.mode_of_old_data();
             let stream = self.relocation_stream(mode);
             let place = dies.find_map(|die| {
                 let target = Target { die, stream, mode, class: AllocationClass::Move, plane: None, level: 0 };
-                self.space.advance(&mut self.store, &target, units_per_program, now).map(|place| (die, place))
+                self.space.advance(&mut self.store.medium, &target, units_per_program, now).map(|place| (die, place))
             });
             let (die, first) = place.expect("a saved drive has room for what its buffer holds");
             for (unit, &lpn) in (0..).zip(chunk) {
                 if let Mapped::At(old) = decode(self.store.code_of(lpn)) {
-                    self.store.invalidate(old);
+                    self.store.medium.invalidate(old);
                 }
                 self.store.set_code(lpn, encode(Ppn(first.0 + unit)));
                 self.store.place(lpn, Ppn(first.0 + unit));
             }
             let bound = chunk.len() as u32;
             self.store.pad(Ppn(first.0 + bound), units_per_program - bound);
-            let block = self.store.geometry.block_of(first);
-            self.store.blocks.update(block, |record| record.programmed += 1);
+            let block = self.store.medium.geometry.block_of(first);
+            self.store.medium.blocks.update(block, |record| record.programmed += 1);
             self.space.opened.clear();
-            self.space.close_full(&mut self.store, die, stream);
+            self.space.close_full(&mut self.store.medium, die, stream);
         }
-    }
-}
-
-impl Store {
-    /// Takes the blocks of a saved drive in the states that their records have; `closed` lists the closed blocks of
-    /// each die, oldest first.
-    pub(crate) fn restore_as_it_was(&mut self, closed: &[Vec<u32>]) {
-        self.valid_by_mode = [0; 16];
-        self.retired.fill(0);
-        for (block, record) in (0..).map(BlockId).zip(self.blocks.as_slice()) {
-            self.valid_by_mode[usize::from(record.mode())] += u64::from(record.valid);
-            self.retired[self.geometry.die_of(block).index()] += u32::from(record.state() == BlockState::Retired);
-        }
-        closed.iter().flatten().for_each(|&block| self.list_closed(BlockId(block)));
-        self.recount_wear();
     }
 }

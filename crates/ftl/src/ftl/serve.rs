@@ -20,7 +20,7 @@ impl Ftl {
     }
 
     pub(super) fn read_range(&mut self, command: CommandId, first: Lpn, count: u32, now: SimTime, out: &mut Outbox) -> u32 {
-        let geometry = self.store.geometry;
+        let geometry = self.store.medium.geometry;
         let (mut parts, mut at_once, mut is_lost) = (0, 0, false);
         let mut open: Option<Operation> = None;
         let mut planes_seen = 0u64;
@@ -41,7 +41,7 @@ impl Ftl {
                 parts += 1;
                 continue;
             }
-            self.store.pin(ppn);
+            self.store.medium.pin(ppn);
             let mode = self.read_mode(&UnitRead { lpn, ppn, reason: Reason::Host }, now, &out.signals);
             let (block, unit) = geometry.split(ppn);
             let row = geometry.row_of(unit);
@@ -88,14 +88,14 @@ impl Ftl {
     /// neighbours.
     #[inline]
     pub(super) fn single_read(&mut self, command: CommandId, lpn: Lpn, ppn: Ppn, now: SimTime, out: &mut Outbox) -> bool {
-        let geometry = &self.store.geometry;
+        let geometry = &self.store.medium.geometry;
         let (block, unit) = geometry.split(ppn);
         let (die, page_type, program) = (geometry.die_of(block), geometry.page_type_of(unit), geometry.program_of(unit));
-        let record = self.store.block(block);
+        let record = self.store.medium.block(block);
         if program >= u32::from(record.programmed) {
             return false;
         }
-        self.store.blocks.update(block, |record| record.pin());
+        self.store.medium.blocks.update(block, |record| record.pin());
         let mut mode = self.read_modes[usize::from(record.mode()) % 16];
         out.journal.note(|| Record::ReadResolved { command, lpn, source: ReadSource::Flash(ppn) });
         if self.needs.reads {
@@ -127,8 +127,9 @@ impl Ftl {
         } else {
             None
         };
-        answer
-            .unwrap_or_else(|| self.read_modes[usize::from(self.store.block(self.store.geometry.block_of(read.ppn)).mode()) % 16])
+        answer.unwrap_or_else(|| {
+            self.read_modes[usize::from(self.store.medium.block(self.store.medium.geometry.block_of(read.ppn)).mode()) % 16]
+        })
     }
 
     /// Returns the slower of two read modes, which a read that covers pages of both requires.
@@ -151,8 +152,8 @@ impl Ftl {
                 ReadSource::Buffer(slot)
             }
             Mapped::At(ppn) => {
-                let (block, unit) = self.store.geometry.split(ppn);
-                let durable = self.store.geometry.program_of(unit) < u32::from(self.store.block(block).programmed);
+                let (block, unit) = self.store.medium.geometry.split(ppn);
+                let durable = self.store.medium.geometry.program_of(unit) < u32::from(self.store.medium.block(block).programmed);
                 if durable && self.cache.as_mut().is_some_and(|cache| cache.hit(lpn)) {
                     self.counters.cache_hits += 1;
                     return ReadSource::Cache(ppn);
@@ -241,8 +242,8 @@ impl Ftl {
             return false;
         }
         if let (false, Mapped::At(ppn)) = (whole || self.config.partial_write == PartialWrite::Whole, decode(code)) {
-            let (block, unit) = self.store.geometry.split(ppn);
-            if self.store.geometry.program_of(unit) < u32::from(self.store.block(block).programmed) {
+            let (block, unit) = self.store.medium.geometry.split(ppn);
+            if self.store.medium.geometry.program_of(unit) < u32::from(self.store.medium.block(block).programmed) {
                 self.writes.begin_fill(slot, now);
                 self.push_fill(slot, ppn, now, out);
                 if durable && buffered.is_some() {
@@ -268,7 +269,7 @@ impl Ftl {
 
     /// Issues the read that supplies the part of a unit that the host did not write.
     pub(super) fn push_fill(&mut self, slot: u32, ppn: Ppn, now: SimTime, out: &mut Outbox) {
-        self.store.pin(ppn);
+        self.store.medium.pin(ppn);
         let operation = self.read_operation(ppn, Reason::Rmw, Owner::PartialRead(slot), now, &out.signals);
         out.read(operation);
     }
@@ -282,7 +283,7 @@ impl Ftl {
         signals: &Signals,
     ) -> Operation {
         let mode = self.read_mode(&UnitRead { lpn: self.store.lpn_at(ppn), ppn, reason }, now, signals);
-        let geometry = &self.store.geometry;
+        let geometry = &self.store.medium.geometry;
         let (block, unit) = geometry.split(ppn);
         Operation {
             kind: OperationKind::Read,
@@ -333,7 +334,7 @@ impl Ftl {
     /// further units are to be waited for (no write buffer, a flush, a shutdown).
     #[inline]
     pub(super) fn may_pull(&self, list: usize, _now: SimTime) -> bool {
-        self.writes.may_pull(list, self.store.geometry.units_per_program, &self.gate, &self.parameters.buffering)
+        self.writes.may_pull(list, self.store.medium.geometry.units_per_program, &self.gate, &self.parameters.buffering)
     }
 
     /// Holds back the units of the write buffer above those that are to be flushed, or lets them be programmed.
@@ -441,7 +442,7 @@ impl Ftl {
                 }
             };
             if let Some(ppn) = place {
-                self.store.invalidate(ppn);
+                self.store.medium.invalidate(ppn);
                 if self.map_cache.is_some() {
                     self.map_changed(lpn, out);
                 }
@@ -456,9 +457,9 @@ impl Ftl {
 
     /// Wakes the die of a victim that has lost a valid unit: it may be ready to be erased.
     pub(super) fn wake_if_emptied(&mut self, ppn: Ppn, ready: &mut ReadyDies) {
-        let block = self.store.geometry.block_of(ppn);
-        if self.store.block(block).state() == BlockState::Victim {
-            ready.mark(self.store.geometry.die_of(block));
+        let block = self.store.medium.geometry.block_of(ppn);
+        if self.store.medium.block(block).state() == BlockState::Victim {
+            ready.mark(self.store.medium.geometry.die_of(block));
         }
     }
 

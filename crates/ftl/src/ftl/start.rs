@@ -5,8 +5,8 @@ use super::save::{closed_blocks, read_blocks, read_origin, write_blocks};
 use crate::collector::Collector;
 use crate::ftl::Ftl;
 use crate::map::Store;
+use crate::medium::space::{Space, SpaceImage};
 use crate::precondition::{Preconditioned, StartingKey};
-use crate::space::{Space, SpaceImage};
 use kit::Rng;
 use kit::archive::{read_value, unreadable, write_value};
 use serde::{Deserialize, Serialize};
@@ -93,7 +93,7 @@ impl Ftl {
         } = self;
         let extra_units = store.all_units() - store.user_units;
         let mode_units = self.parameters.facts.block_units.clone();
-        let mut copy = Store::new(store.geometry, store.user_units, extra_units, mode_units)?;
+        let mut copy = Store::new(store.medium.geometry, store.user_units, extra_units, mode_units)?;
         copy.expect_dense_use();
         store.copy_to(&mut copy);
         Ok(StartingState { store: copy, space: space.clone(), rng: rng.clone(), collectors: collectors.clone() })
@@ -115,7 +115,7 @@ impl Ftl {
         let store = &self.store;
         write_value(&store.places.image(), to)?;
         store.places.save_whole(to)?;
-        store.valid.save(to)?;
+        store.medium.valid.save(to)?;
         write_blocks(store, to)?;
         let (space, rng, collectors) = (self.space.image(), self.rng.clone(), self.collectors.clone());
         write_value(&Image { closed: closed_blocks(store), space, rng, collectors }, to)
@@ -128,10 +128,10 @@ impl Ftl {
         store.expect_dense_use();
         let origin = read_origin(store, from)?;
         store.places.load_whole(origin, from).map_err(unreadable)?;
-        store.valid.load(from).map_err(unreadable)?;
+        store.medium.valid.load(from).map_err(unreadable)?;
         read_blocks(store, from).map_err(unreadable)?;
         let Image { closed, space, rng, collectors } = read_value(from).map_err(unreadable)?;
-        store.restore_as_it_was(&closed);
+        store.medium.restore_as_it_was(&closed);
         self.space.restore(space)?;
         (self.rng, self.collectors) = (rng, collectors);
         Ok(())

@@ -61,9 +61,9 @@ impl Ftl {
     fn load_map_page(&mut self, page: u32, out: &mut Outbox) {
         let cache = self.map_cache.as_ref().expect("a drive with a mapping cache");
         if let Mapped::At(ppn) = decode(self.store.code_of(cache.lpn_of(MapUnit::Page(page)))) {
-            let (block, unit) = self.store.geometry.split(ppn);
-            if self.store.geometry.program_of(unit) < u32::from(self.store.block(block).programmed) {
-                self.store.pin(ppn);
+            let (block, unit) = self.store.medium.geometry.split(ppn);
+            if self.store.medium.geometry.program_of(unit) < u32::from(self.store.medium.block(block).programmed) {
+                self.store.medium.pin(ppn);
                 let operation = self.map_read(ppn, Owner::MapPage(page));
                 return out.read(operation);
             }
@@ -72,7 +72,7 @@ impl Ftl {
     }
 
     fn map_read(&self, ppn: Ppn, owner: Owner) -> Operation {
-        let geometry = &self.store.geometry;
+        let geometry = &self.store.medium.geometry;
         let (block, unit) = geometry.split(ppn);
         Operation {
             kind: OperationKind::Read,
@@ -82,7 +82,7 @@ impl Ftl {
             units: 1,
             pages: 1,
             page_type: geometry.page_type_of(unit),
-            mode: self.read_modes[usize::from(self.store.block(block).mode())],
+            mode: self.read_modes[usize::from(self.store.medium.block(block).mode())],
             encode: 0,
             skipped: 0,
             owner,
@@ -164,8 +164,8 @@ impl Ftl {
         {
             return Some(lazy_erase);
         }
-        let units_per_program = self.store.geometry.units_per_program;
-        let place = self.space.advance(&mut self.store, &target, units_per_program, now)?;
+        let units_per_program = self.store.medium.geometry.units_per_program;
+        let place = self.space.advance(&mut self.store.medium, &target, units_per_program, now)?;
         let (is_journal, of_checkpoint) = self.map_cache.as_ref()?.next_kind();
         let reason = if is_journal || of_checkpoint { Reason::Journal } else { Reason::Map };
         self.begin_program(die, place, mode, reason);
@@ -187,7 +187,7 @@ impl Ftl {
         let lpn = cache.lpn_of(unit);
         let superseded = match decode(self.store.code_of(lpn)) {
             Mapped::At(old) => {
-                self.store.supersede(old);
+                self.store.medium.supersede(old);
                 old.0
             }
             Mapped::Nowhere | Mapped::Slot(_) => NO_PLACE,
@@ -240,7 +240,7 @@ impl Ftl {
     /// Writes the map pages of a drive whose data was laid down without simulating time.
     pub(crate) fn write_map_untimed(&mut self) {
         let Some(cache) = &self.map_cache else { return };
-        let (pages, dies) = (cache.page_count(), self.store.geometry.die_count);
+        let (pages, dies) = (cache.page_count(), self.store.medium.geometry.die_count);
         for page in 0..pages {
             let cache = self.map_cache.as_ref().expect("looked at above");
             let units = cache.units_of(page);

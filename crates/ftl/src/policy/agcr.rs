@@ -226,7 +226,7 @@ impl Agcr {
     /// Returns true if no die is busy on the channel of a page, so that reading the page there delays no other
     /// operation.
     fn is_quiet(&self, at: Ppn, view: &View<'_>) -> bool {
-        let geometry = &view.store.geometry;
+        let geometry = &view.store.medium.geometry;
         let channel = geometry.channel_of(geometry.die_of(geometry.block_of(at)));
         self.params.idle == IdleScope::Drive || view.signals.channel_busy_dies[channel.index()] == 0
     }

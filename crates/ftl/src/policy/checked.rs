@@ -128,8 +128,8 @@ impl Checked {
     fn page(&mut self, call: &str, wanted: Option<PageMove>, view: &View<'_>) -> Option<PageMove> {
         let page = self.or(call, wanted.map(|page| self.possible(page, view)).transpose(), None)?;
         let store = view.store;
-        let is_there = store.is_valid(page.from) && store.lpn_at(page.from) == page.lpn;
-        let erase_count = store.erase_count(store.geometry.block_of(page.from));
+        let is_there = store.medium.is_valid(page.from) && store.lpn_at(page.from) == page.lpn;
+        let erase_count = store.medium.erase_count(store.medium.geometry.block_of(page.from));
         let this = Move { lpn: page.lpn, erase_count };
         let again = is_there && self.under_way.get(&page.from) == Some(&this);
         self.fruitless = if is_there && !again { 0 } else { self.fruitless + 1 };
@@ -170,8 +170,10 @@ impl Checked {
         if self.under_way.len() > 2 * self.tidied + 64 {
             let store = view.store;
             self.under_way.retain(|&from, known| {
-                let block = store.geometry.block_of(from);
-                store.is_valid(from) && store.lpn_at(from) == known.lpn && store.erase_count(block) == known.erase_count
+                let block = store.medium.geometry.block_of(from);
+                store.medium.is_valid(from)
+                    && store.lpn_at(from) == known.lpn
+                    && store.medium.erase_count(block) == known.erase_count
             });
             self.tidied = self.under_way.len();
         }
@@ -184,8 +186,8 @@ impl Checked {
         if u64::from(page.lpn.0) >= store.user_units {
             return Err(format!("unit {}: expected 0..={}", page.lpn.0, store.user_units - 1));
         }
-        if u64::from(page.from.0) >= store.geometry.unit_count() {
-            return Err(format!("place {}: expected 0..={}", page.from.0, store.geometry.unit_count() - 1));
+        if u64::from(page.from.0) >= store.medium.geometry.unit_count() {
+            return Err(format!("place {}: expected 0..={}", page.from.0, store.medium.geometry.unit_count() - 1));
         }
         Ok(page)
     }
@@ -388,7 +390,7 @@ impl ModePolicy for Checked {
         match if self.has_failed() { None } else { self.inner.idle(idle, view) }? {
             Relocation::Page(page) => self.page("idle", Some(page), view).map(Relocation::Page),
             Relocation::Block { block, reason: why } => {
-                let count = view.store.geometry.block_count;
+                let count = view.store.medium.geometry.block_count;
                 let checked = reason(why).and_then(|_| match block.0 < count {
                     true => Ok(Some(Relocation::Block { block, reason: why })),
                     false => Err(format!("block {}: expected 0..={}", block.0, count - 1)),

@@ -223,27 +223,30 @@ pub fn build(params: &Params, facts: &Facts) -> Box<dyn ModePolicy> {
 impl Ofwar {
     fn is_live(entry: &Entry, view: &View<'_>) -> bool {
         view.store.place_of(entry.lpn) == Some(entry.ppn)
-            && view.store.erase_count(view.store.geometry.block_of(entry.ppn)) == entry.erase_count
+            && view.store.medium.erase_count(view.store.medium.geometry.block_of(entry.ppn)) == entry.erase_count
     }
 
     /// Checks the flags of units: all data in blocks of the fast mode has one, and other data only while it is to be
     /// rewritten.
     fn check_flags(&self, view: &View<'_>) -> Archived {
         let store = view.store;
-        let is_fast = |ppn: Ppn| store.block(store.geometry.block_of(ppn)).mode() == self.fast.0 && self.fast != self.normal;
+        let is_fast =
+            |ppn: Ppn| store.medium.block(store.medium.geometry.block_of(ppn)).mode() == self.fast.0 && self.fast != self.normal;
         let mut entries: Vec<(Lpn, Ppn)> = self.queue.iter().map(|entry| (entry.lpn, entry.ppn)).collect();
         entries.sort_unstable();
         for (lpn, _) in view.bits.used() {
             let fits = view.copy_on_flash(lpn).is_some_and(|ppn| is_fast(ppn) || entries.binary_search(&(lpn, ppn)).is_ok());
             require(fits, || format!("unit {} is marked as written fast, and has no such copy", lpn.0))?;
         }
-        for block in (0..store.geometry.block_count).map(kit::BlockId) {
-            let (first, end) =
-                (store.geometry.first_of(block), store.geometry.first_of(block).0 + store.geometry.units_per_block);
-            if store.block(block).valid == 0 || !is_fast(first) {
+        for block in (0..store.medium.geometry.block_count).map(kit::BlockId) {
+            let (first, end) = (
+                store.medium.geometry.first_of(block),
+                store.medium.geometry.first_of(block).0 + store.medium.geometry.units_per_block,
+            );
+            if store.medium.block(block).valid == 0 || !is_fast(first) {
                 continue;
             }
-            let units = (first.0..end).map(Ppn).filter(|&ppn| store.is_valid(ppn)).map(|ppn| store.lpn_at(ppn));
+            let units = (first.0..end).map(Ppn).filter(|&ppn| store.medium.is_valid(ppn)).map(|ppn| store.lpn_at(ppn));
             let unmarked = units.filter(|lpn| u64::from(lpn.0) < store.user_units).find(|&lpn| view.bits.get(lpn) == 0);
             require(unmarked.is_none(), || {
                 format!("{unmarked:?} is in a block of the fast mode, and not marked as written fast")
@@ -291,7 +294,7 @@ impl Ofwar {
         if classes <= 1 {
             return self.least_threshold;
         }
-        let worn = view.store.wear_thousandths(view.store.geometry.block_of(entry.ppn));
+        let worn = view.store.medium.wear_thousandths(view.store.medium.geometry.block_of(entry.ppn));
         self.age_thresholds[effective_wear_class(worn, self.facts.rated_pe_cycles, classes)]
     }
 
@@ -317,7 +320,7 @@ impl ModePolicy for Ofwar {
     fn check(&self, is_alone: bool, view: &mut View<'_>) -> Archived {
         let store = view.store;
         for &Entry { lpn, ppn, written, .. } in &self.queue {
-            let exists = u64::from(lpn.0) < store.user_units && u64::from(ppn.0) < store.geometry.unit_count();
+            let exists = u64::from(lpn.0) < store.user_units && u64::from(ppn.0) < store.medium.geometry.unit_count();
             require(exists && written <= view.now, || {
                 format!("unit {} at place {} is to be rewritten since {} ns, and is not there", lpn.0, ppn.0, written.0)
             })?;
@@ -361,7 +364,7 @@ impl ModePolicy for Ofwar {
         let is_fast = placed.mode == self.fast && self.fast != self.normal;
         view.bits.set(placed.lpn, u8::from(is_fast));
         if is_fast {
-            let erase_count = view.store.erase_count(view.store.geometry.block_of(placed.ppn));
+            let erase_count = view.store.medium.erase_count(view.store.medium.geometry.block_of(placed.ppn));
             self.queue.push_back(Entry { lpn: placed.lpn, ppn: placed.ppn, erase_count, written: view.now });
             self.counts.longest = self.counts.longest.max(self.queue.len() as u64);
         }
@@ -433,18 +436,19 @@ impl ModePolicy for Ofwar {
         // Its age is taken to be that of its block.
         let store = view.store;
         let entry = |lpn: Lpn, ppn: Ppn| {
-            let block = store.geometry.block_of(ppn);
-            let age = store.first_program(block);
+            let block = store.medium.geometry.block_of(ppn);
+            let age = store.medium.first_program(block);
             let written = SimTime(u64::try_from(age).unwrap_or(0));
-            (age, Entry { lpn, ppn, erase_count: store.erase_count(block), written })
+            (age, Entry { lpn, ppn, erase_count: store.medium.erase_count(block), written })
         };
-        let is_fast = |block: kit::BlockId| store.block(block).mode() == self.fast.0;
+        let is_fast = |block: kit::BlockId| store.medium.block(block).mode() == self.fast.0;
         let flagged = view.bits.used().filter_map(|(lpn, _)| store.place_of(lpn).map(|ppn| (lpn, ppn)));
         let mut found: Vec<(i64, Entry)> =
-            flagged.filter(|(_, ppn)| !is_fast(store.geometry.block_of(*ppn))).map(|(lpn, ppn)| entry(lpn, ppn)).collect();
-        for block in (0..store.geometry.block_count).map(kit::BlockId).filter(|&block| is_fast(block)) {
-            let first = store.geometry.first_of(block);
-            let units = (first.0..first.0 + store.geometry.units_per_block).map(Ppn).filter(|&ppn| store.is_valid(ppn));
+            flagged.filter(|(_, ppn)| !is_fast(store.medium.geometry.block_of(*ppn))).map(|(lpn, ppn)| entry(lpn, ppn)).collect();
+        for block in (0..store.medium.geometry.block_count).map(kit::BlockId).filter(|&block| is_fast(block)) {
+            let first = store.medium.geometry.first_of(block);
+            let units =
+                (first.0..first.0 + store.medium.geometry.units_per_block).map(Ppn).filter(|&ppn| store.medium.is_valid(ppn));
             found.extend(units.map(|ppn| entry(store.lpn_at(ppn), ppn)));
         }
         found.sort_by_key(|(age, entry)| (*age, entry.ppn));

@@ -2,7 +2,7 @@
 
 use crate::declared::{Bits, Bytes, StateShare};
 use crate::map::Store;
-use crate::space::Space;
+use crate::medium::space::Space;
 use crate::writes::WriteQueue;
 use kit::{DieId, Lpn, Ppn, Signals, SimTime};
 

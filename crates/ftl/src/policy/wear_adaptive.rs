@@ -126,11 +126,12 @@ impl ModePolicy for WearAdaptive {
     }
 
     fn erased(&mut self, block: BlockId, view: &mut View<'_>) {
-        self.worn(view.store.wear_thousandths(block));
+        self.worn(view.store.medium.wear_thousandths(block));
     }
 
     fn adopt(&mut self, view: &mut View<'_>) {
-        let most = (0..view.store.geometry.block_count).map(|block| view.store.wear_thousandths(BlockId(block))).max();
+        let most =
+            (0..view.store.medium.geometry.block_count).map(|block| view.store.medium.wear_thousandths(BlockId(block))).max();
         self.worn(most.unwrap_or(0));
     }
 

@@ -9,7 +9,7 @@ use super::scale::{ScaleModels, scaled_counts};
 use super::{BLOCKS_BETWEEN, Data};
 use crate::ftl::Ftl;
 use crate::map::{Origin, Scattered, Spread, encode};
-use crate::space::OpenBlock;
+use crate::medium::space::OpenBlock;
 use kit::{BlockId, DieId, Lpn, ModeId, Permutation, Rng, SimTime};
 
 /// The blocks with map data, which random overwrites leave alone: for each block, whether it is one; empty if there is
@@ -26,7 +26,7 @@ impl Ftl {
         progress: &mut dyn FnMut(f64) -> bool,
     ) -> std::io::Result<bool> {
         let Some(model) = self.model_valid_counts(models, &mut || progress(0.0))? else { return Ok(false) };
-        let geometry = self.store.geometry;
+        let geometry = self.store.medium.geometry;
         let dies = u64::from(geometry.die_count);
         // Leaves as many blocks free as untimed writes keep: opening the next one leads to a collection, as in steady
         // state. The phases set below keep the dies from collecting at the same time.
@@ -43,11 +43,11 @@ impl Ftl {
                 let target = self.target_of_old_data(DieId(die), 0);
                 let first = self
                     .space
-                    .advance(&mut self.store, &target, geometry.units_per_block, SimTime::ZERO)
+                    .advance(&mut self.store.medium, &target, geometry.units_per_block, SimTime::ZERO)
                     .expect("an empty drive has blocks");
-                self.store.count_written(geometry.block_of(first), count);
+                self.store.medium.count_written(geometry.block_of(first), count);
                 next += u64::from(count);
-                self.space.close_full(&mut self.store, DieId(die), 0);
+                self.space.close_full(&mut self.store.medium, DieId(die), 0);
             }
         }
         let turns = Permutation::new(dies, rng.next_u64());
@@ -67,13 +67,13 @@ impl Ftl {
 
     /// Returns the block of a random unit of the user.
     pub(super) fn block_of_random_unit(&self, of_map: &OfMap, rng: &mut Rng) -> BlockId {
-        let geometry = &self.store.geometry;
+        let geometry = &self.store.medium.geometry;
         let is_of_map = |block: BlockId| of_map.get(block.index()).copied().unwrap_or(false);
         // A random place that is valid. One number chooses the block, and the place in it.
         loop {
             let place = rng.below(geometry.unit_count());
             let (block, within) = geometry.split(kit::Ppn(place as u32));
-            if within < u32::from(self.store.block(block).valid) && !is_of_map(block) {
+            if within < u32::from(self.store.medium.block(block).valid) && !is_of_map(block) {
                 return block;
             }
         }
@@ -82,17 +82,17 @@ impl Ftl {
     /// Writes one unit that was never written.
     pub(super) fn write_new_counted(&mut self, die: DieId) {
         let (die, ppn) = self.place_untimed(die, 0, Data::Counted);
-        self.store.count_written(self.store.geometry.block_of(ppn), 1);
-        self.space.close_full(&mut self.store, die, 0);
+        self.store.medium.count_written(self.store.medium.geometry.block_of(ppn), 1);
+        self.space.close_full(&mut self.store.medium, die, 0);
     }
 
     /// Overwrites a random unit.
     pub(super) fn write_counted(&mut self, die: DieId, rng: &mut Rng) {
         let (die, ppn) = self.place_untimed(die, 0, Data::Counted);
         let old = self.block_of_random_unit(&Vec::new(), rng);
-        self.store.count_superseded(old, 1, |_| {});
-        self.store.count_written(self.store.geometry.block_of(ppn), 1);
-        self.space.close_full(&mut self.store, die, 0);
+        self.store.medium.count_superseded(old, 1, |_| {});
+        self.store.medium.count_written(self.store.medium.geometry.block_of(ppn), 1);
+        self.space.close_full(&mut self.store.medium, die, 0);
     }
 
     /// Moves `count` valid units of a victim to the die's relocation frontier.
@@ -102,13 +102,15 @@ impl Ftl {
         let mut left = count;
         while left > 0 {
             // Where frontiers take turns, each takes one.
-            let room = if self.space.turns() == 1 { self.space.room(&self.store, &target) } else { 1 };
+            let room = if self.space.turns() == 1 { self.space.room(&self.store.medium, &target) } else { 1 };
             let units = u32::from(left).min(room);
-            let to =
-                self.space.advance(&mut self.store, &target, units, SimTime::ZERO).expect("the reserve belongs to relocation");
-            self.store.count_superseded(victim, units as u16, |_| {});
-            self.store.count_written(self.store.geometry.block_of(to), units as u16);
-            self.space.close_full(&mut self.store, die, stream);
+            let to = self
+                .space
+                .advance(&mut self.store.medium, &target, units, SimTime::ZERO)
+                .expect("the reserve belongs to relocation");
+            self.store.medium.count_superseded(victim, units as u16, |_| {});
+            self.store.medium.count_written(self.store.medium.geometry.block_of(to), units as u16);
+            self.space.close_full(&mut self.store.medium, die, stream);
             left -= units as u16;
         }
     }
@@ -116,16 +118,16 @@ impl Ftl {
     /// Writes the pages of the map, which have their places from the first.
     fn write_map_counted(&mut self) -> OfMap {
         let Some(cache) = &self.map_cache else { return OfMap::new() };
-        let (pages, dies) = (cache.page_count(), self.store.geometry.die_count);
+        let (pages, dies) = (cache.page_count(), self.store.medium.geometry.die_count);
         let stream = self.map_stream();
-        let mut of_map = vec![false; self.store.geometry.block_count as usize];
+        let mut of_map = vec![false; self.store.medium.geometry.block_count as usize];
         for page in 0..pages {
             let lpn = Lpn(self.store.user_units as u32 + page);
             let (die, ppn) = self.place_untimed(DieId(page % dies), stream, Data::Counted);
             self.store.set_code(lpn, encode(ppn));
             self.store.place(lpn, ppn);
-            self.space.close_full(&mut self.store, die, stream);
-            of_map[self.store.geometry.block_of(ppn).index()] = true;
+            self.space.close_full(&mut self.store.medium, die, stream);
+            of_map[self.store.medium.geometry.block_of(ppn).index()] = true;
         }
         of_map
     }
@@ -138,7 +140,7 @@ impl Ftl {
     /// dies take turns evenly, since a die that collects leaves its writes to others. Phases are therefore spaced
     /// evenly, not drawn independently.
     fn set_phase(&mut self, die: DieId, phase: f64, rng: &mut Rng) {
-        let units_per_block = self.store.geometry.units_per_block;
+        let units_per_block = self.store.medium.geometry.units_per_block;
         for _ in 0..rng.below(2 * u64::from(units_per_block)) {
             self.write_counted(die, rng);
         }
@@ -151,8 +153,8 @@ impl Ftl {
         let Some(victim) = self.choose_untimed(die) else { return };
         // Shares of host writes and collection in the cycle, from the cost of this victim and the space it frees.
         let facts = &self.parameters.facts;
-        let units_per_program = f64::from(self.store.geometry.units_per_program);
-        let valid = f64::from(self.store.block(victim).valid);
+        let units_per_program = f64::from(self.store.medium.geometry.units_per_program);
+        let valid = f64::from(self.store.medium.block(victim).valid);
         let collecting = valid / units_per_program * facts.move_time.0 as f64 + facts.erase_time.0 as f64;
         let writing = (f64::from(units_per_block) - valid) / units_per_program * facts.program_time.0 as f64;
         // Under a light load dies take turns write by write and keep their distances; collections are short.
@@ -176,9 +178,9 @@ impl Ftl {
     fn collect_partly(&mut self, die: DieId, mut count: u64) {
         while self.space.free_blocks(die) < self.collect_below() {
             let Some(victim) = self.choose_untimed(die) else { return };
-            self.store.take_victim(victim);
-            let valid = u64::from(self.store.block(victim).valid);
-            let geometry = self.store.geometry;
+            self.store.medium.take_victim(victim);
+            let valid = u64::from(self.store.medium.block(victim).valid);
+            let geometry = self.store.medium.geometry;
             if count < valid {
                 let taken = self.collection_of(victim, kit::Reason::Gc, false);
                 self.move_counted(die, victim, count as u16);
@@ -191,7 +193,7 @@ impl Ftl {
                 return;
             }
             self.move_counted(die, victim, valid as u16);
-            self.store.begin_erase(victim);
+            self.store.medium.begin_erase(victim);
             self.end_erase(victim, ModeId(0));
             count -= valid;
         }
@@ -199,12 +201,12 @@ impl Ftl {
 
     /// Gives the units of the user, which all are written, their places.
     fn scatter(&mut self, of_map: &OfMap, rng: &mut Rng) {
-        let (geometry, store) = (self.store.geometry, &self.store);
+        let (geometry, store) = (self.store.medium.geometry, &self.store);
         let spread = |block: u32| {
-            let record = store.block(BlockId(block));
+            let record = store.medium.block(BlockId(block));
             let is_of_user = !of_map.get(block as usize).copied().unwrap_or(false);
             let count = if is_of_user { record.valid.into() } else { 0 };
-            Spread { from: 0, length: store.units_in(ModeId(record.mode())), count }
+            Spread { from: 0, length: store.medium.units_in(ModeId(record.mode())), count }
         };
         let mut spreads: Vec<Spread> = (0..geometry.block_count).map(spread).collect();
         for OpenBlock { block, next_unit, .. } in self.space.open_blocks() {

@@ -91,7 +91,8 @@ impl ScaleModels {
                 return Ok(None);
             }
         }
-        let counts: Arc<[u16]> = model.store.closed_blocks(DieId(0)).map(|block| model.store.block(block).valid).collect();
+        let counts: Arc<[u16]> =
+            model.store.medium.closed_blocks(DieId(0)).map(|block| model.store.medium.block(block).valid).collect();
         let mut known = self.known();
         if known.len() == MODELS_KEPT {
             known.clear();

@@ -8,12 +8,12 @@
 //! controller there are the time that data takes to cross it, and the part that all dies share; there are no commands.
 
 use super::counted::OfMap;
-use crate::block::BlockState;
 use crate::collector::Collector;
 use crate::ftl::{Ftl, Parameters};
 use crate::idle::IdleDies;
+use crate::medium::BlockState;
+use crate::medium::space::{AllocationClass, Target};
 use crate::policy::HostCache;
-use crate::space::{AllocationClass, Target};
 use kit::{BlockId, DieId, ModeId, Nanos, Ppn, ReadyDies, Reason, Rng, SimTime};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -152,9 +152,9 @@ impl Loop {
 impl Ftl {
     /// Has the dies write and collect until the drive has settled. Returns false if `go_on` did.
     pub(super) fn settle(&mut self, rng: &mut Rng, of_map: OfMap, go_on: &mut dyn FnMut() -> bool) -> bool {
-        let dies = u64::from(self.store.geometry.die_count);
+        let dies = u64::from(self.store.medium.geometry.die_count);
         let mut load = self.closed_loop(of_map);
-        let block = u64::from(self.store.geometry.units_per_block) * dies;
+        let block = u64::from(self.store.medium.geometry.units_per_block) * dies;
         let (mut sum, mut samples, mut last) = (0u128, 0u128, 0i128);
         (0..dies as usize).for_each(|rank| load.ready.mark(self.idle.die_at(rank)));
         let mut instants = 0u64;
@@ -201,8 +201,8 @@ impl Ftl {
 
     /// Returns the closed loop before its first write.
     fn closed_loop(&self, of_map: OfMap) -> Loop {
-        let dies = self.store.geometry.die_count as usize;
-        let program = u64::from(self.store.geometry.units_per_program);
+        let dies = self.store.medium.geometry.die_count as usize;
+        let program = u64::from(self.store.medium.geometry.units_per_program);
         let least = if self.parameters.buffering.waits_to_fill { program } else { 1 };
         Loop {
             now: 0,
@@ -218,7 +218,7 @@ impl Ftl {
             least,
             written: 0,
             shared_free_at: 0,
-            channel_free_at: vec![0; self.store.geometry.shape.channels as usize],
+            channel_free_at: vec![0; self.store.medium.geometry.shape.channels as usize],
             of_map,
             cache: self.policy.cache_under_load(),
             cached: vec![(0, 0); dies],
@@ -228,11 +228,13 @@ impl Ftl {
     /// Returns the units that can be written before a die has to collect, and the part of those to come from the
     /// collections under way that is due to what they have moved.
     fn space_gained(&self) -> u64 {
-        let (store, block) = (&self.store, u64::from(self.store.geometry.units_per_block));
+        let (store, block) = (&self.store, u64::from(self.store.medium.geometry.units_per_block));
         let open = self.space.open_blocks();
-        let left: u64 = open.map(|open| u64::from(store.units_in(ModeId(store.block(open.block).mode())) - open.next_unit)).sum();
+        let left: u64 = open
+            .map(|open| u64::from(store.medium.units_in(ModeId(store.medium.block(open.block).mode())) - open.next_unit))
+            .sum();
         let moved = |collector: &Collector| {
-            let valid = collector.victim.map_or(0, |victim| u64::from(store.block(victim).valid));
+            let valid = collector.victim.map_or(0, |victim| u64::from(store.medium.block(victim).valid));
             let initial = u64::from(collector.initial_valid);
             if collector.victim.is_some() && initial > 0 { initial.saturating_sub(valid) * block / initial } else { 0 }
         };
@@ -341,16 +343,16 @@ impl Ftl {
 
     /// Programs waiting host units, all of them random.
     fn write_program(&mut self, die: DieId, load: &mut Loop, rng: &mut Rng) -> Task {
-        let count = load.waiting.min(u64::from(self.store.geometry.units_per_program));
+        let count = load.waiting.min(u64::from(self.store.medium.geometry.units_per_program));
         let (stream, mode) = self.stream_of_program(die, load);
         let target = Target { die, stream, mode, class: AllocationClass::Host, plane: None, level: 0 };
         let place = self.next_program(&target);
         for _ in 0..count {
             let old = self.block_of_random_unit(&load.of_map, rng);
             self.supersede_counted(old, load, rng);
-            self.store.count_written(self.store.geometry.block_of(place), 1);
+            self.store.medium.count_written(self.store.medium.geometry.block_of(place), 1);
         }
-        self.space.close_full(&mut self.store, die, stream);
+        self.space.close_full(&mut self.store.medium, die, stream);
         load.waiting -= count;
         load.written += count;
         Task::Write(count)
@@ -358,15 +360,15 @@ impl Ftl {
 
     /// Counts a random unit of a block as overwritten. One of a victim may have been read already.
     fn supersede_counted(&mut self, block: BlockId, load: &mut Loop, rng: &mut Rng) {
-        let record = self.store.block(block);
+        let record = self.store.medium.block(block);
         if record.state() == BlockState::Victim {
-            let gathered = &mut load.gathered[self.store.geometry.die_of(block).index()];
+            let gathered = &mut load.gathered[self.store.medium.geometry.die_of(block).index()];
             let rank = rng.below(u64::from(record.valid)) as u32;
             if rank < gathered.units {
                 gathered.drop_unit(rank);
             }
         }
-        self.store.count_superseded(block, 1, |_| {});
+        self.store.medium.count_superseded(block, 1, |_| {});
     }
 
     /// Returns the stream and the mode of the next host program of a die: those of the policy's cache while it is not
@@ -375,10 +377,10 @@ impl Ftl {
         if let Some(HostCache { stream, mode, blocks }) = load.cache {
             let (cached, left) = &mut load.cached[die.index()];
             if *left == 0 && *cached < blocks {
-                (*cached, *left) = (*cached + 1, self.store.units_in(mode));
+                (*cached, *left) = (*cached + 1, self.store.medium.units_in(mode));
             }
             if *left > 0 {
-                *left -= self.store.geometry.units_per_program;
+                *left -= self.store.medium.geometry.units_per_program;
                 return (stream.into(), mode);
             }
         }
@@ -392,10 +394,10 @@ impl Ftl {
             let taken = self.collection_of(victim, Reason::Gc, false);
             self.take_victim(die, &taken, false);
         }
-        let geometry = self.store.geometry;
+        let geometry = self.store.medium.geometry;
         let victim = self.collectors[die.index()].victim?;
         let (first, program) = (geometry.first_of(victim), geometry.units_per_program);
-        let record = self.store.block(victim);
+        let record = self.store.medium.block(victim);
         let mut unread = u32::from(record.valid) - gathered.units;
         if gathered.units >= program || unread == 0 && gathered.units > 0 {
             return Some(Task::Move(self.move_gathered_counted(die, victim, gathered.take(program))));
@@ -404,7 +406,7 @@ impl Ftl {
             return Some(Task::Erase);
         }
         let row_units = geometry.units_per_page * geometry.shape.planes_per_program;
-        let end = first.0 + self.store.units_in(ModeId(record.mode()));
+        let end = first.0 + self.store.medium.units_in(ModeId(record.mode()));
         loop {
             let row = self.collectors[die.index()].cursor;
             let next = first.0 + (geometry.row_of(row.0 - first.0) + 1) * row_units;
@@ -422,28 +424,28 @@ impl Ftl {
     fn move_gathered_counted(&mut self, die: DieId, victim: BlockId, count: u32) -> u64 {
         let mode = self.policy.mode_of_old_data();
         let stream = self.relocation_stream(mode);
-        let plane = Some(self.store.geometry.group_of(victim));
+        let plane = Some(self.store.medium.geometry.group_of(victim));
         let target = Target { die, stream, mode, class: AllocationClass::Relocation, plane, level: 0 };
         let place = self.next_program(&target);
-        self.store.count_superseded(victim, count as u16, |_| {});
-        self.store.count_written(self.store.geometry.block_of(place), count as u16);
-        self.space.close_full(&mut self.store, die, stream);
+        self.store.medium.count_superseded(victim, count as u16, |_| {});
+        self.store.medium.count_written(self.store.medium.geometry.block_of(place), count as u16);
+        self.space.close_full(&mut self.store.medium, die, stream);
         count.into()
     }
 
     /// Returns the first place of the next program of a frontier.
     fn next_program(&mut self, target: &Target) -> Ppn {
-        let units = self.store.geometry.units_per_program;
-        self.space.advance(&mut self.store, target, units, SimTime::ZERO).expect("the die has space for it")
+        let units = self.store.medium.geometry.units_per_program;
+        self.space.advance(&mut self.store.medium, target, units, SimTime::ZERO).expect("the die has space for it")
     }
 
     /// Erases the victim of a die, which is empty.
     fn finish_collection(&mut self, die: DieId, load: &mut Loop) {
         let victim = self.collectors[die.index()].victim.take().expect("it is erased");
-        if load.cache.is_some_and(|cache| self.store.block(victim).mode() == cache.mode.0) {
+        if load.cache.is_some_and(|cache| self.store.medium.block(victim).mode() == cache.mode.0) {
             load.cached[die.index()].0 -= 1;
         }
-        self.store.begin_erase(victim);
+        self.store.medium.begin_erase(victim);
         self.end_erase(victim, ModeId(0));
     }
 }

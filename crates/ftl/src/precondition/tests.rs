@@ -3,7 +3,7 @@
 
 use super::*;
 use crate::ftl::tests::small;
-use crate::map::tests::geometry;
+use crate::medium::tests::geometry;
 
 /// Returns an empty drive of four dies, a third of which is spare.
 fn empty() -> Ftl {
@@ -67,8 +67,8 @@ fn drives() -> Vec<Ftl> {
 fn tables(ftl: &Ftl) -> (Vec<u32>, Vec<Option<Lpn>>) {
     let store = &ftl.store;
     let codes = (0..store.all_units() as u32).map(|unit| store.code_of(Lpn(unit))).collect();
-    let places = (0..store.geometry.unit_count() as u32).map(Ppn);
-    (codes, places.map(|ppn| store.is_valid(ppn).then(|| store.lpn_at(ppn))).collect())
+    let places = (0..store.medium.geometry.unit_count() as u32).map(Ppn);
+    (codes, places.map(|ppn| store.medium.is_valid(ppn).then(|| store.lpn_at(ppn))).collect())
 }
 
 /// A drive that is filled by whole blocks and by programs is the same as one of which every unit was written by itself.
@@ -76,16 +76,16 @@ fn tables(ftl: &Ftl) -> (Vec<u32>, Vec<Option<Lpn>>) {
 fn a_fill_by_blocks_is_a_fill_unit_by_unit() {
     for (number, (mut by_blocks, mut by_units)) in drives().into_iter().zip(drives()).enumerate() {
         assert!(by_blocks.fill(&mut |_| true));
-        let (program, dies) = (by_units.store.geometry.units_per_program, by_units.store.geometry.die_count);
+        let (program, dies) = (by_units.store.medium.geometry.units_per_program, by_units.store.medium.geometry.die_count);
         for unit in 0..by_units.store.user_units as u32 {
             let die = by_units.idle.die_at((unit / program % dies) as usize);
             by_units.write_untimed(Lpn(unit), die);
         }
         assert!(by_blocks.store.places.is_computed(Lpn(0)), "drive {number}: whole blocks have no entries");
         assert_eq!(tables(&by_blocks), tables(&by_units), "drive {number}");
-        assert_eq!(by_blocks.store.blocks.as_slice().len(), by_units.store.blocks.as_slice().len());
+        assert_eq!(by_blocks.store.medium.blocks.as_slice().len(), by_units.store.medium.blocks.as_slice().len());
         for die in (0..dies).map(DieId) {
-            let closed = [&by_blocks, &by_units].map(|ftl| ftl.store.closed_blocks(die).collect::<Vec<_>>());
+            let closed = [&by_blocks, &by_units].map(|ftl| ftl.store.medium.closed_blocks(die).collect::<Vec<_>>());
             assert_eq!(closed[0], closed[1], "drive {number}");
         }
         assert_eq!(by_blocks.audit(true), Vec::<String>::new(), "drive {number}");
@@ -107,7 +107,7 @@ fn computed_places_agree_with_each_other_before_and_after_writes() {
         let mut rng = Rng::stream(number as u64, "writes");
         for _ in 0..units * 2 {
             let lpn = Lpn(rng.below(units) as u32);
-            ftl.write_untimed(lpn, DieId(rng.below(u64::from(ftl.store.geometry.die_count)) as u32));
+            ftl.write_untimed(lpn, DieId(rng.below(u64::from(ftl.store.medium.geometry.die_count)) as u32));
             model[lpn.index()] = ftl.store.code_of(lpn);
             if rng.chance(0.02) {
                 let (codes, _) = tables(&ftl);
@@ -142,10 +142,10 @@ fn entered_places_are_the_computed_ones() {
         let computed = tables(&ftl);
         let mut rng = Rng::stream(number as u64, "lists");
         let units = ftl.store.all_units() as u32;
-        for die in (0..ftl.store.geometry.die_count).map(DieId) {
-            for block in ftl.store.closed_blocks(die).collect::<Vec<_>>() {
-                let first = ftl.store.geometry.first_of(block);
-                let end = Ppn(first.0 + ftl.store.geometry.units_per_block);
+        for die in (0..ftl.store.medium.geometry.die_count).map(DieId) {
+            for block in ftl.store.medium.closed_blocks(die).collect::<Vec<_>>() {
+                let first = ftl.store.medium.geometry.first_of(block);
+                let end = Ppn(first.0 + ftl.store.medium.geometry.units_per_block);
                 let mut at = first;
                 while at < end && rng.chance(0.9) {
                     at = ftl.store.look_ahead_moves(&ftl.bits, at, end).0;
@@ -170,19 +170,22 @@ fn check_saved(ftl: &mut Ftl) {
     ftl.space.opened.clear();
     ftl.save(&mut file).expect("memory");
     let fresh = || {
-        let mut other = small(ftl.store.geometry, |config, parameters| {
+        let mut other = small(ftl.store.medium.geometry, |config, parameters| {
             config.clone_from(&ftl.config);
             parameters.clone_from(&ftl.parameters);
         });
-        other.retention.adopt(&other.store);
+        other.retention.adopt(&other.store.medium);
         other
     };
     let mut same = fresh();
     let loaded = same.load(&mut &file[..]).expect("it was just saved");
     assert_eq!(same.restore(loaded, true, SimTime(1)), Ok(()));
     assert_eq!(tables(&same), tables(ftl));
-    let valid = (0..ftl.store.geometry.unit_count() as u32).map(Ppn).find(|&ppn| ftl.store.is_valid(ppn)).expect("it has data");
-    let other = (valid.0 + 1..).map(Ppn).find(|&ppn| ftl.store.is_valid(ppn)).expect("it has more data");
+    let valid = (0..ftl.store.medium.geometry.unit_count() as u32)
+        .map(Ppn)
+        .find(|&ppn| ftl.store.medium.is_valid(ppn))
+        .expect("it has data");
+    let other = (valid.0 + 1..).map(Ppn).find(|&ppn| ftl.store.medium.is_valid(ppn)).expect("it has more data");
     let mut twice = fresh();
     let loaded = twice.load(&mut &file[..]).expect("it was just saved");
     twice.store.places.set_unit(valid, ftl.store.lpn_at(other).0);
@@ -204,7 +207,7 @@ fn a_saved_drive_is_as_small_as_what_was_touched() {
         let mut file = Vec::new();
         ftl.save(&mut file).expect("memory");
         // An entry of the map would take four bytes, the validity of a place takes a bit.
-        let units = ftl.store.geometry.unit_count() as usize;
+        let units = ftl.store.medium.geometry.unit_count() as usize;
         assert!(file.len() < units, "{how:?}: {} bytes for {units} places", file.len());
         check_saved(&mut ftl);
     }
@@ -223,9 +226,9 @@ fn valid_units_are_spread_over_their_block() {
         });
         assert!(ftl.precondition(&STEADY, &ScaleModels::default(), &mut |_| true).expect("memory"));
         let store = &ftl.store;
-        for block in (0..2).map(DieId).flat_map(|die| store.closed_blocks(die)) {
-            let first = store.geometry.first_of(block).0;
-            valid.iter_mut().zip(first..).for_each(|(count, ppn)| *count += u32::from(store.is_valid(Ppn(ppn))));
+        for block in (0..2).map(DieId).flat_map(|die| store.medium.closed_blocks(die)) {
+            let first = store.medium.geometry.first_of(block).0;
+            valid.iter_mut().zip(first..).for_each(|(count, ppn)| *count += u32::from(store.medium.is_valid(Ppn(ppn))));
             blocks += 1;
         }
     }

@@ -1,7 +1,7 @@
 //! Tests of `retention.rs`.
 
 use super::*;
-use crate::map::tests::{empty, erase, geometry, write};
+use crate::medium::tests::{empty, erase, geometry, write};
 use kit::{Ppn, Rng};
 
 const BLOCKS: u32 = 7;
@@ -35,7 +35,7 @@ struct Known {
 
 /// A die under test, and what a plain list knows of it.
 struct Rig {
-    store: Store,
+    medium: Medium,
     retention: Retention,
     encode: u64,
     known: Vec<Known>,
@@ -46,59 +46,59 @@ struct Rig {
 
 impl Rig {
     fn new(encode: u64) -> Rig {
-        let store = empty(geometry(1, 1, BLOCKS, 4, 1), LIMITS.len());
+        let medium = empty(geometry(1, 1, BLOCKS, 4, 1), LIMITS.len());
         let retention = retention(1, encode, 20);
-        Rig { store, retention, encode, known: Vec::new(), written: VecDeque::new(), now: 0 }
+        Rig { medium, retention, encode, known: Vec::new(), written: VecDeque::new(), now: 0 }
     }
 
     /// Enters the deadlines of a block into the list.
     fn know(&mut self, block: BlockId, opened_at: u64) {
-        let (erase_count, mode) = (self.store.erase_count(block), usize::from(self.store.block(block).mode()));
+        let (erase_count, mode) = (self.medium.erase_count(block), usize::from(self.medium.block(block).mode()));
         let due = Known { block, erase_count, mode, class: None, at: 0 };
         if !LIMITS[mode].is_empty() {
-            let class = usize::from(self.store.wear_thousandths(block) >= 1000).min(LIMITS[mode].len() - 1);
+            let class = usize::from(self.medium.wear_thousandths(block) >= 1000).min(LIMITS[mode].len() - 1);
             self.known.push(Known { class: Some(class), at: opened_at + LIMITS[mode][class] - MARGIN, ..due });
         }
         self.known.extend(MOVE_AFTER[mode].map(|after| Known { at: opened_at + after, ..due }));
     }
 
     fn open(&mut self, mode: u8, wear: u32) {
-        let free = (0..BLOCKS).map(BlockId).find(|&block| self.store.block(block).state() == BlockState::Free);
+        let free = (0..BLOCKS).map(BlockId).find(|&block| self.medium.block(block).state() == BlockState::Free);
         let Some(block) = free else { return };
-        write(&mut self.store, block, mode, 2);
-        self.store.wear[block.index()] = wear;
-        self.store.note_first_program(block, SimTime(self.now));
-        self.retention.opened(&self.store, block);
+        write(&mut self.medium, block, mode, 2);
+        self.medium.wear[block.index()] = wear;
+        self.medium.note_first_program(block, SimTime(self.now));
+        self.retention.opened(&self.medium, block);
         self.know(block, self.now);
         self.written.push_back(block);
     }
 
     fn close(&mut self) {
-        let open = self.written.iter().find(|&&block| self.store.block(block).state() == BlockState::Open);
-        open.copied().into_iter().for_each(|block| self.store.close(block));
+        let open = self.written.iter().find(|&&block| self.medium.block(block).state() == BlockState::Open);
+        open.copied().into_iter().for_each(|block| self.medium.close(block));
     }
 
     /// Trims all data of a closed block, or erases it.
     fn drop_data(&mut self, erased: bool, newest: bool) {
-        let closed = |block: &&BlockId| self.store.block(**block).state() == BlockState::Closed;
+        let closed = |block: &&BlockId| self.medium.block(**block).state() == BlockState::Closed;
         let found = if newest { self.written.iter().rfind(closed) } else { self.written.iter().find(closed) };
         let Some(&block) = found else { return };
         if erased {
-            self.retention.erased(&self.store, block);
-            erase(&mut self.store, block);
+            self.retention.erased(&self.medium, block);
+            erase(&mut self.medium, block);
             self.written.retain(|known| *known != block);
             return;
         }
-        let first = self.store.geometry.first_of(block).0;
-        let valid: Vec<Ppn> = (first..first + 4).map(Ppn).filter(|&ppn| self.store.is_valid(ppn)).collect();
-        valid.into_iter().for_each(|ppn| self.store.invalidate(ppn));
+        let first = self.medium.geometry.first_of(block).0;
+        let valid: Vec<Ppn> = (first..first + 4).map(Ppn).filter(|&ppn| self.medium.is_valid(ppn)).collect();
+        valid.into_iter().for_each(|ppn| self.medium.invalidate(ppn));
     }
 
     /// Returns the first block that must be moved, and the instant at which its move must begin: all other blocks
     /// of its mode on the die are moved as well, and the encoder takes the time of all their units twice.
     fn first(&self) -> Option<(u64, Known)> {
         let holds = |mode: usize| {
-            self.written.iter().filter(|&&block| usize::from(self.store.block(block).mode()) == mode).count() as u64
+            self.written.iter().filter(|&&block| usize::from(self.medium.block(block).mode()) == mode).count() as u64
         };
         let start = |known: &Known| match known.class {
             None => known.at,
@@ -110,9 +110,9 @@ impl Rig {
             }
         };
         let current = self.known.iter().filter(|known| {
-            let record = self.store.block(known.block);
+            let record = self.medium.block(known.block);
             let emptied = record.state() == BlockState::Closed && record.valid == 0;
-            self.store.erase_count(known.block) == known.erase_count && record.state() != BlockState::Free && !emptied
+            self.medium.erase_count(known.block) == known.erase_count && record.state() != BlockState::Free && !emptied
         });
         // At one instant limits go before background moves, and then modes and classes go by their numbers.
         let first = current.min_by_key(|known| (start(known), known.class.is_none(), known.mode, known.class));
@@ -123,12 +123,12 @@ impl Rig {
     fn take_all_due(&mut self) {
         loop {
             let first = self.first();
-            assert_eq!(self.retention.next_due(&self.store).map(|at| at.0), first.map(|(at, _)| at), "{:?}", self.known);
+            assert_eq!(self.retention.next_due(&self.medium).map(|at| at.0), first.map(|(at, _)| at), "{:?}", self.known);
             let Some((at, known)) = first.filter(|(at, _)| *at <= self.now) else { break };
             if let Some(before) = at.checked_sub(1) {
-                assert_eq!(self.retention.take_due(&self.store, SimTime(before)), None, "{known:?}");
+                assert_eq!(self.retention.take_due(&self.medium, SimTime(before)), None, "{known:?}");
             }
-            let taken = self.retention.take_due(&self.store, SimTime(at));
+            let taken = self.retention.take_due(&self.medium, SimTime(at));
             assert_eq!(taken, Some((known.block, known.class.is_some())), "at {at}: {:?}", self.known);
             self.known.retain(|other| (other.block, other.class, other.at) != (known.block, known.class, known.at));
         }
@@ -170,21 +170,21 @@ fn a_drive_that_is_adopted_has_the_deadlines_of_its_blocks() {
             let opened_at = rng.below(1000);
             match rng.below(4) {
                 0 => continue,
-                1 => rig.store.retire(block),
+                1 => rig.medium.retire(block),
                 state => {
-                    write(&mut rig.store, block, rng.below(4) as u8, 2);
-                    rig.store.note_first_program(block, SimTime(opened_at));
+                    write(&mut rig.medium, block, rng.below(4) as u8, 2);
+                    rig.medium.note_first_program(block, SimTime(opened_at));
                     // Deadlines of the time before, in another order, are forgotten.
-                    rig.retention.opened(&rig.store, block);
+                    rig.retention.opened(&rig.medium, block);
                     rig.know(block, opened_at);
                     rig.written.push_back(block);
                     if state == 2 {
-                        rig.store.close(block);
+                        rig.medium.close(block);
                     }
                 }
             }
         }
-        rig.retention.adopt(&rig.store);
+        rig.retention.adopt(&rig.medium);
         rig.now = 10_000;
         rig.take_all_due();
         assert!(rig.known.is_empty());
@@ -195,12 +195,12 @@ fn a_drive_that_is_adopted_has_the_deadlines_of_its_blocks() {
 #[test]
 fn a_limit_that_has_passed_is_due_at_the_start() {
     let mut rig = Rig::new(0);
-    rig.store.open(BlockId(0), kit::ModeId(2));
-    rig.store.first_program[0] = -1000;
-    rig.retention.opened(&rig.store, BlockId(0));
-    assert_eq!(rig.retention.limit_of(&rig.store, BlockId(0)), Some(-500));
+    rig.medium.open(BlockId(0), kit::ModeId(2));
+    rig.medium.first_program[0] = -1000;
+    rig.retention.opened(&rig.medium, BlockId(0));
+    assert_eq!(rig.retention.limit_of(&rig.medium, BlockId(0)), Some(-500));
     assert_eq!(
-        [rig.retention.take_due(&rig.store, SimTime(0)), rig.retention.take_due(&rig.store, SimTime(0))],
+        [rig.retention.take_due(&rig.medium, SimTime(0)), rig.retention.take_due(&rig.medium, SimTime(0))],
         [Some((BlockId(0), true)), Some((BlockId(0), false))]
     );
 }
@@ -226,15 +226,15 @@ fn a_limit_is_missed_one_nanosecond_after_it() {
     rig.open(1, 0);
     rig.open(3, 0);
     let (limited, unlimited) = (BlockId(0), BlockId(1));
-    rig.retention.note_moved(&rig.store, unlimited, SimTime(9_999));
+    rig.retention.note_moved(&rig.medium, unlimited, SimTime(9_999));
     assert_eq!((rig.retention.least_margin, rig.retention.misses), (None, 0));
     for (now, least, misses) in [(1390, 10, 0), (1400, 0, 0), (1300, 0, 0), (1401, -1, 1), (1500, -100, 2)] {
-        rig.retention.note_moved(&rig.store, limited, SimTime(now));
+        rig.retention.note_moved(&rig.medium, limited, SimTime(now));
         assert_eq!((rig.retention.least_margin, rig.retention.misses), (Some(least), misses), "at {now}");
     }
     for (power_is_back, misses) in [(1400, 3), (1401, 3)] {
         rig.retention.power_is_back(SimTime(power_is_back));
-        rig.retention.note_moved(&rig.store, limited, SimTime(1600));
+        rig.retention.note_moved(&rig.medium, limited, SimTime(1600));
         assert_eq!(rig.retention.misses, misses, "power is back at {power_is_back}");
     }
 }
@@ -252,19 +252,19 @@ fn deadlines_of_another_shape_are_refused() {
 /// their limit, and that of die 0 at its limit.
 #[test]
 fn blocks_of_other_dies_do_not_bring_a_move_forward() {
-    let mut store = empty(geometry(2, 1, BLOCKS, 4, 1), LIMITS.len());
+    let mut medium = empty(geometry(2, 1, BLOCKS, 4, 1), LIMITS.len());
     let mut retention = retention(2, 0, 20);
     for block in [BLOCKS, BLOCKS + 1, BLOCKS + 2, 0].map(BlockId) {
-        write(&mut store, block, 1, 2);
-        retention.opened(&store, block);
+        write(&mut medium, block, 1, 2);
+        retention.opened(&medium, block);
     }
     let limit = LIMITS[1][0] - MARGIN;
     let due = [(BLOCKS, 2 * BLOCK), (BLOCKS + 1, 2 * BLOCK), (BLOCKS + 2, 2 * BLOCK), (0, 0)];
     for (block, early) in due {
-        assert_eq!(retention.next_due(&store), Some(SimTime(limit - early)));
-        assert_eq!(retention.take_due(&store, SimTime(limit - early)), Some((BlockId(block), true)));
+        assert_eq!(retention.next_due(&medium), Some(SimTime(limit - early)));
+        assert_eq!(retention.take_due(&medium, SimTime(limit - early)), Some((BlockId(block), true)));
     }
-    assert_eq!(retention.next_due(&store), None);
+    assert_eq!(retention.next_due(&medium), None);
 }
 
 /// A block of die 0, then `count` blocks of die 1, one nanosecond apart: each die moves its blocks one after another,
@@ -273,21 +273,21 @@ fn blocks_of_other_dies_do_not_bring_a_move_forward() {
 #[test]
 fn a_die_that_holds_more_blocks_begins_before_an_older_block_of_another() {
     for count in 1..=6 {
-        let mut store = empty(geometry(2, 1, BLOCKS, 4, 1), LIMITS.len());
+        let mut medium = empty(geometry(2, 1, BLOCKS, 4, 1), LIMITS.len());
         let mut retention = retention(2, 0, 20);
         for (age, block) in std::iter::once(0).chain(BLOCKS..BLOCKS + count).map(BlockId).enumerate() {
-            write(&mut store, block, 1, 2);
-            store.note_first_program(block, SimTime(age as u64));
-            retention.opened(&store, block);
+            write(&mut medium, block, 1, 2);
+            medium.note_first_program(block, SimTime(age as u64));
+            retention.opened(&medium, block);
         }
         let (mut free_at, mut now) = ([0; 2], SimTime::ZERO);
-        while let Some(at) = retention.next_due(&store) {
+        while let Some(at) = retention.next_due(&medium) {
             now = now.max(at);
-            let (block, _) = retention.take_due(&store, now).expect("it is due");
-            let die = store.geometry.die_of(block).index();
+            let (block, _) = retention.take_due(&medium, now).expect("it is due");
+            let die = medium.geometry.die_of(block).index();
             let begin = now.0.max(free_at[die]);
             free_at[die] = begin + BLOCK;
-            let limit = retention.limit_of(&store, block).expect("limited") as u64 - MARGIN;
+            let limit = retention.limit_of(&medium, block).expect("limited") as u64 - MARGIN;
             assert!(begin <= limit, "{block:?} of {count} is moved at {begin}, after {limit}");
             assert!(count > 1 || begin == limit, "a lone block of a die is not moved before its limit");
         }

@@ -7,8 +7,8 @@ use super::{Kind, Parts, Report, Translation, Translator};
 use crate::config::{FtlConfig, PartialWrite, ReadInFlight, WriteAllocation, places};
 use crate::ftl::{FtlCounters, Parameters, Pulled};
 use crate::idle::IdleDies;
+use crate::medium::program::{NO_PLACE, ProgramUnit, UnitKind};
 use crate::precondition::Preconditioned;
-use crate::program::{NO_PLACE, ProgramUnit, UnitKind};
 use crate::writes::{Gate, WriteQueue, Writer};
 use counts::Counts;
 use kit::{

@@ -4,7 +4,7 @@ use super::{Report, Translation};
 use crate::firmware::{Header, UnitName};
 use crate::ftl::{Ftl, Pulled};
 use crate::map::{Mapped, decode};
-use crate::program::{NO_PLACE, UnitKind};
+use crate::medium::program::{NO_PLACE, UnitKind};
 use crate::writes::Writer;
 use kit::{
     BlockId, CommandId, Demand, DieId, Events, HostUnit, Journal, Lpn, Op, Operation, OperationKind, Outbox, Owner, Ppn,
@@ -93,13 +93,13 @@ fn place_in_words(ftl: &Ftl, ppn: Ppn) -> String {
     if ppn.0 == NO_PLACE {
         return "-".to_owned();
     }
-    let (block, unit) = ftl.store.geometry.split(ppn);
+    let (block, unit) = ftl.store.medium.geometry.split(ppn);
     format!("{}:{unit}", block.0)
 }
 
 impl Recorder {
     pub fn new(ftl: Ftl) -> Recorder {
-        let geometry = ftl.store.geometry;
+        let geometry = ftl.store.medium.geometry;
         Recorder {
             lines: Header::of(&geometry, &ftl.parameters.facts, ftl.store.user_units).text(),
             entries: 0,
@@ -229,7 +229,7 @@ impl Recorder {
                 from = from.max(self.accepted.remove(&name).expect("the unit was accepted"));
                 let mut word = format!("{}.{}", name.command, name.index);
                 if unit.superseded != NO_PLACE {
-                    let block = self.ftl.store.geometry.block_of(Ppn(unit.superseded));
+                    let block = self.ftl.store.medium.geometry.block_of(Ppn(unit.superseded));
                     self.use_block(block);
                     self.dies[operation.die.index()].supersedes.push(block.0);
                     let _ = write!(word, "^{}", block.0);
@@ -242,7 +242,7 @@ impl Recorder {
 
     fn note_operation(&mut self, operation: &Operation, now: SimTime) {
         let Operation { kind, reason, die, first, units, pages, page_type, mode, encode, .. } = *operation;
-        let block = self.ftl.store.geometry.block_of(first);
+        let block = self.ftl.store.medium.geometry.block_of(first);
         let (words, moved, accepted) = self.take_units(operation);
         let data = self.dies[die.index()].last_data;
         let (name, from) = match kind {
@@ -326,7 +326,7 @@ impl Translation for Recorder {
             let words = self.read_in_words(operation);
             self.line(now, format_args!("sense {words}"));
             if operation.reads_data() {
-                self.use_block(self.ftl.store.geometry.block_of(operation.first));
+                self.use_block(self.ftl.store.medium.geometry.block_of(operation.first));
             }
         }
         parts
@@ -358,7 +358,7 @@ impl Translation for Recorder {
             let operation = out.operations[slot];
             let words = self.read_in_words(&operation);
             self.line(now, format_args!("fill {command}.{index} {words}"));
-            self.use_block(self.ftl.store.geometry.block_of(operation.first));
+            self.use_block(self.ftl.store.medium.geometry.block_of(operation.first));
         } else {
             let stamp = self.stamp(now);
             self.accepted.insert(name, stamp);
@@ -398,7 +398,7 @@ impl Translation for Recorder {
     fn operation_done(&mut self, slot: u32, operation: &Operation, now: SimTime, out: &mut Outbox) {
         let die = operation.die;
         if operation.kind == OperationKind::Read && operation.reads_data() {
-            self.release_block(self.ftl.store.geometry.block_of(operation.first), now);
+            self.release_block(self.ftl.store.medium.geometry.block_of(operation.first), now);
         }
         match operation.owner {
             Owner::PartialRead(slot) => {

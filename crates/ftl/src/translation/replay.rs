@@ -5,7 +5,7 @@ use crate::config::{PartialWrite, WriteAllocation, places};
 use crate::firmware::{self, Action, Answer, Entry, Fate, Header, Sense, Taken, Trace, UnitName, follows_reads, in_words};
 use crate::ftl::{FtlCounters, Parameters, Pulled};
 use crate::idle::IdleDies;
-use crate::program::{NO_PLACE, ProgramUnit, UnitKind};
+use crate::medium::program::{NO_PLACE, ProgramUnit, UnitKind};
 use crate::writes::{Gate, WriteQueue, Writer};
 use kit::queue::Class;
 use kit::{

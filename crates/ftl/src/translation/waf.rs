@@ -8,7 +8,7 @@ use super::{Kind, Parts, Report, Setting, Translation, TranslationConfig, Transl
 use crate::config::{FtlConfig, PartialWrite, WriteAllocation, places};
 use crate::ftl::{FtlCounters, Parameters, Pulled};
 use crate::idle::IdleDies;
-use crate::program::{NO_PLACE, ProgramUnit, UnitKind};
+use crate::medium::program::{NO_PLACE, ProgramUnit, UnitKind};
 use crate::writes::{Gate, WriteQueue, Writer};
 use kit::{
     BlockId, CommandId, Demand, DieId, Events, Geometry, HostUnit, Lpn, ModeId, Operation, OperationKind, Outbox, Owner,

@@ -21,15 +21,15 @@ pub fn build(_: &Params, (): ()) -> Box<dyn Victim> {
 
 impl Victim for CostBenefit {
     fn choose(&mut self, candidates: &mut Candidates<'_>) -> Option<BlockId> {
-        let store = candidates.store;
-        let units = f64::from(store.geometry.units_per_block);
+        let medium = candidates.medium;
+        let units = f64::from(medium.geometry.units_per_block);
         let now = i64::try_from(candidates.now.0).unwrap_or(i64::MAX);
         let score = |block: BlockId| {
-            let used = f64::from(store.block(block).valid) / units;
-            let age = now.saturating_sub(store.first_program(block)).max(1) as f64;
+            let used = f64::from(medium.block(block).valid) / units;
+            let age = now.saturating_sub(medium.first_program(block)).max(1) as f64;
             if used == 0.0 { f64::INFINITY } else { age * (1.0 - used) / (2.0 * used) }
         };
-        let best = store
+        let best = medium
             .closed_blocks(candidates.die)
             .filter(|&block| candidates.would_free_space(block))
             .map(|block| (score(block), block))
@@ -52,7 +52,7 @@ mod tests {
 
     #[test]
     fn the_block_with_the_greatest_ratio_is_taken() {
-        let (store, cases) = every_die();
+        let (medium, cases) = every_die();
         let mut rng = kit::Rng::stream(1, "unused");
         for case in &cases {
             let mut best: Option<&Closed> = None;
@@ -63,7 +63,7 @@ mod tests {
                 });
                 best = if better { Some(block) } else { best };
             }
-            let victim = case.choose(&mut CostBenefit, &store, &mut rng);
+            let victim = case.choose(&mut CostBenefit, &medium, &mut rng);
             assert_eq!(victim, best.map(|block| block.block), "{:?}", case.closed);
         }
     }

@@ -35,7 +35,7 @@ impl Victim for DChoices {
         let mut best: Option<(u16, BlockId)> = None;
         for _ in 0..self.0 {
             let block = candidates.any()?;
-            let drawn = (candidates.store.block(block).valid, block);
+            let drawn = (candidates.medium.block(block).valid, block);
             best = Some(best.map_or(drawn, |known| known.min(drawn)));
         }
         best.map(|(_, block)| block).filter(|&block| candidates.would_free_space(block)).or(Some(fallback))
@@ -52,25 +52,25 @@ mod tests {
     /// none of them would free space.
     #[test]
     fn the_best_of_the_drawn_blocks_is_taken() {
-        let (store, cases) = every_die();
+        let (medium, cases) = every_die();
         let mut rng = Rng::stream(1, "draws");
         for (d, case) in (1..=4).flat_map(|d| cases.iter().map(move |case| (d, case))) {
             let mut same = rng.clone();
-            let drawn: Vec<BlockId> = (0..d).filter_map(|_| case.candidates(&store, &mut same).any()).collect();
+            let drawn: Vec<BlockId> = (0..d).filter_map(|_| case.candidates(&medium, &mut same).any()).collect();
             let drawn: Vec<_> = case.closed.iter().filter(|block| drawn.contains(&block.block)).copied().collect();
             let frees_space = drawn.iter().any(|block| block.valid <= MOST_VALID);
             let expected = greedy(if frees_space { &drawn } else { &case.closed });
-            let victim = case.choose(&mut DChoices(d), &store, &mut rng);
+            let victim = case.choose(&mut DChoices(d), &medium, &mut rng);
             assert_eq!(victim, expected, "d = {d}: {drawn:?} of {:?}", case.closed);
         }
     }
 
     #[test]
     fn many_draws_are_greedy() {
-        let (store, cases) = every_die();
+        let (medium, cases) = every_die();
         let mut rng = Rng::stream(1, "draws");
         for case in &cases {
-            assert_eq!(case.choose(&mut DChoices(150), &store, &mut rng), greedy(&case.closed), "{:?}", case.closed);
+            assert_eq!(case.choose(&mut DChoices(150), &medium, &mut rng), greedy(&case.closed), "{:?}", case.closed);
         }
     }
 }

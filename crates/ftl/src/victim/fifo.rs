@@ -23,7 +23,7 @@ impl Victim for Fifo {
         // Moving blocks without invalid data frees nothing, so the rule collects only while some block of the die would
         // free space.
         candidates.least_valid().filter(|&block| candidates.would_free_space(block))?;
-        candidates.store.closed_blocks(candidates.die).next()
+        candidates.medium.closed_blocks(candidates.die).next()
     }
 }
 
@@ -34,11 +34,11 @@ mod tests {
 
     #[test]
     fn the_block_closed_first_is_taken_while_some_block_would_free_space() {
-        let (store, cases) = every_die();
+        let (medium, cases) = every_die();
         let mut rng = kit::Rng::stream(1, "unused");
         for case in &cases {
             let expected = greedy(&case.closed).and(case.closed.first()).map(|block| block.block);
-            assert_eq!(case.choose(&mut Fifo, &store, &mut rng), expected, "{:?}", case.closed);
+            assert_eq!(case.choose(&mut Fifo, &medium, &mut rng), expected, "{:?}", case.closed);
         }
     }
 }

@@ -8,13 +8,13 @@ pub mod random;
 pub mod rate_limited_greedy;
 pub mod windowed_greedy;
 
-use crate::map::Store;
+use crate::medium::Medium;
 use kit::{BlockId, DieId, ModeId, Rng, SimTime};
 
 /// Information available to a victim rule.
 pub struct Candidates<'a> {
     /// State of the data.
-    pub store: &'a Store,
+    pub medium: &'a Medium,
     /// The die that collects.
     pub die: DieId,
     /// Current instant.
@@ -31,7 +31,7 @@ impl Candidates<'_> {
     /// Returns the closed block with the fewest valid units, whatever its mode.
     pub fn least_valid(&self) -> Option<BlockId> {
         (0..self.mode_count)
-            .filter_map(|mode| self.store.least_valid(self.die, ModeId(mode)))
+            .filter_map(|mode| self.medium.least_valid(self.die, ModeId(mode)))
             .min_by_key(|(block, valid)| (*valid, *block))
             .map(|(block, _)| block)
     }
@@ -39,27 +39,27 @@ impl Candidates<'_> {
     /// Returns the share of its rated life that a block has left.
     pub fn life(&self, block: BlockId) -> f64 {
         let rated = 1000.0 * f64::from(self.rated_pe_cycles.max(1));
-        (1.0 - f64::from(self.store.wear_thousandths(block)) / rated).max(0.0)
+        (1.0 - f64::from(self.medium.wear_thousandths(block)) / rated).max(0.0)
     }
 
     /// Returns the mean share of their rated life that the blocks of the die have left.
     pub fn mean_life(&self) -> f64 {
-        let blocks = self.store.geometry.blocks_of(self.die);
+        let blocks = self.medium.geometry.blocks_of(self.die);
         let count = f64::from(blocks.end - blocks.start);
         blocks.map(|block| self.life(BlockId(block))).sum::<f64>() / count
     }
 
     /// Returns true if collecting the block would free space.
     pub fn would_free_space(&self, block: BlockId) -> bool {
-        u32::from(self.store.block(block).valid) <= self.store.max_valid_to_collect()
+        u32::from(self.medium.block(block).valid) <= self.medium.max_valid_to_collect()
     }
 
     /// Draws a closed block; all have the same probability.
     pub fn any(&mut self) -> Option<BlockId> {
-        if self.store.closed_count(self.die) == 0 {
+        if self.medium.closed_count(self.die) == 0 {
             return None;
         }
-        let blocks = self.store.geometry.blocks_of(self.die);
+        let blocks = self.medium.geometry.blocks_of(self.die);
         let count = u64::from(blocks.end - blocks.start);
         // Most blocks are closed, so a draw or two suffice as a rule. Where few are, one of them is drawn by its rank.
         for _ in 0..64 {
@@ -68,12 +68,12 @@ impl Candidates<'_> {
                 return Some(block);
             }
         }
-        let rank = self.rng.below(u64::from(self.store.closed_count(self.die))) as usize;
+        let rank = self.rng.below(u64::from(self.medium.closed_count(self.die))) as usize;
         blocks.map(BlockId).filter(|&block| self.is_closed(block)).nth(rank)
     }
 
     fn is_closed(&self, block: BlockId) -> bool {
-        self.store.block(block).state() == crate::block::BlockState::Closed
+        self.medium.block(block).state() == crate::medium::BlockState::Closed
     }
 }
 
@@ -104,8 +104,8 @@ kit::family! {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::block::BlockState;
-    use crate::map::tests::{empty, geometry, write};
+    use crate::medium::BlockState;
+    use crate::medium::tests::{empty, geometry, write};
     use kit::Ppn;
 
     pub(crate) const NOW: u64 = 100;
@@ -117,8 +117,8 @@ pub(crate) mod tests {
     pub(crate) const RATED: u32 = 1000;
 
     /// Adds nominal erases to the wear of a block.
-    pub(crate) fn wear_out(store: &mut Store, block: BlockId, erases: u32) {
-        store.add_wear(block, 1000 * erases);
+    pub(crate) fn wear_out(medium: &mut Medium, block: BlockId, erases: u32) {
+        medium.add_wear(block, 1000 * erases);
     }
 
     /// A closed block.
@@ -138,39 +138,39 @@ pub(crate) mod tests {
 
     impl Case {
         /// Returns the choice of a rule among the blocks of the die.
-        pub(crate) fn choose(&self, rule: &mut dyn Victim, store: &Store, rng: &mut Rng) -> Option<BlockId> {
-            rule.choose(&mut self.candidates(store, rng))
+        pub(crate) fn choose(&self, rule: &mut dyn Victim, medium: &Medium, rng: &mut Rng) -> Option<BlockId> {
+            rule.choose(&mut self.candidates(medium, rng))
         }
 
-        pub(crate) fn candidates<'a>(&self, store: &'a Store, rng: &'a mut Rng) -> Candidates<'a> {
-            Candidates { store, die: self.die, now: SimTime(NOW), mode_count: 2, rated_pe_cycles: RATED, rng }
+        pub(crate) fn candidates<'a>(&self, medium: &'a Medium, rng: &'a mut Rng) -> Candidates<'a> {
+            Candidates { medium, die: self.die, now: SimTime(NOW), mode_count: 2, rated_pe_cycles: RATED, rng }
         }
     }
 
     /// Fills a die: each of its four blocks is closed with a number of valid units, or free or open (`None`).
-    fn fill_die(store: &mut Store, die: DieId, fill: [Option<u32>; 4], order: [u32; 4], ages: [u64; 4]) -> Case {
+    fn fill_die(medium: &mut Medium, die: DieId, fill: [Option<u32>; 4], order: [u32; 4], ages: [u64; 4]) -> Case {
         let mut closed = Vec::new();
         for place in order {
-            let block = BlockId(store.geometry.blocks_of(die).start + place);
+            let block = BlockId(medium.geometry.blocks_of(die).start + place);
             let (valid, age) = (fill[place as usize], ages[place as usize]);
             if valid.is_none() && place % 2 == 0 {
                 continue;
             }
             // Two units are written at least; those that are not valid become invalid before or after the block is
             // closed.
-            write(store, block, (place % 2) as u8, valid.unwrap_or(0).max(2));
-            store.note_first_program(block, SimTime(NOW - age));
-            let first = store.geometry.first_of(block).0;
+            write(medium, block, (place % 2) as u8, valid.unwrap_or(0).max(2));
+            medium.note_first_program(block, SimTime(NOW - age));
+            let first = medium.geometry.first_of(block).0;
             let surplus = || (first + valid.unwrap_or(0)..first + 2).map(Ppn);
             if place % 2 == 0 {
-                surplus().for_each(|ppn| store.invalidate(ppn));
+                surplus().for_each(|ppn| medium.invalidate(ppn));
             }
             if let Some(valid) = valid {
-                store.close(block);
+                medium.close(block);
                 closed.push(Closed { block, valid, age });
             }
             if place % 2 == 1 {
-                surplus().for_each(|ppn| store.invalidate(ppn));
+                surplus().for_each(|ppn| medium.invalidate(ppn));
             }
         }
         Case { die, closed }
@@ -178,16 +178,16 @@ pub(crate) mod tests {
 
     /// Returns a drive with a die for every filling of four blocks, under three orders of closing with other ages; and
     /// the dies.
-    pub(crate) fn every_die() -> (Store, Vec<Case>) {
+    pub(crate) fn every_die() -> (Medium, Vec<Case>) {
         let orders = [([0, 1, 2, 3], [7, 7, 7, 7]), ([3, 2, 1, 0], [0, 2, 10, 40]), ([2, 0, 3, 1], [30, 90, 5, 10])];
-        let mut store = empty(geometry(3 * 6u32.pow(4), 1, 4, 2, 2), 2);
-        let cases = (0..store.geometry.die_count).map(|die| {
+        let mut medium = empty(geometry(3 * 6u32.pow(4), 1, 4, 2, 2), 2);
+        let cases = (0..medium.geometry.die_count).map(|die| {
             let (order, ages) = orders[die as usize % 3];
             let fill = [0, 1, 2, 3].map(|place| (die / 3 / 6u32.pow(place) % 6).checked_sub(1));
-            fill_die(&mut store, DieId(die), fill, order, ages)
+            fill_die(&mut medium, DieId(die), fill, order, ages)
         });
         let cases = cases.collect();
-        (store, cases)
+        (medium, cases)
     }
 
     /// Returns the block with the fewest valid units that would free space; among equals, that with the lowest number.
@@ -201,20 +201,20 @@ pub(crate) mod tests {
     /// One seed gives one choice.
     #[test]
     fn every_member_finds_a_victim_exactly_if_space_can_be_gained() {
-        let (store, cases) = every_die();
+        let (medium, cases) = every_die();
         for name in VictimConfig::NAMES {
             let build = || VictimConfig::named(name).expect("listed").build(());
             let mut rng = Rng::stream(1, name);
             for case in &cases {
                 let (closed, mut again) = (&case.closed, rng.clone());
-                let victim = case.choose(&mut *build(), &store, &mut rng);
+                let victim = case.choose(&mut *build(), &medium, &mut rng);
                 assert_eq!(victim.is_some(), closed.iter().any(|block| block.valid <= MOST_VALID), "{name}: {closed:?}");
                 if let Some(victim) = victim {
                     let chosen = closed.iter().position(|block| block.block == victim);
                     let chosen = chosen.unwrap_or_else(|| panic!("{name} takes {victim:?} of {closed:?}"));
                     assert!(closed[chosen].valid <= MOST_VALID || chosen == 0, "{name} takes {victim:?} of {closed:?}");
                 }
-                assert_eq!(case.choose(&mut *build(), &store, &mut again), victim, "{name}: {closed:?}");
+                assert_eq!(case.choose(&mut *build(), &medium, &mut again), victim, "{name}: {closed:?}");
                 assert_eq!(again.next_u64(), rng.clone().next_u64(), "{name} draws the same numbers");
             }
         }
@@ -224,16 +224,16 @@ pub(crate) mod tests {
     #[test]
     fn every_member_comes_to_an_end() {
         for name in VictimConfig::NAMES {
-            let (mut store, cases) = every_die();
+            let (mut medium, cases) = every_die();
             let (mut rule, mut rng) = (VictimConfig::named(name).expect("listed").build(()), Rng::stream(1, name));
             for Case { die, closed } in &cases {
                 let case = Case { die: *die, closed: Vec::new() };
                 for _ in closed {
-                    let Some(victim) = case.choose(&mut *rule, &store, &mut rng) else { break };
-                    store.take_victim(victim);
+                    let Some(victim) = case.choose(&mut *rule, &medium, &mut rng) else { break };
+                    medium.take_victim(victim);
                 }
-                assert_eq!(case.choose(&mut *rule, &store, &mut rng), None, "{name}: {closed:?}");
-                let left = closed.iter().filter(|block| store.block(block.block).state() == BlockState::Closed);
+                assert_eq!(case.choose(&mut *rule, &medium, &mut rng), None, "{name}: {closed:?}");
+                let left = closed.iter().filter(|block| medium.block(block.block).state() == BlockState::Closed);
                 assert!(left.map(|block| block.valid).all(|valid| valid > MOST_VALID), "{name}: {closed:?}");
             }
         }
@@ -244,9 +244,9 @@ pub(crate) mod tests {
     #[test]
     fn a_drawn_block_is_closed() {
         let mut rng = Rng::stream(1, "draws");
-        let (store, cases) = every_die();
+        let (medium, cases) = every_die();
         for case in &cases {
-            match case.candidates(&store, &mut rng).any() {
+            match case.candidates(&medium, &mut rng).any() {
                 Some(drawn) => assert!(case.closed.iter().any(|block| block.block == drawn), "{drawn:?} of {:?}", case.closed),
                 None => assert!(case.closed.is_empty(), "{:?}", case.closed),
             }
@@ -254,7 +254,7 @@ pub(crate) mod tests {
         let three = cases.iter().find(|case| case.closed.len() == 3).expect("there are many");
         let mut drawn = [0i32; 3];
         for _ in 0..30_000 {
-            let block = three.candidates(&store, &mut rng).any();
+            let block = three.candidates(&medium, &mut rng).any();
             drawn[three.closed.iter().position(|closed| Some(closed.block) == block).expect("it is closed")] += 1;
         }
         // Five standard deviations are 408.

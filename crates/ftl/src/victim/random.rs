@@ -28,10 +28,10 @@ impl Victim for Random {
             }
         }
         // Few blocks would free space: one of them is drawn by its rank.
-        let closed = || candidates.store.closed_blocks(candidates.die);
+        let closed = || candidates.medium.closed_blocks(candidates.die);
         let count = closed().filter(|&block| candidates.would_free_space(block)).count();
         let rank = candidates.rng.below(count as u64) as usize;
-        let mut freeing = candidates.store.closed_blocks(candidates.die).filter(|&block| candidates.would_free_space(block));
+        let mut freeing = candidates.medium.closed_blocks(candidates.die).filter(|&block| candidates.would_free_space(block));
         freeing.nth(rank)
     }
 }
@@ -39,7 +39,7 @@ impl Victim for Random {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::map::tests::{empty, geometry, write};
+    use crate::medium::tests::{empty, geometry, write};
     use crate::victim::tests::{Case, MOST_VALID, every_die};
     use kit::Rng;
 
@@ -47,14 +47,14 @@ mod tests {
     /// is taken equally often.
     #[test]
     fn every_block_that_would_free_space_is_equally_likely() {
-        let (store, cases) = every_die();
+        let (medium, cases) = every_die();
         let mut rng = Rng::stream(1, "draws");
         let (mut first, mut second) = (0i32, 0i32);
         for case in &cases {
             let frees_space = case.closed.iter().filter(|block| block.valid <= MOST_VALID);
             let mut expected: Vec<BlockId> = frees_space.map(|block| block.block).collect();
             expected.sort_unstable();
-            let mut drawn: Vec<BlockId> = (0..80).filter_map(|_| case.choose(&mut Random, &store, &mut rng)).collect();
+            let mut drawn: Vec<BlockId> = (0..80).filter_map(|_| case.choose(&mut Random, &medium, &mut rng)).collect();
             if let [a, b] = expected[..] {
                 first += drawn.iter().filter(|&&block| block == a).count() as i32;
                 second += drawn.iter().filter(|&&block| block == b).count() as i32;

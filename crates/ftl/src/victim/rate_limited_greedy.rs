@@ -57,8 +57,8 @@ impl Victim for RateLimitedGreedy {
         }
         let mut order = std::mem::take(&mut self.order);
         order.clear();
-        let others = candidates.store.closed_blocks(candidates.die).filter(|&block| block != first);
-        order.extend(others.map(|block| (candidates.store.block(block).valid, block)));
+        let others = candidates.medium.closed_blocks(candidates.die).filter(|&block| block != first);
+        order.extend(others.map(|block| (candidates.medium.block(block).valid, block)));
         order.retain(|&(_, block)| candidates.would_free_space(block));
         order.sort_unstable();
         let found = order.iter().find(|&&(_, block)| !self.passes_over(block, candidates)).map(|&(_, block)| block);
@@ -74,16 +74,16 @@ impl Victim for RateLimitedGreedy {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::map::Store;
+    use crate::medium::Medium;
     use crate::victim::tests::{Case, RATED, every_die, greedy, wear_out};
     use kit::Rng;
 
     /// Number of times that each block is chosen in 10,000 draws.
-    fn chosen(case: &Case, store: &Store, threshold: f64) -> Vec<(BlockId, u32)> {
+    fn chosen(case: &Case, medium: &Medium, threshold: f64) -> Vec<(BlockId, u32)> {
         let (mut rule, mut rng) = (RateLimitedGreedy { threshold, order: Vec::new() }, Rng::stream(7, "draws"));
         let mut counts: Vec<(BlockId, u32)> = case.closed.iter().map(|closed| (closed.block, 0)).collect();
         for _ in 0..10_000 {
-            let taken = case.choose(&mut rule, store, &mut rng).expect("one frees space");
+            let taken = case.choose(&mut rule, medium, &mut rng).expect("one frees space");
             counts.iter_mut().find(|(block, _)| *block == taken).expect("it is closed").1 += 1;
         }
         counts
@@ -91,43 +91,43 @@ mod tests {
 
     #[test]
     fn with_equal_wear_it_is_greedy() {
-        let (store, cases) = every_die();
+        let (medium, cases) = every_die();
         let mut rng = Rng::stream(1, "draws");
         for case in &cases {
             let mut rule = RateLimitedGreedy { threshold: 1.0, order: Vec::new() };
-            assert_eq!(case.choose(&mut rule, &store, &mut rng), greedy(&case.closed), "{:?}", case.closed);
+            assert_eq!(case.choose(&mut rule, &medium, &mut rng), greedy(&case.closed), "{:?}", case.closed);
         }
     }
 
     #[test]
     fn a_worn_block_is_taken_with_the_stated_probability() {
-        let (mut store, cases) = every_die();
+        let (mut medium, cases) = every_die();
         // Two closed blocks at least free space, with different numbers of valid units.
         let case =
             cases.iter().find(|case| case.closed.iter().filter(|block| block.valid < 2).count() > 1).expect("there is one");
         let best = greedy(&case.closed).expect("one frees space");
-        wear_out(&mut store, best, 700);
+        wear_out(&mut medium, best, 700);
         let mut rng = Rng::stream(1, "unused");
-        let candidates = case.candidates(&store, &mut rng);
+        let candidates = case.candidates(&medium, &mut rng);
         let (life, mean) = (candidates.life(best), candidates.mean_life());
         assert!((life - 0.3).abs() < 1e-12 && (mean - (3.0 + 0.3) / 4.0).abs() < 1e-12, "{life} of {mean}, {RATED} rated");
         let expected = life / mean / 0.8;
-        let taken = chosen(case, &store, 0.8).iter().find(|(block, _)| *block == best).expect("it is closed").1;
+        let taken = chosen(case, &medium, 0.8).iter().find(|(block, _)| *block == best).expect("it is closed").1;
         let sigma = (1e4 * expected * (1.0 - expected)).sqrt();
         assert!((f64::from(taken) - 1e4 * expected).abs() < 4.0 * sigma, "{taken} of 10,000, expected {expected}");
         // With a threshold that it meets, it is always taken.
-        let taken = chosen(case, &store, 0.3).iter().find(|(block, _)| *block == best).expect("it is closed").1;
+        let taken = chosen(case, &medium, 0.3).iter().find(|(block, _)| *block == best).expect("it is closed").1;
         assert_eq!(taken, 10_000);
     }
 
     #[test]
     fn if_all_are_passed_over_the_first_is_taken() {
-        let (mut store, cases) = every_die();
+        let (mut medium, cases) = every_die();
         let case = cases.iter().find(|case| case.closed.len() == 4 && greedy(&case.closed).is_some()).expect("there is one");
         // Blocks without any remaining life, but for one that does not free space.
         let kept = case.closed.iter().find(|block| block.valid > crate::victim::tests::MOST_VALID).map(|block| block.block);
-        case.closed.iter().filter(|block| Some(block.block) != kept).for_each(|block| wear_out(&mut store, block.block, 1000));
-        let counts = chosen(case, &store, 0.8);
+        case.closed.iter().filter(|block| Some(block.block) != kept).for_each(|block| wear_out(&mut medium, block.block, 1000));
+        let counts = chosen(case, &medium, 0.8);
         let best = greedy(&case.closed).expect("one frees space");
         assert_eq!(counts.iter().find(|(block, _)| *block == best).expect("it is closed").1, 10_000);
     }

@@ -31,8 +31,8 @@ pub fn build(params: &Params, (): ()) -> Box<dyn Victim> {
 impl Victim for WindowedGreedy {
     fn choose(&mut self, candidates: &mut Candidates<'_>) -> Option<BlockId> {
         let fallback = candidates.least_valid().filter(|&block| candidates.would_free_space(block))?;
-        let store = candidates.store;
-        let best = store.closed_blocks(candidates.die).take(self.0).min_by_key(|&block| store.block(block).valid);
+        let medium = candidates.medium;
+        let best = medium.closed_blocks(candidates.die).take(self.0).min_by_key(|&block| medium.block(block).valid);
         best.filter(|&block| candidates.would_free_space(block)).or(Some(fallback))
     }
 }
@@ -46,13 +46,13 @@ mod tests {
     /// taken.
     #[test]
     fn the_best_block_of_the_window_is_taken() {
-        let (store, cases) = every_die();
+        let (medium, cases) = every_die();
         let mut rng = kit::Rng::stream(1, "unused");
         for (window, case) in (1..=5).flat_map(|window| cases.iter().map(move |case| (window, case))) {
             let oldest = &case.closed[..window.min(case.closed.len())];
             let fewest = oldest.iter().map(|block| block.valid).min().filter(|&valid| valid <= MOST_VALID);
             let of_window = oldest.iter().find(|block| Some(block.valid) == fewest).map(|block| block.block);
-            let victim = case.choose(&mut WindowedGreedy(window), &store, &mut rng);
+            let victim = case.choose(&mut WindowedGreedy(window), &medium, &mut rng);
             assert_eq!(victim, of_window.or(greedy(&case.closed)), "window {window}: {:?}", case.closed);
         }
     }

@@ -71,7 +71,7 @@ impl Baseline {
 
 fn erases_of(drive: &Drive) -> u64 {
     let store = &drive.ftl().store;
-    (0..store.geometry.block_count).map(|block| u64::from(store.erase_count(BlockId(block)))).sum()
+    (0..store.medium.geometry.block_count).map(|block| u64::from(store.medium.erase_count(BlockId(block)))).sum()
 }
 
 impl Oracle {
@@ -79,7 +79,7 @@ impl Oracle {
     pub(super) fn take_over(&mut self, drive: &Drive) -> Check {
         let store = &drive.ftl().store;
         for (block, shadow) in (0..self.geometry.block_count).map(BlockId).zip(&mut self.blocks) {
-            shadow.next_program = u32::from(store.block(block).programmed) * self.geometry.units_per_program;
+            shadow.next_program = u32::from(store.medium.block(block).programmed) * self.geometry.units_per_program;
             shadow.next_bind = shadow.next_program;
             let first = self.geometry.first_of(block).index();
             self.places[first..first + shadow.next_program as usize].iter_mut().for_each(|place| place.programmed = true);
@@ -164,7 +164,7 @@ impl Oracle {
                 Location::Slot(slot) => self.prior_of(slot),
                 Location::Nowhere => None,
             };
-            let is_fast = place.is_some_and(|ppn| store.block(self.geometry.block_of(ppn)).mode() == fast.0);
+            let is_fast = place.is_some_and(|ppn| store.medium.block(self.geometry.block_of(ppn)).mode() == fast.0);
             let flag = drive.ftl().declared_state(lpn);
             ensure(flag == u8::from(is_fast), || {
                 format!("OFWAR's flag of {lpn:?} at {location:?} is {flag}, its copy is fast: {is_fast}")

@@ -221,7 +221,7 @@ impl Oracle {
     pub fn move_to(&mut self, drive: &Drive) -> Check {
         self.agree_on_places(drive)?;
         for (id, block) in (0..).map(kit::BlockId).zip(&mut self.blocks) {
-            block.sealed = block.next_program > 0 && drive.ftl().store.block(id).state() != ftl::BlockState::Open;
+            block.sealed = block.next_program > 0 && drive.ftl().store.medium.block(id).state() != ftl::BlockState::Open;
         }
         self.bus_free.fill(drive.now());
         self.die_spans.fill(vec![(drive.now(), drive.now())]);

@@ -91,7 +91,7 @@ fn together(rig: &mut Rig, op: Op, units: &[u64]) {
 /// Returns the die of a unit's place.
 fn die_of(rig: &Rig, unit: u32) -> DieId {
     let store = &rig.drive.ftl().store;
-    store.geometry.die_of(store.geometry.block_of(store.place_of(Lpn(unit)).expect("mapped")))
+    store.medium.geometry.die_of(store.medium.geometry.block_of(store.place_of(Lpn(unit)).expect("mapped")))
 }
 
 /// Runs for `ms` milliseconds.

@@ -5,10 +5,11 @@
 //! contradiction is the error.
 
 use super::{Image, Loaded, PolicyImage};
-use crate::block::BlockState;
 use crate::collector::Collector;
 use crate::ftl::{Ftl, FtlCounters};
 use crate::map::{Store, encode, mark_valid};
+use crate::medium::BlockState;
+use crate::medium::Medium;
 use crate::writes::Waiting;
 use kit::archive::{Archived, MOST_COUNTED, require};
 use kit::{BlockId, DieId, IdleDelay, Lpn, ModeId, Ppn, Signals, SimTime, Table, Timer};
@@ -42,10 +43,10 @@ impl Ftl {
         self.check_records(now)?;
         self.rebuild_map()?;
         self.check_closed(&image.closed)?;
-        image.space.check_frontiers(&self.store)?;
+        image.space.check_frontiers(&self.store.medium)?;
         self.check_collectors(&image.collectors)?;
         if let Some(integrity) = &image.integrity {
-            integrity.check(&self.store, modes)?;
+            integrity.check(&self.store.medium, modes)?;
         }
         let strange = image.writes.units().find(|unit| u64::from(unit.lpn.0) >= self.store.user_units);
         require(strange.is_none(), || {
@@ -60,11 +61,13 @@ impl Ftl {
 
     /// Checks the record of each block by itself.
     fn check_records(&self, now: SimTime) -> Archived {
-        let Store { geometry, erase_counts, erase_modes, first_program, .. } = &self.store;
+        let Medium { geometry, erase_counts, erase_modes, first_program, .. } = &self.store.medium;
         let facts = &self.parameters.facts;
         let now = i64::try_from(now.0).unwrap_or(i64::MAX);
         let times = first_program.iter().zip(erase_counts).zip(erase_modes);
-        for (block, (record, ((&since, &erases), &erased_in))) in self.store.blocks.as_slice().iter().zip(times).enumerate() {
+        for (block, (record, ((&since, &erases), &erased_in))) in
+            self.store.medium.blocks.as_slice().iter().zip(times).enumerate()
+        {
             require(usize::from(record.mode()) < facts.write_modes.len(), || {
                 format!("block {block} is written in mode {}, which the drive does not have", record.mode())
             })?;
@@ -87,16 +90,16 @@ impl Ftl {
     /// Enters each valid place in the map. The places of a block must be as many as its record says, and within what
     /// has been programmed; each must hold a unit of the drive, and no unit may be at two places.
     fn rebuild_map(&mut self) -> Archived {
-        let geometry = self.store.geometry;
+        let geometry = self.store.medium.geometry;
         let origin = self.store.places.origin().cloned();
-        let original = Table::zeroed(self.store.valid.as_slice().len());
+        let original = Table::zeroed(self.store.medium.valid.as_slice().len());
         let mut original = original.map_err(|error| format!("its tables do not fit into memory ({error})"))?;
         if let Some(origin) = &origin {
             mark_valid(&mut original, origin, geometry.block_count);
         }
         let (mut all_valid, mut all_computed) = (0, 0);
         for block in (0..geometry.block_count).map(BlockId) {
-            let record = self.store.block(block);
+            let record = self.store.medium.block(block);
             let first = geometry.first_of(block);
             let Entered { valid, computed, used } =
                 self.store.enter(first.0, first.0 + geometry.units_per_block, original.as_slice())?;
@@ -111,7 +114,7 @@ impl Ftl {
             all_computed += u64::from(computed);
         }
         let past = geometry.unit_count() % 64;
-        let last = self.store.valid.as_slice().last().filter(|_| past > 0).map_or(0, |last| last >> past);
+        let last = self.store.medium.valid.as_slice().last().filter(|_| past > 0).map_or(0, |last| last >> past);
         require(last == 0, || "places beyond the last one are valid".to_owned())?;
         if let Some(origin) = origin {
             (0..geometry.block_count).for_each(|block| origin.each_stretch(block, |first, bits| self.store.leave(first, bits)));
@@ -129,7 +132,7 @@ impl Ftl {
         if (entered, computed) == (all_valid - all_computed, all_computed) {
             return Ok(());
         }
-        let places = (0..store.geometry.unit_count() as u32).map(Ppn).filter(|&ppn| store.is_valid(ppn));
+        let places = (0..store.medium.geometry.unit_count() as u32).map(Ppn).filter(|&ppn| store.medium.is_valid(ppn));
         let twice = places.map(|ppn| (ppn, store.lpn_at(ppn))).find(|(ppn, lpn)| store.code_of(*lpn) != encode(*ppn));
         let Some((ppn, lpn)) = twice else {
             return Err(format!("{} units are at {all_valid} places", entered + computed));
@@ -139,18 +142,18 @@ impl Ftl {
 
     /// Checks the lists of closed blocks.
     fn check_closed(&self, closed: &[Vec<u32>]) -> Archived {
-        let geometry = &self.store.geometry;
+        let geometry = &self.store.medium.geometry;
         require(closed.len() == geometry.die_count as usize, || "its dies are not those of this drive".to_owned())?;
         let mut is_listed = vec![false; geometry.block_count as usize];
         for (die, &block) in (0..).zip(closed).flat_map(|(die, list)| list.iter().map(move |block| (die, block))) {
             let is_closed =
-                geometry.blocks_of(DieId(die)).contains(&block) && self.store.block(BlockId(block)).is(BlockState::Closed);
+                geometry.blocks_of(DieId(die)).contains(&block) && self.store.medium.block(BlockId(block)).is(BlockState::Closed);
             require(is_closed && !is_listed[block as usize], || {
                 format!("block {block} is listed as a closed block of die {die}, and is none or listed twice")
             })?;
             is_listed[block as usize] = true;
         }
-        let records = self.store.blocks.as_slice().iter();
+        let records = self.store.medium.blocks.as_slice().iter();
         let (all, listed) = (records.filter(|record| record.is(BlockState::Closed)).count(), closed.iter().flatten().count());
         require(all == listed, || format!("{all} blocks are closed, and {listed} are listed"))
     }
@@ -159,7 +162,7 @@ impl Ftl {
         let dies = self.collectors.len();
         require(collectors.len() == dies, || "its dies are not those of this drive".to_owned())?;
         (0..).map(DieId).zip(collectors).try_for_each(|(die, collector)| collector.check(die, &self.store))?;
-        let victims = self.store.blocks.as_slice().iter().filter(|record| record.is(BlockState::Victim)).count();
+        let victims = self.store.medium.blocks.as_slice().iter().filter(|record| record.is(BlockState::Victim)).count();
         let collected = collectors.iter().filter(|collector| collector.victim.is_some()).count();
         require(victims == collected, || format!("{victims} blocks are being emptied, and {collected} dies do so"))
     }
@@ -168,17 +171,17 @@ impl Ftl {
     pub(super) fn check_own(&self, image: &Image, now: SimTime) -> Archived {
         let (store, facts) = (&self.store, &self.parameters.facts);
         let modes = facts.write_modes.len();
-        for (block, record) in store.blocks.as_slice().iter().enumerate() {
-            let programmed = u32::from(record.programmed) * store.geometry.units_per_program;
-            let most = store.units_in(ModeId(record.mode()));
+        for (block, record) in store.medium.blocks.as_slice().iter().enumerate() {
+            let programmed = u32::from(record.programmed) * store.medium.geometry.units_per_program;
+            let most = store.medium.units_in(ModeId(record.mode()));
             require(programmed <= most, || format!("block {block} has {programmed} programmed units, and its mode {most}"))?;
         }
-        image.space.check_own(&self.space, store)?;
-        image.retention.check(&self.retention, store)?;
+        image.space.check_own(&self.space, &store.medium)?;
+        image.retention.check(&self.retention, &store.medium)?;
         let (splits, streams) = (self.needs.splits_relocations(), self.needs.relocation_streams);
         image.collectors.iter().try_for_each(|collector| collector.check_answers(splits, modes, streams))?;
         self.check_pins(&image.moves.check(store, modes)?)?;
-        let (lists, groups) = (self.writes.list_count(), store.geometry.groups_per_die);
+        let (lists, groups) = (self.writes.list_count(), store.medium.geometry.groups_per_die);
         image.writes.check(lists, groups, self.integrity.is_some(), store, now)?;
         let parts = [
             (self.integrity.is_some(), image.integrity.is_some(), "count of reads"),
@@ -198,10 +201,10 @@ impl Ftl {
 
     /// Checks that each block has a pin for each page that is to be moved from it, and no other.
     fn check_pins(&self, pinned: &[Ppn]) -> Archived {
-        let mut pins = vec![0; self.store.geometry.block_count as usize];
-        pinned.iter().for_each(|&place| pins[self.store.geometry.block_of(place).index()] += 1);
-        let differs = |(_, (record, pins)): &(usize, (&crate::block::BlockRecord, &u32))| record.pins() != **pins;
-        match self.store.blocks.as_slice().iter().zip(&pins).enumerate().find(differs) {
+        let mut pins = vec![0; self.store.medium.geometry.block_count as usize];
+        pinned.iter().for_each(|&place| pins[self.store.medium.geometry.block_of(place).index()] += 1);
+        let differs = |(_, (record, pins)): &(usize, (&crate::medium::BlockRecord, &u32))| record.pins() != **pins;
+        match self.store.medium.blocks.as_slice().iter().zip(&pins).enumerate().find(differs) {
             None => Ok(()),
             Some((block, (record, moves))) => {
                 Err(format!("block {block} has {} pins, and {moves} pages are to be moved from it", record.pins()))
@@ -282,7 +285,7 @@ impl Store {
     /// Enters the valid places from `first` up to `end` in the map, but for those that are computed: they must be in
     /// `original`. An error if one holds a unit that the drive does not have.
     fn enter(&mut self, first: u32, end: u32, original: &[u64]) -> Result<Entered, String> {
-        let valid = self.valid.as_slice();
+        let valid = self.medium.valid.as_slice();
         let (mut count, mut computed, mut used, mut at) = (0, 0, 0, first);
         while at < end {
             let next = end.min((at / 64 + 1) * 64);
@@ -311,7 +314,7 @@ impl Store {
     fn leave(&mut self, first: Ppn, mut bits: u64) {
         while bits != 0 {
             let place = Ppn(first.0 + bits.trailing_zeros());
-            if !self.is_valid(place) || self.places.load_unit(place) != 0 {
+            if !self.medium.is_valid(place) || self.places.load_unit(place) != 0 {
                 self.places.leave(place);
             }
             bits &= bits - 1;

@@ -29,8 +29,8 @@ fn use_up(ftl: &mut Ftl, die: DieId) {
     let class = AllocationClass::Host;
     let target = Target { die, stream: 0, mode: ModeId(0), class, plane: None, level: 0 };
     while ftl.space.has_space(die) {
-        ftl.space.advance(&mut ftl.store, &target, 1, SimTime(0)).expect("there is space");
-        ftl.space.close_full(&mut ftl.store, die, 0);
+        ftl.space.advance(&mut ftl.store.medium, &target, 1, SimTime(0)).expect("there is space");
+        ftl.space.close_full(&mut ftl.store.medium, die, 0);
     }
 }
 

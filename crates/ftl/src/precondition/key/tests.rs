@@ -4,8 +4,8 @@ use super::*;
 use crate::config::{AllocationOrder, FractionOf, PartialWrite, ReadInFlight, UnmappedRead, WriteAllocation};
 use crate::ftl::tests::small;
 use crate::ftl::{Ftl, StartingState};
-use crate::map::tests::geometry;
 use crate::map_cache::MapMemory;
+use crate::medium::tests::geometry;
 use crate::policy::{Dispatch, Moving, View, WriteAnswer};
 use crate::precondition::ScaleModels;
 use crate::{ReadCacheConfig, VictimConfig, WearConfig};
@@ -114,13 +114,19 @@ fn whole(ftl: &mut Ftl) -> Vec<u8> {
     ftl.save(&mut all).expect("memory");
     (0..ftl.store.all_units() as u32).for_each(|unit| all.extend(ftl.store.code_of(Lpn(unit)).to_ne_bytes()));
     let modes = 0..ftl.parameters.facts.write_modes.len() as u8;
-    let dies = (0..ftl.store.geometry.die_count).map(DieId);
+    let dies = (0..ftl.store.medium.geometry.die_count).map(DieId);
     for (die, mode) in dies.flat_map(|die| modes.clone().map(move |mode| (die, ModeId(mode)))) {
         let space = (ftl.space.free_blocks(die), ftl.space.has_space(die), ftl.space.dies_with_space());
-        all.extend(format!("{:?} {space:?}", ftl.store.least_valid(die, mode)).bytes());
+        all.extend(format!("{:?} {space:?}", ftl.store.medium.least_valid(die, mode)).bytes());
     }
     let store = &ftl.store;
-    let totals = (store.erase_total, store.wear_total, store.wear_most, &store.retired, store.valid_by_mode);
+    let totals = (
+        store.medium.erase_total,
+        store.medium.wear_total,
+        store.medium.wear_most,
+        &store.medium.retired,
+        store.medium.valid_by_mode,
+    );
     all.extend(format!("{totals:?} {:?} {:?}", ftl.retention_report(), ftl.mapped_units()).bytes());
     all
 }
@@ -130,7 +136,7 @@ fn go_on(ftl: &mut Ftl) {
     let mut rng = Rng::stream(1, "further writes");
     for step in 0..3000 {
         let unit = rng.below(ftl.user_units()) as u32;
-        ftl.write_untimed(Lpn(unit), DieId(step % ftl.store.geometry.die_count));
+        ftl.write_untimed(Lpn(unit), DieId(step % ftl.store.medium.geometry.die_count));
     }
     ftl.space.opened.clear();
 }

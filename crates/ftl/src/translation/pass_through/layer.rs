@@ -6,7 +6,7 @@ use super::{MOST_ADDRESSES, Params, VECTORS};
 use crate::config::places;
 use crate::ftl::{FtlCounters, Parameters, Pulled};
 use crate::idle::IdleDies;
-use crate::program::{NO_PLACE, ProgramUnit};
+use crate::medium::program::{NO_PLACE, ProgramUnit};
 use crate::translation::condition::Condition;
 use crate::translation::rows::{self, Joined};
 use crate::translation::{Parts, Report, Translation, whole_units};

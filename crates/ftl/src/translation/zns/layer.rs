@@ -5,7 +5,7 @@ use super::table::{Change, Table, ZoneState};
 use crate::config::places;
 use crate::ftl::{FtlCounters, Parameters, Pulled};
 use crate::idle::IdleDies;
-use crate::program::ProgramUnit;
+use crate::medium::program::ProgramUnit;
 use crate::translation::condition::Condition;
 use crate::translation::rows::{self, Joined};
 use crate::translation::{Parts, Report, Translation, whole_units};

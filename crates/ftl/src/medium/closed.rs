@@ -5,7 +5,7 @@
 //! Invalidation only lowers the count of a closed block, so an update is one comparison. A chunk is scanned again only
 //! when one of its blocks is taken as a victim.
 
-use crate::block::{BlockRecord, BlockState};
+use super::block::{BlockRecord, BlockState};
 use kit::{BlockId, DieId, Geometry, ModeId};
 
 const CHUNK: u32 = 256;
@@ -94,41 +94,41 @@ impl LeastValid {
 
 #[cfg(test)]
 mod tests {
-    use crate::block::BlockState;
-    use crate::map::Store;
-    use crate::map::tests::{empty, erase, geometry, write};
+    use crate::medium::BlockState;
+    use crate::medium::Medium;
+    use crate::medium::tests::{empty, erase, geometry, write};
     use kit::{BlockId, DieId, ModeId, Ppn, Rng};
 
     const DIES: u32 = 2;
     const MODES: u8 = 3;
 
     /// Returns the closed block of a die and mode with the fewest valid units, found by visiting every block.
-    fn scan(store: &Store, die: DieId, mode: u8) -> Option<(BlockId, u16)> {
-        let blocks = store.geometry.blocks_of(die).map(BlockId);
-        let closed = blocks.filter(|&block| store.block(block).state() == BlockState::Closed);
-        let of_mode = closed.filter(|&block| store.block(block).mode() == mode);
-        of_mode.map(|block| (block, store.block(block).valid)).min_by_key(|&(block, valid)| (valid, block))
+    fn scan(medium: &Medium, die: DieId, mode: u8) -> Option<(BlockId, u16)> {
+        let blocks = medium.geometry.blocks_of(die).map(BlockId);
+        let closed = blocks.filter(|&block| medium.block(block).state() == BlockState::Closed);
+        let of_mode = closed.filter(|&block| medium.block(block).mode() == mode);
+        of_mode.map(|block| (block, medium.block(block).valid)).min_by_key(|&(block, valid)| (valid, block))
     }
 
     /// Moves a block on to its next state: free, open, closed, closed with less data, erased.
-    fn step(store: &mut Store, block: BlockId, rng: &mut Rng) {
-        match store.block(block).state() {
-            BlockState::Free => write(store, block, rng.below(u64::from(MODES)) as u8, rng.below(5) as u32),
-            BlockState::Open => store.close(block),
-            _ if rng.chance(0.3) => erase(store, block),
+    fn step(medium: &mut Medium, block: BlockId, rng: &mut Rng) {
+        match medium.block(block).state() {
+            BlockState::Free => write(medium, block, rng.below(u64::from(MODES)) as u8, rng.below(5) as u32),
+            BlockState::Open => medium.close(block),
+            _ if rng.chance(0.3) => erase(medium, block),
             _ => {
-                let first = store.geometry.first_of(block).0;
-                if let Some(ppn) = store.next_valid(Ppn(first), Ppn(first + store.geometry.units_per_block)) {
-                    store.invalidate(ppn);
+                let first = medium.geometry.first_of(block).0;
+                if let Some(ppn) = medium.next_valid(Ppn(first), Ppn(first + medium.geometry.units_per_block)) {
+                    medium.invalidate(ppn);
                 }
             }
         }
     }
 
     /// Asserts that the index names the blocks that a scan finds.
-    fn check(store: &Store) {
+    fn check(medium: &Medium) {
         for (die, mode) in (0..DIES).flat_map(|die| (0..MODES).map(move |mode| (DieId(die), mode))) {
-            assert_eq!(store.least_valid(die, ModeId(mode)), scan(store, die, mode), "{die:?}, mode {mode}");
+            assert_eq!(medium.least_valid(die, ModeId(mode)), scan(medium, die, mode), "{die:?}, mode {mode}");
         }
     }
 
@@ -138,14 +138,14 @@ mod tests {
     fn the_index_agrees_with_a_scan_after_every_step() {
         for (blocks, steps) in [(3, 6000), (256, 1500), (600, 1500)] {
             let mut rng = Rng::stream(u64::from(blocks), "lives");
-            let mut store = empty(geometry(DIES, 1, blocks, 4, 1), usize::from(MODES));
+            let mut medium = empty(geometry(DIES, 1, blocks, 4, 1), usize::from(MODES));
             // Few blocks take part in the life of a large die, so that they go through many states; they are spread
             // over all chunks.
             let lively: Vec<u32> = (0..DIES * blocks).step_by((blocks / 12).max(1) as usize).collect();
             for _ in 0..steps {
                 let block = BlockId(lively[rng.below(lively.len() as u64) as usize]);
-                step(&mut store, block, &mut rng);
-                check(&store);
+                step(&mut medium, block, &mut rng);
+                check(&medium);
             }
         }
     }
@@ -154,16 +154,16 @@ mod tests {
     /// equals.
     #[test]
     fn blocks_at_the_ends_of_chunks_are_found() {
-        let mut store = empty(geometry(DIES, 1, 600, 4, 1), usize::from(MODES));
+        let mut medium = empty(geometry(DIES, 1, 600, 4, 1), usize::from(MODES));
         for block in [599, 512, 511, 256, 255, 0].map(BlockId) {
-            write(&mut store, block, 2, 3);
-            store.close(block);
-            check(&store);
+            write(&mut medium, block, 2, 3);
+            medium.close(block);
+            check(&medium);
         }
         for block in [0, 255, 256, 511, 512, 599].map(BlockId) {
-            assert_eq!(store.least_valid(DieId(0), ModeId(2)), Some((block, 3)));
-            erase(&mut store, block);
-            check(&store);
+            assert_eq!(medium.least_valid(DieId(0), ModeId(2)), Some((block, 3)));
+            erase(&mut medium, block);
+            check(&medium);
         }
     }
 }

@@ -1,9 +1,9 @@
 //! Tests of `space.rs`.
 
 use super::*;
-use crate::map::tests::{erase, geometry};
+use crate::medium::tests::{erase, geometry};
 use crate::wear::WearConfig;
-use kit::{Lpn, Rng};
+use kit::Rng;
 use std::collections::VecDeque;
 
 /// A drive for these tests: a block holds two units in mode 0 and one in mode 1, and a program writes one.
@@ -194,7 +194,7 @@ fn steps(setup: &Setup) -> Vec<Step> {
 /// The free blocks and frontiers under test, with the state of the data.
 struct Rig {
     setup: Setup,
-    store: Store,
+    medium: Medium,
     space: Space,
     wear: Box<dyn WearLeveling>,
     freed: u64,
@@ -203,22 +203,22 @@ struct Rig {
 impl Rig {
     fn new(setup: Setup, dies: u32) -> Rig {
         let geometry = geometry(dies, setup.planes, setup.blocks_per_plane, 2, 1);
-        let store = Store::new(geometry, 1, 0, vec![2, 1]).expect("a small drive fits into memory");
+        let medium = Medium::new(geometry, vec![2, 1]).expect("a small drive fits into memory");
         Rig {
             setup,
-            space: Rig::space(setup, &store),
-            store,
+            space: Rig::space(setup, &medium),
+            medium,
             wear: WearConfig::named("dynamic").expect("listed").build(()),
             freed: 0,
         }
     }
 
-    fn space(setup: Setup, store: &Store) -> Space {
-        Space::new(&store.geometry, setup.streams(), setup.reserve, vec![0, 0])
+    fn space(setup: Setup, medium: &Medium) -> Space {
+        Space::new(&medium.geometry, setup.streams(), setup.reserve, vec![0, 0])
     }
 
     fn model(&self, die: DieId) -> Model {
-        Model::new(self.setup, self.store.geometry.blocks_of(die).start)
+        Model::new(self.setup, self.medium.geometry.blocks_of(die).start)
     }
 
     /// Takes a step and compares its outcome with the model.
@@ -226,24 +226,24 @@ impl Rig {
         match step {
             Step::Erase { newest } => {
                 let Some(block) = (if newest { model.closed.pop_back() } else { model.closed.pop_front() }) else { return };
-                erase(&mut self.store, BlockId(block));
-                self.store.add_wear(BlockId(block), block % 3);
-                self.space.put_free(&self.store, BlockId(block), &*self.wear);
-                let group = self.store.geometry.group_of(BlockId(block)) as usize;
+                erase(&mut self.medium, BlockId(block));
+                self.medium.add_wear(BlockId(block), block % 3);
+                self.space.put_free(&self.medium, BlockId(block), &*self.wear);
+                let group = self.medium.geometry.group_of(BlockId(block)) as usize;
                 self.freed += 1;
-                model.erased[group].push((self.store.wear_thousandths(BlockId(block)), self.freed, block));
+                model.erased[group].push((self.medium.wear_thousandths(BlockId(block)), self.freed, block));
             }
             Step::Write { stream, mode, class, plane } => {
                 let plane = plane.filter(|_| self.setup.by_plane);
                 let at = Target { die, stream, mode: ModeId(mode), class, plane, level: 0 };
                 let free_before = self.space.free_blocks(die);
-                let would_open = self.space.would_open(&self.store, &at);
-                let place = self.space.advance(&mut self.store, &at, 1, SimTime(7));
+                let would_open = self.space.would_open(&self.medium, &at);
+                let place = self.space.advance(&mut self.medium, &at, 1, SimTime(7));
                 let expected = model.advance(&at);
                 let found = place.map(|ppn| {
-                    let (block, unit) = self.store.geometry.split(ppn);
-                    self.store.place(Lpn(0), ppn);
-                    self.space.close_full(&mut self.store, die, stream);
+                    let (block, unit) = self.medium.geometry.split(ppn);
+                    self.medium.written(ppn);
+                    self.space.close_full(&mut self.medium, die, stream);
                     (self.space.opened.pop().map(|opened| opened.0), block.0, unit)
                 });
                 assert_eq!(found, expected, "{at:?} in {model:?}");
@@ -261,7 +261,7 @@ impl Rig {
         let free = model.free() as u32;
         assert_eq!((self.space.free_blocks(die), self.space.free_by_level(die)), (free, vec![free]), "{model:?}");
         assert_eq!(self.space.has_space(die), model.has_space(die), "{model:?}");
-        assert!(self.store.closed_blocks(die).map(|block| block.0).eq(model.closed.iter().copied()), "{model:?}");
+        assert!(self.medium.closed_blocks(die).map(|block| block.0).eq(model.closed.iter().copied()), "{model:?}");
         for (stream, slots) in model.frontiers.iter().enumerate() {
             for (slot, open) in (0..).zip(slots) {
                 let block = self.space.frontier(die, stream, slot).map(|block| block.0);
@@ -294,8 +294,8 @@ fn every_short_life_of_a_die_follows_the_rules() {
             with_space += u32::from(model.has_space(die));
         }
         assert_eq!(rig.space.dies_with_space(), with_space, "{setup:?}");
-        let free: u32 = rig.store.geometry.block_count - rig.space.open_blocks().count() as u32;
-        let closed = (0..rig.store.geometry.die_count).map(|die| rig.store.closed_count(DieId(die)));
+        let free: u32 = rig.medium.geometry.block_count - rig.space.open_blocks().count() as u32;
+        let closed = (0..rig.medium.geometry.die_count).map(|die| rig.medium.closed_count(DieId(die)));
         assert_eq!(rig.space.total_free_blocks(), u64::from(free - closed.sum::<u32>()), "{setup:?}");
     }
 }
@@ -315,7 +315,7 @@ fn long_lives_of_a_die_follow_the_rules() {
                 let image = rig.space.image();
                 let open: Vec<(usize, u32)> = image.open_blocks().map(|(stream, block)| (stream, block.0)).collect();
                 assert_eq!(open, rig.space.open_blocks().map(|open| (open.stream, open.block.0)).collect::<Vec<_>>());
-                rig.space = Rig::space(setup, &rig.store);
+                rig.space = Rig::space(setup, &rig.medium);
                 assert_eq!(rig.space.restore(image), Ok(()));
                 (0..2).for_each(|die| rig.check(DieId(die), &models[die as usize]));
             }
@@ -325,22 +325,22 @@ fn long_lives_of_a_die_follow_the_rules() {
 
 /// Returns a die with blocks that were erased in modes of levels 0, 1 and 1, and one that was never used. The block
 /// with the lowest number in level 1 is the more worn one.
-fn levels() -> (Store, Space, Box<dyn WearLeveling>) {
+fn levels() -> (Medium, Space, Box<dyn WearLeveling>) {
     let wear = WearConfig::named("dynamic").expect("listed").build(());
     let geometry = geometry(1, 1, 4, 2, 1);
-    let mut store = Store::new(geometry, 1, 0, vec![2, 1]).expect("a small drive fits into memory");
+    let mut medium = Medium::new(geometry, vec![2, 1]).expect("a small drive fits into memory");
     let streams = Streams { host: 1, all: 3, shared: true, by_plane: false, map: false };
     let mut space = Space::new(&geometry, streams, 1, vec![0, 1, 1]);
     for (block, mode) in [(0, 0), (1, 1), (2, 2)] {
-        space.advance(&mut store, &host_at(0), 1, SimTime(0)).expect("a block is free");
-        space.close(&mut store, DieId(0), BlockId(block));
-        store.take_victim(BlockId(block));
-        store.begin_erase(BlockId(block));
-        store.end_erase(BlockId(block), ModeId(mode), 1000 - 10 * block);
-        space.put_free(&store, BlockId(block), &*wear);
+        space.advance(&mut medium, &host_at(0), 1, SimTime(0)).expect("a block is free");
+        space.close(&mut medium, DieId(0), BlockId(block));
+        medium.take_victim(BlockId(block));
+        medium.begin_erase(BlockId(block));
+        medium.end_erase(BlockId(block), ModeId(mode), 1000 - 10 * block);
+        space.put_free(&medium, BlockId(block), &*wear);
     }
     space.opened.clear();
-    (store, space, wear)
+    (medium, space, wear)
 }
 
 fn host_at(level: u8) -> Target {
@@ -352,13 +352,13 @@ fn host_at(level: u8) -> Target {
 #[test]
 fn a_block_of_the_requested_level_is_opened() {
     for (level, block, left) in [(0, 3, [1, 2]), (1, 2, [2, 1])] {
-        let (mut store, mut space, _) = levels();
+        let (mut medium, mut space, _) = levels();
         assert_eq!((space.levels(), space.free_by_level(DieId(0))), (2, vec![2, 2]));
-        assert!(space.would_open(&store, &host_at(level)));
-        let place = space.advance(&mut store, &host_at(level), 1, SimTime(5)).expect("a block is free");
-        assert_eq!((store.geometry.block_of(place), store.first_program(BlockId(block))), (BlockId(block), 5));
+        assert!(space.would_open(&medium, &host_at(level)));
+        let place = space.advance(&mut medium, &host_at(level), 1, SimTime(5)).expect("a block is free");
+        assert_eq!((medium.geometry.block_of(place), medium.first_program(BlockId(block))), (BlockId(block), 5));
         assert_eq!((space.free_by_level(DieId(0)), space.free_blocks(DieId(0))), (left.to_vec(), 3));
-        assert!(!space.would_open(&store, &host_at(level)), "the block is open now");
+        assert!(!space.would_open(&medium, &host_at(level)), "the block is open now");
     }
     let (_, space, _) = levels();
     assert_eq!([0, 1, 2].map(|level| space.erase_mode_of(level)), [ModeId(0), ModeId(1), ModeId(0)]);
@@ -367,13 +367,13 @@ fn a_block_of_the_requested_level_is_opened() {
 /// A block that is erased once more is in no list, so that no write takes it, but still counts as free.
 #[test]
 fn a_block_in_a_lazy_erase_is_free_and_not_taken() {
-    let (mut store, mut space, wear) = levels();
+    let (mut medium, mut space, wear) = levels();
     let taken = space.take_for_lazy_erase(DieId(0), 1).expect("the level has blocks");
     assert_eq!((taken, space.free_blocks(DieId(0)), space.free_by_level(DieId(0))), (BlockId(2), 4, vec![2, 1]));
     assert_eq!(space.take_for_lazy_erase(DieId(0), 1), Some(BlockId(1)));
     assert_eq!(space.take_for_lazy_erase(DieId(0), 1), None);
-    store.lazy_erase(taken, ModeId(0), 7);
-    space.insert_free(&store, taken, &*wear);
+    medium.lazy_erase(taken, ModeId(0), 7);
+    space.insert_free(&medium, taken, &*wear);
     assert_eq!((space.free_blocks(DieId(0)), space.free_by_level(DieId(0))), (4, vec![3, 0]));
 }
 
@@ -390,12 +390,12 @@ fn a_loaded_drive_writes_on_in_its_open_blocks() {
             rig.step(steps[rng.below(steps.len() as u64) as usize], die, &mut model);
         }
         let open: Vec<OpenBlock> = rig.space.open_blocks().collect();
-        open.iter().for_each(|open| rig.store.blocks.update(open.block, |record| record.programmed = open.next_unit as u16));
+        open.iter().for_each(|open| rig.medium.blocks.update(open.block, |record| record.programmed = open.next_unit as u16));
         let free = rig.space.free_blocks(die);
-        rig.space.rebuild(&rig.store, &*rig.wear);
+        rig.space.rebuild(&rig.medium, &*rig.wear);
         assert_eq!((rig.space.free_blocks(die), rig.space.open_blocks().count()), (free, 0), "{setup:?}");
         for known in &open {
-            assert!(rig.space.go_on(&rig.store, known.block, known.stream), "{setup:?}: {known:?}");
+            assert!(rig.space.go_on(&rig.medium, known.block, known.stream), "{setup:?}: {known:?}");
         }
         let mut blocks: Vec<(usize, u32, u32)> = open.iter().map(|open| (open.stream, open.block.0, open.next_unit)).collect();
         let mut now: Vec<_> = rig.space.open_blocks().map(|open| (open.stream, open.block.0, open.next_unit)).collect();
@@ -408,18 +408,18 @@ fn a_loaded_drive_writes_on_in_its_open_blocks() {
 
 #[test]
 fn a_full_block_or_an_occupied_stream_is_not_written_on() {
-    let (mut store, mut space, wear) = levels();
-    store.open(BlockId(3), ModeId(0));
-    store.open(BlockId(2), ModeId(0));
-    space.rebuild(&store, &*wear);
-    store.blocks.update(BlockId(3), |record| record.programmed = 2);
-    assert!(!space.go_on(&store, BlockId(3), 0), "it is full");
-    store.blocks.update(BlockId(3), |record| record.programmed = 1);
-    assert!(space.go_on(&store, BlockId(3), 0));
-    assert!(!space.go_on(&store, BlockId(2), 0), "the stream has a frontier");
-    assert!(space.go_on(&store, BlockId(2), 1));
-    let place = space.advance(&mut store, &host_at(0), 1, SimTime(0)).expect("a block is open");
-    assert_eq!(store.geometry.split(place), (BlockId(3), 1));
+    let (mut medium, mut space, wear) = levels();
+    medium.open(BlockId(3), ModeId(0));
+    medium.open(BlockId(2), ModeId(0));
+    space.rebuild(&medium, &*wear);
+    medium.blocks.update(BlockId(3), |record| record.programmed = 2);
+    assert!(!space.go_on(&medium, BlockId(3), 0), "it is full");
+    medium.blocks.update(BlockId(3), |record| record.programmed = 1);
+    assert!(space.go_on(&medium, BlockId(3), 0));
+    assert!(!space.go_on(&medium, BlockId(2), 0), "the stream has a frontier");
+    assert!(space.go_on(&medium, BlockId(2), 1));
+    let place = space.advance(&mut medium, &host_at(0), 1, SimTime(0)).expect("a block is open");
+    assert_eq!(medium.geometry.split(place), (BlockId(3), 1));
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 mod check;
 
-use crate::map::Store;
+use crate::medium::Medium;
 use crate::wear::WearLeveling;
 use kit::{BlockId, DieId, Geometry, ModeId, Ppn, SimTime};
 use serde::{Deserialize, Serialize};
@@ -153,11 +153,11 @@ impl Space {
     }
 
     /// Returns how many units the next allocation of a target's stream may have without leaving its block.
-    pub fn room(&self, store: &Store, at: &Target) -> u32 {
+    pub fn room(&self, medium: &Medium, at: &Target) -> u32 {
         let first = (at.die.index() * self.streams + at.stream) * self.width;
         let left = |frontier: &Frontier| match frontier.block {
-            NONE => store.units_in(at.mode),
-            block => store.units_in(ModeId(store.block(BlockId(block)).mode())) - frontier.next_unit,
+            NONE => medium.units_in(at.mode),
+            block => medium.units_in(ModeId(medium.block(BlockId(block)).mode())) - frontier.next_unit,
         };
         self.frontiers[first..first + self.width].iter().map(left).min().expect("a stream has a frontier")
     }
@@ -183,12 +183,12 @@ impl Space {
 
     /// Returns true if the next program of a stream would open a block: its frontier is empty or in another mode, and a
     /// block may be opened.
-    pub fn would_open(&mut self, store: &Store, at: &Target) -> bool {
+    pub fn would_open(&mut self, medium: &Medium, at: &Target) -> bool {
         let turns = self.turns[at.die.index() * self.streams + at.stream];
-        let Some(slot) = self.slot_of(store, at) else { return false };
+        let Some(slot) = self.slot_of(medium, at) else { return false };
         self.turns[at.die.index() * self.streams + at.stream] = turns;
         let block = self.frontiers[slot].block;
-        (block == NONE || store.block(BlockId(block)).mode() != at.mode.0) && self.can_open(at.die, at.class)
+        (block == NONE || medium.block(BlockId(block)).mode() != at.mode.0) && self.can_open(at.die, at.class)
     }
 
     /// Takes a free block of a level out of its list for a lazy erase. The block still counts as free.
@@ -241,7 +241,7 @@ impl Space {
     /// Returns the stream's frontier in the requested group of planes, or whose turn it is; if nothing can be written
     /// there, the next one that can be written. Advances the turn.
     #[inline]
-    fn slot_of(&mut self, store: &Store, at: &Target) -> Option<usize> {
+    fn slot_of(&mut self, medium: &Medium, at: &Target) -> Option<usize> {
         let stream = at.die.index() * self.streams + at.stream;
         if self.width == 1 {
             return Some(stream);
@@ -249,7 +249,7 @@ impl Space {
         let first = at.plane.unwrap_or(self.turns[stream]) as usize;
         let slot = (first..first + self.width).map(|turn| stream * self.width + turn % self.width).find(|&slot| {
             let block = self.frontiers[slot].block;
-            let is_open = block != NONE && store.block(BlockId(block)).mode() == at.mode.0;
+            let is_open = block != NONE && medium.block(BlockId(block)).mode() == at.mode.0;
             if is_open { self.may_go_on(at) } else { self.can_open(at.die, at.class) }
         })?;
         self.turns[stream] = (slot % self.width) as u32 + 1;
@@ -284,18 +284,18 @@ impl Space {
     /// mode if there is no frontier; a frontier in another mode is closed first. Returns `None` if no block may be
     /// opened, or the open frontier is left to a collection.
     #[inline]
-    pub fn advance(&mut self, store: &mut Store, at: &Target, units: u32, now: SimTime) -> Option<Ppn> {
-        let slot = self.slot_of(store, at)?;
-        if self.frontiers[slot].block != NONE && store.block(BlockId(self.frontiers[slot].block)).mode() != at.mode.0 {
+    pub fn advance(&mut self, medium: &mut Medium, at: &Target, units: u32, now: SimTime) -> Option<Ppn> {
+        let slot = self.slot_of(medium, at)?;
+        if self.frontiers[slot].block != NONE && medium.block(BlockId(self.frontiers[slot].block)).mode() != at.mode.0 {
             if !self.can_open(at.die, at.class) {
                 return None;
             }
-            self.close_frontier(store, at.die, slot);
+            self.close_frontier(medium, at.die, slot);
         }
         if self.frontiers[slot].block == NONE {
             let block = self.take_free(at, slot % self.width)?;
-            store.open(block, at.mode);
-            store.note_first_program(block, now);
+            medium.open(block, at.mode);
+            medium.note_first_program(block, now);
             self.frontiers[slot] = Frontier { block: block.0, next_unit: 0 };
             self.opened.push(block);
             self.update_space(at.die);
@@ -304,9 +304,9 @@ impl Space {
         }
         let frontier = &mut self.frontiers[slot];
         let block = BlockId(frontier.block);
-        let first = Ppn(store.geometry.first_of(block).0 + frontier.next_unit);
+        let first = Ppn(medium.geometry.first_of(block).0 + frontier.next_unit);
         frontier.next_unit += units;
-        debug_assert!(frontier.next_unit <= store.geometry.units_per_block);
+        debug_assert!(frontier.next_unit <= medium.geometry.units_per_block);
         Some(first)
     }
 
@@ -326,30 +326,31 @@ impl Space {
     /// Closes a stream's frontiers whose blocks are full. Must be called after the units allocated by
     /// [`Space::advance`] have been placed.
     #[inline]
-    pub fn close_full(&mut self, store: &mut Store, die: DieId, stream: usize) {
+    pub fn close_full(&mut self, medium: &mut Medium, die: DieId, stream: usize) {
         let first = (die.index() * self.streams + stream) * self.width;
         for slot in first..first + self.width {
             let frontier = self.frontiers[slot];
-            if frontier.block != NONE && frontier.next_unit == store.units_in(ModeId(store.block(BlockId(frontier.block)).mode()))
+            if frontier.block != NONE
+                && frontier.next_unit == medium.units_in(ModeId(medium.block(BlockId(frontier.block)).mode()))
             {
-                self.close_frontier(store, die, slot);
+                self.close_frontier(medium, die, slot);
             }
         }
     }
 
     /// Closes a frontier, full or not.
-    fn close_frontier(&mut self, store: &mut Store, die: DieId, slot: usize) {
+    fn close_frontier(&mut self, medium: &mut Medium, die: DieId, slot: usize) {
         let block = std::mem::replace(&mut self.frontiers[slot].block, NONE);
-        store.close(BlockId(block));
+        medium.close(BlockId(block));
         self.update_space(die);
     }
 
     /// Closes an open block, full or not.
-    pub fn close(&mut self, store: &mut Store, die: DieId, block: BlockId) {
+    pub fn close(&mut self, medium: &mut Medium, die: DieId, block: BlockId) {
         let of_die = self.streams * self.width;
         let first = die.index() * of_die;
         let slot = (first..first + of_die).find(|&slot| self.frontiers[slot].block == block.0);
-        self.close_frontier(store, die, slot.expect("an open block is a frontier"));
+        self.close_frontier(medium, die, slot.expect("an open block is a frontier"));
     }
 
     /// Returns the open blocks.
@@ -387,19 +388,19 @@ impl Space {
     }
 
     /// Adds an erased block to the free blocks of its die.
-    pub fn put_free(&mut self, store: &Store, block: BlockId, wear: &dyn WearLeveling) {
-        let die = store.geometry.die_of(block);
-        self.insert_free(store, block, wear);
+    pub fn put_free(&mut self, medium: &Medium, block: BlockId, wear: &dyn WearLeveling) {
+        let die = medium.geometry.die_of(block);
+        self.insert_free(medium, block, wear);
         self.free_count[die.index()] += 1;
         self.update_space(die);
     }
 
     /// Puts a free block into the list of the level of its last erase.
-    pub fn insert_free(&mut self, store: &Store, block: BlockId, wear: &dyn WearLeveling) {
-        let group = store.geometry.die_of(block).index() * self.groups + store.geometry.group_of(block) as usize;
-        let level = usize::from(self.erase_levels[store.erase_mode(block).index()]);
+    pub fn insert_free(&mut self, medium: &Medium, block: BlockId, wear: &dyn WearLeveling) {
+        let group = medium.geometry.die_of(block).index() * self.groups + medium.geometry.group_of(block) as usize;
+        let level = usize::from(self.erase_levels[medium.erase_mode(block).index()]);
         self.turn += 1;
-        self.free[group].erased[level].push(Reverse((wear.free_order(store.wear_thousandths(block), self.turn), block.0)));
+        self.free[group].erased[level].push(Reverse((wear.free_order(medium.wear_thousandths(block), self.turn), block.0)));
     }
 
     /// Returns the state that decides where data is written next, for saving.
@@ -436,34 +437,34 @@ impl Space {
 
     /// Rebuilds the free blocks from the states of all blocks after a drive was loaded from a file. No frontier is open
     /// afterwards.
-    pub fn rebuild(&mut self, store: &Store, wear: &dyn WearLeveling) {
+    pub fn rebuild(&mut self, medium: &Medium, wear: &dyn WearLeveling) {
         for free in &mut self.free {
             free.next_fresh = free.fresh_end;
             free.erased.iter_mut().for_each(BinaryHeap::clear);
         }
         self.free_count.fill(0);
         self.frontiers.fill(Frontier { block: NONE, next_unit: 0 });
-        for block in (0..store.geometry.block_count).map(BlockId) {
-            if store.block(block).state() == crate::block::BlockState::Free {
-                self.put_free(store, block, wear);
+        for block in (0..medium.geometry.block_count).map(BlockId) {
+            if medium.block(block).state() == crate::medium::BlockState::Free {
+                self.put_free(medium, block, wear);
             }
         }
-        for die in 0..store.geometry.die_count {
+        for die in 0..medium.geometry.die_count {
             self.update_space(DieId(die));
         }
     }
 
     /// Makes an open block of a loaded drive a frontier of a stream again, behind the program units already programmed.
     /// Returns false if the stream has no frontier free on the die, or the block is full.
-    pub fn go_on(&mut self, store: &Store, block: BlockId, stream: usize) -> bool {
-        let die = store.geometry.die_of(block);
-        let next_unit = u32::from(store.block(block).programmed) * store.geometry.units_per_program;
+    pub fn go_on(&mut self, medium: &Medium, block: BlockId, stream: usize) -> bool {
+        let die = medium.geometry.die_of(block);
+        let next_unit = u32::from(medium.block(block).programmed) * medium.geometry.units_per_program;
         let first = (die.index() * self.streams + stream) * self.width;
-        let own = store.geometry.group_of(block) as usize;
+        let own = medium.geometry.group_of(block) as usize;
         let mut slots = (own..own + self.width).map(|turn| first + turn % self.width);
         let Some(slot) = slots.find(|&slot| self.frontiers[slot].block == NONE) else { return false };
         let frontier = &mut self.frontiers[slot];
-        if next_unit >= store.units_in(ModeId(store.block(block).mode())) {
+        if next_unit >= medium.units_in(ModeId(medium.block(block).mode())) {
             return false;
         }
         *frontier = Frontier { block: block.0, next_unit };

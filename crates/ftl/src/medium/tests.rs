@@ -1,4 +1,4 @@
-//! Tests of `map.rs`.
+//! Tests of `medium`.
 
 use super::*;
 use kit::{Shape, UNIT_BYTES};
@@ -21,50 +21,50 @@ pub(crate) fn geometry(dies: u32, planes: u32, blocks_per_plane: u32, programs: 
     })
 }
 
-/// Returns the state of an empty drive. A block holds the same number of units in each of `modes` write modes.
-pub(crate) fn empty(geometry: Geometry, modes: usize) -> Store {
-    Store::new(geometry, geometry.unit_count(), 0, vec![geometry.units_per_block; modes]).expect("a small drive fits into memory")
+/// Returns an empty medium. A block holds the same number of units in each of `modes` write modes.
+pub(crate) fn empty(geometry: Geometry, modes: usize) -> Medium {
+    Medium::new(geometry, vec![geometry.units_per_block; modes]).expect("a small drive fits into memory")
 }
 
 /// Opens a free block in a mode and writes units to its first places.
-pub(crate) fn write(store: &mut Store, block: BlockId, mode: u8, units: u32) {
-    store.open(block, ModeId(mode));
-    let first = store.geometry.first_of(block).0;
-    (0..units).for_each(|unit| store.place(Lpn(unit), Ppn(first + unit)));
+pub(crate) fn write(medium: &mut Medium, block: BlockId, mode: u8, units: u32) {
+    medium.open(block, ModeId(mode));
+    let first = medium.geometry.first_of(block).0;
+    (0..units).for_each(|unit| medium.written(Ppn(first + unit)));
 }
 
 /// Takes a closed block as a victim, drops its data, and erases it.
-pub(crate) fn erase(store: &mut Store, block: BlockId) {
-    store.take_victim(block);
-    let first = store.geometry.first_of(block).0;
-    (first..first + store.geometry.units_per_block).map(Ppn).for_each(|ppn| {
-        if store.is_valid(ppn) {
-            store.invalidate(ppn);
+pub(crate) fn erase(medium: &mut Medium, block: BlockId) {
+    medium.take_victim(block);
+    let first = medium.geometry.first_of(block).0;
+    (first..first + medium.geometry.units_per_block).map(Ppn).for_each(|ppn| {
+        if medium.is_valid(ppn) {
+            medium.invalidate(ppn);
         }
     });
-    store.begin_erase(block);
-    store.end_erase(block, ModeId(0), 1000);
+    medium.begin_erase(block);
+    medium.end_erase(block, ModeId(0), 1000);
 }
 
 /// Every sequence of seven steps, each on a die of its own, of which a step closes or takes one of four blocks: the
 /// closed blocks come in the order of closing, wherever one is taken out of the list.
 #[test]
 fn closed_blocks_are_listed_in_the_order_of_closing() {
-    let mut store = empty(geometry(4u32.pow(7), 1, 4, 1, 1), 1);
-    for die in (0..store.geometry.die_count).map(DieId) {
+    let mut medium = empty(geometry(4u32.pow(7), 1, 4, 1, 1), 1);
+    for die in (0..medium.geometry.die_count).map(DieId) {
         let mut model: Vec<BlockId> = Vec::new();
         for step in 0..7 {
-            let block = BlockId(store.geometry.blocks_of(die).start + die.0 / 4u32.pow(step) % 4);
+            let block = BlockId(medium.geometry.blocks_of(die).start + die.0 / 4u32.pow(step) % 4);
             if let Some(at) = model.iter().position(|&closed| closed == block) {
                 model.remove(at);
-                erase(&mut store, block);
+                erase(&mut medium, block);
             } else {
-                write(&mut store, block, 0, 1);
-                store.close(block);
+                write(&mut medium, block, 0, 1);
+                medium.close(block);
                 model.push(block);
             }
-            assert_eq!(store.closed_blocks(die).collect::<Vec<_>>(), model);
-            assert_eq!(store.closed_count(die) as usize, model.len());
+            assert_eq!(medium.closed_blocks(die).collect::<Vec<_>>(), model);
+            assert_eq!(medium.closed_count(die) as usize, model.len());
         }
     }
 }
@@ -73,11 +73,11 @@ fn closed_blocks_are_listed_in_the_order_of_closing() {
 #[test]
 fn the_next_valid_place_is_the_first_of_the_range() {
     for valid in [&[][..], &[0], &[63], &[64], &[62, 63, 64, 65], &[5, 100, 127, 128], &[149]] {
-        let mut store = empty(geometry(1, 1, 15, 10, 1), 1);
-        valid.iter().for_each(|&place| store.place(Lpn(1), Ppn(place)));
+        let mut medium = empty(geometry(1, 1, 15, 10, 1), 1);
+        valid.iter().for_each(|&place| medium.written(Ppn(place)));
         for (from, end) in (0..150).flat_map(|from| (0..150).map(move |end| (from, end))) {
             let expected = valid.iter().copied().find(|&place| from <= place && place < end);
-            assert_eq!(store.next_valid(Ppn(from), Ppn(end)), expected.map(Ppn), "{valid:?}: {from}..{end}");
+            assert_eq!(medium.next_valid(Ppn(from), Ppn(end)), expected.map(Ppn), "{valid:?}: {from}..{end}");
         }
     }
 }
@@ -85,30 +85,30 @@ fn the_next_valid_place_is_the_first_of_the_range() {
 /// A pin keeps a victim from being erased; the last one to go names the victim, and no other block.
 #[test]
 fn the_last_pin_of_a_victim_wakes_its_die() {
-    let mut store = empty(geometry(1, 1, 2, 2, 1), 1);
+    let mut medium = empty(geometry(1, 1, 2, 2, 1), 1);
     let (block, place) = (BlockId(1), Ppn(2));
-    write(&mut store, block, 0, 1);
-    store.pin(place);
-    assert_eq!(store.unpin(place), None, "the block is open");
-    (0..2).for_each(|_| store.pin(place));
-    store.close(block);
-    store.take_victim(block);
-    store.invalidate(place);
-    assert_eq!((store.unpin(place), store.unpin(place)), (None, Some(block)));
-    store.begin_erase(block);
-    assert_eq!(store.block(block).state(), BlockState::Erasing);
+    write(&mut medium, block, 0, 1);
+    medium.pin(place);
+    assert_eq!(medium.unpin(place), None, "the block is open");
+    (0..2).for_each(|_| medium.pin(place));
+    medium.close(block);
+    medium.take_victim(block);
+    medium.invalidate(place);
+    assert_eq!((medium.unpin(place), medium.unpin(place)), (None, Some(block)));
+    medium.begin_erase(block);
+    assert_eq!(medium.block(block).state(), BlockState::Erasing);
 }
 
 /// Takes a closed block with `valid` valid units as a victim and erases it, while the first unit is pinned if `pinned`.
 fn erase_with(valid: u32, pinned: bool) {
-    let mut store = empty(geometry(1, 1, 2, 2, 1), 1);
-    write(&mut store, BlockId(0), 0, valid);
+    let mut medium = empty(geometry(1, 1, 2, 2, 1), 1);
+    write(&mut medium, BlockId(0), 0, valid);
     if pinned {
-        store.pin(Ppn(0));
+        medium.pin(Ppn(0));
     }
-    store.close(BlockId(0));
-    store.take_victim(BlockId(0));
-    store.begin_erase(BlockId(0));
+    medium.close(BlockId(0));
+    medium.take_victim(BlockId(0));
+    medium.begin_erase(BlockId(0));
 }
 
 #[test]
@@ -133,20 +133,20 @@ fn a_block_with_valid_data_is_not_erased() {
 fn loaded_lists_must_agree_with_the_records() {
     // Blocks 0 to 2 hold data, block 3 is retired, and block 4 is free.
     let loaded = || {
-        let mut store = empty(geometry(1, 1, 5, 2, 1), 2);
-        (0..3).for_each(|block| write(&mut store, BlockId(block), 1, 1));
-        store.pin(Ppn(0));
-        store.retire(BlockId(3));
-        (store.valid_by_mode, store.retired) = ([0; 16], vec![0]);
-        store
+        let mut medium = empty(geometry(1, 1, 5, 2, 1), 2);
+        (0..3).for_each(|block| write(&mut medium, BlockId(block), 1, 1));
+        medium.pin(Ppn(0));
+        medium.retire(BlockId(3));
+        (medium.valid_by_mode, medium.retired) = ([0; 16], vec![0]);
+        medium
     };
-    let mut store = loaded();
-    assert!(store.restore_blocks(&[2, 0], &[1]));
-    let states = [0, 1, 2, 3, 4].map(|block| store.block(BlockId(block)).state());
+    let mut medium = loaded();
+    assert!(medium.restore_blocks(&[2, 0], &[1]));
+    let states = [0, 1, 2, 3, 4].map(|block| medium.block(BlockId(block)).state());
     use BlockState::{Closed, Free, Open, Retired};
     assert_eq!(states, [Closed, Open, Closed, Retired, Free]);
-    assert_eq!(store.closed_blocks(DieId(0)).collect::<Vec<_>>(), [BlockId(2), BlockId(0)]);
-    assert_eq!((store.valid_by_mode[1], store.retired[0], store.block(BlockId(0)).pins()), (3, 1, 0));
+    assert_eq!(medium.closed_blocks(DieId(0)).collect::<Vec<_>>(), [BlockId(2), BlockId(0)]);
+    assert_eq!((medium.valid_by_mode[1], medium.retired[0], medium.block(BlockId(0)).pins()), (3, 1, 0));
     for (closed, open) in [(&[2][..], &[1][..]), (&[2, 0, 2], &[1]), (&[2, 0], &[1, 0]), (&[2, 0, 3], &[1])] {
         assert!(!loaded().restore_blocks(closed, open), "{closed:?}, {open:?}");
     }

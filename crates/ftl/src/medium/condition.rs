@@ -1,7 +1,7 @@
 //! State of stored data that matters only where reads can fail: the reads of each block, the write mode of each program
 //! where a block holds several, and the places whose data is lost.
 
-use crate::map::Store;
+use crate::medium::Medium;
 use kit::archive::{Archived, require};
 use kit::{BlockId, Geometry, ModeId, Ppn};
 use serde::{Deserialize, Serialize};
@@ -77,9 +77,9 @@ impl Integrity {
     }
 
     /// Checks the state of a saved drive.
-    pub fn check(&self, store: &Store, modes: usize) -> Archived {
+    pub fn check(&self, medium: &Medium, modes: usize) -> Archived {
         let (blocks, programs) = (self.blocks.len(), self.modes.len());
-        let geometry = &store.geometry;
+        let geometry = &medium.geometry;
         let all = geometry.unit_count() / u64::from(geometry.units_per_program);
         require(blocks == geometry.block_count as usize && [0, all].contains(&(programs as u64)), || {
             format!(
@@ -92,7 +92,7 @@ impl Integrity {
             let is_there = u64::from(*place) < geometry.unit_count();
             is_there && {
                 let (block, unit) = geometry.split(Ppn(*place));
-                unit < u32::from(store.block(block).programmed) * geometry.units_per_program
+                unit < u32::from(medium.block(block).programmed) * geometry.units_per_program
             }
         };
         match self.lost.iter().find(|place| !is_programmed(place)) {
@@ -171,7 +171,7 @@ impl Integrity {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::map::tests::geometry;
+    use crate::medium::tests::geometry;
 
     /// Lost data follows its moves, and is forgotten with the erase of its block alone.
     #[test]
