@@ -24,8 +24,8 @@ use kit::clock::Reading;
 use kit::history::{Entry, EntryKind};
 use kit::queue::Class;
 use kit::{
-    Cause, ChannelId, Demand, DieId, Event, Events, Geometry, Journal, Ledger, Nanos, Operation, OperationKind, Operations,
-    Outbox, Owner, Reason, Record, Rng, Signals, SimTime, Work,
+    Cause, ChannelId, Demand, DieId, Ended, Event, Events, Geometry, Journal, Ledger, Nanos, Operation, OperationKind,
+    Operations, Outbox, Outcome, Owner, Reason, Record, Rng, Signals, SimTime, Work,
 };
 
 pub use utilisation::Snapshot;
@@ -239,7 +239,7 @@ impl Flash {
 
     /// Handles the end of a phase of a die's operation. Returns the slot of the operation if that was its last phase.
     /// An event with an old `generation` is ignored.
-    pub fn die_event(&mut self, die_id: DieId, generation: u32, now: SimTime, out: &mut Outbox) -> Option<u32> {
+    pub fn die_event(&mut self, die_id: DieId, generation: u32, now: SimTime, out: &mut Outbox) -> Option<Ended> {
         let die = &mut self.dies[die_id.index()];
         if die.generation != generation {
             return None;
@@ -481,9 +481,9 @@ impl Flash {
         }
     }
 
-    /// Completes the operation on a die; returns its slot.
+    /// Completes the operation on a die.
     #[inline(always)]
-    fn finish(&mut self, die_id: DieId, now: SimTime, out: &mut Outbox) -> u32 {
+    fn finish(&mut self, die_id: DieId, now: SimTime, out: &mut Outbox) -> Ended {
         // That of a read has come to rest before its data was transferred.
         if self.meter.is_some() && out.operations[self.dies[die_id.index()].running].kind != OperationKind::Read {
             self.array_rests(die_id, now, out);
@@ -507,7 +507,7 @@ impl Flash {
         let (name, reason) = (operation.kind.name(), operation.reason);
         out.journal.note(|| Record::DieSpan { die: die_id, name, reason, begin, end: now });
         out.ready.mark(die_id);
-        slot
+        Ended { slot, outcome: Outcome::Done }
     }
 }
 

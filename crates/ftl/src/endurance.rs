@@ -50,23 +50,15 @@ impl Ftl {
 
     /// Completes an erase during preconditioning, which takes no simulated time: the block becomes free.
     pub(crate) fn end_erase(&mut self, block: BlockId, mode: ModeId) {
-        self.data_erased(block);
+        self.retention.erased(&self.store.medium, block);
         let wear = self.parameters.wear_of_erase(mode, self.store.medium.wear_thousandths(block));
         self.store.medium.end_erase(block, mode, wear);
         self.space.put_free(&self.store.medium, block, &*self.wear_rule);
     }
 
-    /// Forgets what is known of the data in a block that has been erased.
-    fn data_erased(&mut self, block: BlockId) {
-        self.retention.erased(&self.store.medium, block);
-        if let Some(integrity) = &mut self.integrity {
-            integrity.erased(block, &self.store.medium.geometry);
-        }
-    }
-
     /// Completes an erase: the block becomes free, or is retired if it is worn out and the die can spare it.
     pub(crate) fn end_timed_erase(&mut self, block: BlockId, mode: ModeId) {
-        self.data_erased(block);
+        self.retention.erased(&self.store.medium, block);
         let worn_before = self.store.medium.wear_thousandths(block);
         self.store.medium.end_erase(block, mode, self.parameters.wear_of_erase(mode, worn_before));
         let is_worn_out = self.parameters.retire_at.is_some_and(|limit| self.store.medium.wear_thousandths(block) >= limit);

@@ -19,8 +19,7 @@ use crate::idle::IdleDies;
 use crate::map::{Mapped, PADDING, SLOT_BASE, Store, decode, encode};
 use crate::map_cache::MapCache;
 use crate::medium::BlockState;
-use crate::medium::condition::Integrity;
-use crate::medium::program::{BoundUnit, NO_PLACE, ProgramUnit, UnitKind};
+use crate::medium::program::{BoundUnit, NO_PLACE, UnitKind};
 use crate::medium::space::{AllocationClass, Space, Streams, Target};
 use crate::moves::PageMoves;
 use crate::policy::future::Future;
@@ -37,9 +36,9 @@ use crate::writes::{Buffering, Gate, WriteQueue, Writer};
 use kit::queue::Class;
 use kit::reason::REASON_COUNT;
 use kit::{
-    BlockId, Cause, CommandId, Demand, DieId, Encoding, Event, Events, Geometry, HostUnit, IdleDelay, Ledger, Lpn, ModeId, Nanos,
-    Op, Operation, OperationKind, Outbox, Owner, Part, Ppn, ReadSource, ReadyDies, Reason, Record, Rng, Signals, SimTime, Timer,
-    Tray,
+    BlockId, Cause, CommandId, Demand, DieId, Encoding, Ended, Event, Events, Geometry, HostUnit, IdleDelay, Ledger, Lpn, ModeId,
+    Nanos, Op, Operation, OperationKind, Outbox, Owner, Part, Ppn, ReadSource, ReadyDies, Reason, Record, Rng, Signals, SimTime,
+    Timer, Tray,
 };
 
 pub use save::Loaded;
@@ -235,11 +234,8 @@ pub struct Ftl {
     pub(crate) victim: Box<dyn Victim>,
     pub(crate) wear_rule: Box<dyn WearLeveling>,
     pub(crate) retention: Retention,
-    /// Integrity of the data; `None` where reads cannot fail.
-    pub(crate) integrity: Option<Box<Integrity>>,
     pub(crate) rng: Rng,
     pub(crate) collectors: Vec<Collector>,
-    programs: Vec<ProgramUnit>,
     pub(crate) moves: PageMoves,
     pub(crate) writes: WriteQueue,
     /// The read cache, if there is one.
@@ -286,14 +282,15 @@ impl Ftl {
             host_streams + parameters.facts.write_modes.len() * needs.relocation_frontiers() + usize::from(map_cache.is_some());
         let extra_units = map_cache.as_ref().map_or(0, MapCache::extra_units);
         let map_cache = map_cache.map(Box::new);
-        let store = Store::new(geometry, config.user_units(&geometry), extra_units, parameters.facts.block_units.clone())?;
+        let mut store = Store::new(geometry, config.user_units(&geometry), extra_units, parameters.facts.block_units.clone())?;
+        if parameters.has_errors {
+            store.medium.keep_integrity(needs.page_scope);
+        }
         let (critical, low) = config.thresholds(&geometry);
         let places = places(config.allocation_order, &geometry);
         let dies = geometry.die_count as usize;
         let lists = if config.write_allocation == WriteAllocation::Pull { 1 } else { dies };
-        let integrity = parameters.has_errors.then(|| Box::new(Integrity::new(&geometry, needs.page_scope)));
         Ok(Ftl {
-            integrity,
             bits: UnitBits::new(needs.bits_per_unit, store.user_units),
             block_bytes: BlockBytes::new(needs.bytes_per_block, geometry.block_count),
             space: Space::new(
@@ -313,7 +310,6 @@ impl Ftl {
             retention: retention(config, &*policy, &parameters, store.user_units),
             rng: Rng::stream(parameters.seed, "ftl.gc"),
             collectors: (0..dies).map(|_| Collector::new(geometry.units_per_program)).collect(),
-            programs: (0..dies).map(|_| ProgramUnit::new(geometry.units_per_program)).collect(),
             moves: PageMoves::new(),
             writes: WriteQueue::new(lists),
             cache: ReadCache::new(&parameters.buffering.read_cache),
@@ -405,7 +401,7 @@ impl Ftl {
 
     /// Returns the units of the program of a die.
     pub(crate) fn units_of_program(&self, die: DieId) -> &[BoundUnit] {
-        let program = &self.programs[die.index()];
+        let program = &self.store.medium.programs[die.index()];
         &program.units[..program.bound]
     }
 

@@ -6,13 +6,14 @@ use controller::route::Way;
 use controller::transaction::{Journey, Then};
 use flash::Flash;
 use ftl::Translator;
-use kit::{Bytes, Cause, CommandId, Operation, OperationKind, Owner, SimTime, Stored};
+use kit::{Bytes, Cause, CommandId, Ended, Operation, OperationKind, Owner, SimTime, Stored};
 
 impl Drive {
     /// Handles the end of a flash operation on a drive whose data has errors, or takes time on its way to the memory:
     /// the data of a read is decoded, and in the memory, before the operation is done.
     #[inline(never)]
-    pub(super) fn check(&mut self, slot: u32) {
+    pub(super) fn check(&mut self, ended: Ended) {
+        let slot = ended.slot;
         let operation = self.out.operations[slot];
         if !operation.reads_data() {
             if operation.kind != OperationKind::Read && self.controller.takes_time(Way::Done) {
@@ -22,7 +23,7 @@ impl Drive {
             if operation.kind == OperationKind::Read && self.flash.has_page_buffers() {
                 self.flash.read_received(operation.die, None, self.now, &mut self.out);
             }
-            return self.done(slot);
+            return self.done(ended);
         }
         if !self.controller.corrects_reads() {
             let unit = self.unit_of(slot);
@@ -105,7 +106,7 @@ impl Drive {
         if self.controller.in_order().is_some() && matches!(self.out.operations[slot].owner, Owner::Command(_)) {
             self.deliver_in_order(slot);
         } else {
-            self.done(slot);
+            self.done(Ended::read(slot));
         }
     }
 
@@ -114,7 +115,7 @@ impl Drive {
     #[inline(never)]
     fn deliver_in_order(&mut self, slot: u32) {
         let operation = self.out.operations[slot];
-        self.ftl.operation_done(slot, &operation, self.now, &mut self.out);
+        self.ftl.operation_done(Ended::read(slot), &operation, self.now, &mut self.out);
         if self.controller.counts_reads() {
             self.read_left(operation.die);
         }
@@ -131,8 +132,8 @@ impl Drive {
     }
 
     #[inline(never)]
-    fn done(&mut self, slot: u32) {
-        self.operation_done(slot);
+    fn done(&mut self, ended: Ended) {
+        self.operation_done(ended);
     }
 
     /// Records that a part of the data that a command reads is lost.

@@ -8,8 +8,8 @@ use ftl::{Pulled, Translator};
 use host::{Piece, Request, UnitRange};
 use kit::queue::Class;
 use kit::{
-    Account, AccountId, CommandId, Demand, DieId, Encoding, Event, Ledger, Lpn, Op, Operation, OperationKind, Owner, Reason,
-    SimTime, Timer, TransactionId, UNIT_BYTES,
+    Account, AccountId, CommandId, Demand, DieId, Encoding, Ended, Event, Ledger, Lpn, Op, Operation, OperationKind, Owner,
+    Reason, SimTime, Timer, TransactionId, UNIT_BYTES,
 };
 
 impl Drive {
@@ -52,11 +52,11 @@ impl Drive {
     pub(super) fn handle(&mut self, event: Event) {
         match event {
             Event::Die { die, generation } => {
-                if let Some(slot) = self.flash.die_event(die, generation, self.now, &mut self.out) {
+                if let Some(ended) = self.flash.die_event(die, generation, self.now, &mut self.out) {
                     if self.controller.receives_reads() {
-                        self.check(slot);
+                        self.check(ended);
                     } else {
-                        self.operation_done(slot);
+                        self.operation_done(ended);
                     }
                 }
             }
@@ -350,9 +350,10 @@ impl Drive {
     /// Passes a completed flash operation on to the FTL and, if it is a part of a command, to the host stage.
     // Always inline: a call costs a read about twenty instructions.
     #[inline(always)]
-    pub(super) fn operation_done(&mut self, slot: u32) {
+    pub(super) fn operation_done(&mut self, ended: Ended) {
+        let slot = ended.slot;
         let operation = self.out.operations[slot];
-        self.ftl.operation_done(slot, &operation, self.now, &mut self.out);
+        self.ftl.operation_done(ended, &operation, self.now, &mut self.out);
         if let Owner::Command(command) = operation.owner {
             if self.controller.counts_reads() {
                 self.read_left(operation.die);

@@ -85,7 +85,7 @@ impl Ftl {
         }
         let Some(cache) = &mut self.cache else { return };
         while let Some((Waiting { command, ppn, since }, is_lost)) = cache.next_waiting(read) {
-            let was_lost = self.integrity.as_ref().is_some_and(|integrity| integrity.is_lost(ppn));
+            let was_lost = self.store.medium.integrity.as_ref().is_some_and(|integrity| integrity.is_lost(ppn));
             if is_lost && !was_lost {
                 out.journal.note(|| Record::Uncorrectable { ppn, owner: Owner::Command(command) });
             }
@@ -130,7 +130,7 @@ impl Ftl {
         if !self.store.medium.is_valid(ppn) {
             return false;
         }
-        let is_lost = self.integrity.as_ref().is_some_and(|integrity| integrity.is_lost(ppn));
+        let is_lost = self.store.medium.integrity.as_ref().is_some_and(|integrity| integrity.is_lost(ppn));
         !is_lost && decode(self.store.code_of(lpn)) == Mapped::At(ppn)
     }
 

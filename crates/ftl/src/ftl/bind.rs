@@ -55,7 +55,7 @@ impl Ftl {
             return None;
         };
         self.begin_program(die, place, answer.mode, Reason::Host);
-        self.programs[die.index()].stream = Some(answer.stream);
+        self.store.medium.programs[die.index()].stream = Some(answer.stream);
         self.collectors[die.index()].in_background = false;
         let mut bound = 0;
         while bound < units_per_program as u32 {
@@ -108,12 +108,12 @@ impl Ftl {
     /// block stays pinned until the program completes.
     #[inline]
     pub(super) fn bind_host(&mut self, die: DieId, slot: u32, ppn: Ppn, now: SimTime, out: &mut Outbox) {
-        let (mode, stream) = (self.programs[die.index()].mode, self.programs[die.index()].stream);
+        let (mode, stream) = (self.store.medium.programs[die.index()].mode, self.store.medium.programs[die.index()].stream);
         let unit = &self.writes.units[slot];
         let (lpn, writer) = (unit.lpn, unit.writer);
         if unit.obsolete {
             self.store.pad(ppn, 1);
-            self.programs[die.index()].bind(NO_PLACE).take(slot, &mut self.writes, now, &out.signals.clock);
+            self.store.medium.programs[die.index()].bind(NO_PLACE).take(slot, &mut self.writes, now, &out.signals.clock);
             out.journal.note(|| Record::ObsoleteBound { slot, lpn, ppn });
             self.writes.units.release(slot);
             return;
@@ -134,7 +134,7 @@ impl Ftl {
         if self.writes.units[slot].is_lost() {
             self.bound_lost(ppn);
         }
-        self.programs[die.index()].bind(superseded).take(slot, &mut self.writes, now, &out.signals.clock);
+        self.store.medium.programs[die.index()].bind(superseded).take(slot, &mut self.writes, now, &out.signals.clock);
         match writer {
             Writer::Command(command) => out.journal.note(|| Record::Bound { lpn, ppn, command, mode }),
             Writer::Buffer => out.journal.note(|| Record::BoundFromBuffer { slot, lpn, ppn, mode }),
@@ -151,7 +151,7 @@ impl Ftl {
     }
 
     pub(super) fn begin_program(&mut self, die: DieId, first: Ppn, mode: ModeId, reason: Reason) {
-        let program = &mut self.programs[die.index()];
+        let program = &mut self.store.medium.programs[die.index()];
         debug_assert!(program.bound == 0, "a die programs one unit at a time");
         program.first = first;
         program.mode = mode;
@@ -200,7 +200,8 @@ impl Ftl {
     }
 
     /// Completes a lazy erase: the free block joins the list of its new level.
-    pub(super) fn lazy_erase_done(&mut self, operation: &Operation) {
+    pub(super) fn lazy_erase_done(&mut self, ended: Ended, operation: &Operation) {
+        ended.expect_done(operation);
         let block = self.store.medium.geometry.block_of(operation.first);
         let worn = self.store.medium.wear_thousandths(block);
         let wear = |mode: ModeId| self.parameters.wear_of_erase(mode, worn);
@@ -214,14 +215,14 @@ impl Ftl {
     /// closes the frontier if it is full, and returns the slot of the program.
     pub(super) fn finish_program(&mut self, die: DieId, stream: usize, bound: u32, now: SimTime, out: &mut Outbox) -> u32 {
         let geometry = self.store.medium.geometry;
-        let program = &self.programs[die.index()];
+        let program = &self.store.medium.programs[die.index()];
         let (first, mode, reason) = (program.first, program.mode, program.reason);
         let encode = match reason {
             Reason::Host if self.parameters.facts.codes[mode.index()] != 0 => bound,
             Reason::Host => 0,
             _ => program.encode,
         };
-        if self.integrity.is_some() {
+        if self.store.medium.integrity.is_some() {
             self.note_mode(first, mode);
         }
         self.store.pad(Ppn(first.0 + bound), geometry.units_per_program - bound);

@@ -415,7 +415,7 @@ mod tests {
         fn done(&mut self, die: usize, now: SimTime) {
             let Some(slot) = self.running[die].take() else { return };
             let operation = self.out.operations[slot];
-            self.ftl.operation_done(slot, &operation, now, &mut self.out);
+            self.ftl.operation_done(kit::Ended::read(slot), &operation, now, &mut self.out);
             self.out.operations.release(slot);
             self.out.tray = Tray::default();
         }

@@ -3,18 +3,18 @@
 use super::*;
 
 impl Ftl {
-    /// Handles the completion of the flash operation in a slot, which is released afterwards.
+    /// Handles the completion of a flash operation, whose slot is released afterwards.
     #[inline]
-    pub fn operation_done(&mut self, slot: u32, operation: &Operation, now: SimTime, out: &mut Outbox) {
+    pub fn operation_done(&mut self, ended: Ended, operation: &Operation, now: SimTime, out: &mut Outbox) {
         if let Owner::Command(_) = operation.owner {
             self.host_read_done(operation, now, out);
         } else {
-            self.own_operation_done(slot, operation, now, out);
+            self.own_operation_done(ended, operation, now, out);
         }
     }
 
     /// Handles the completion of an operation that belongs to no host read.
-    fn own_operation_done(&mut self, done: u32, operation: &Operation, now: SimTime, out: &mut Outbox) {
+    fn own_operation_done(&mut self, ended: Ended, operation: &Operation, now: SimTime, out: &mut Outbox) {
         match operation.owner {
             Owner::Command(_) => unreachable!("a host read"),
             Owner::Retry(_) => unreachable!("a repeated read ends in the controller"),
@@ -27,16 +27,16 @@ impl Ftl {
                 out.journal.note(|| Record::ReadSensed { ppn: operation.first, owner: operation.owner });
                 self.page_move_read(slot, &mut out.ready);
             }
-            Owner::ProgramUnit => self.program_done(done, operation, out),
+            Owner::ProgramUnit => self.program_done(ended, operation, out),
             Owner::ReadAhead(read) => self.read_ahead_done(read, operation, now, out),
             Owner::MapPage(page) => {
                 self.sensed(operation.first, operation.owner, out);
                 self.map_page_read(page, out);
             }
-            Owner::FreeBlock => self.lazy_erase_done(operation),
+            Owner::FreeBlock => self.lazy_erase_done(ended, operation),
             Owner::Collector => match operation.kind {
                 OperationKind::Read => self.row_read(operation.die, now, out),
-                OperationKind::Erase => self.erased(operation, now, out),
+                OperationKind::Erase => self.erased(ended, operation, now, out),
                 OperationKind::Program | OperationKind::Copyback => unreachable!("programs belong to a program unit"),
                 OperationKind::LazyErase => unreachable!("lazy erases belong to the free blocks"),
             },
@@ -68,9 +68,7 @@ impl Ftl {
 
     #[inline(always)]
     pub(super) fn unpin(&mut self, ppn: Ppn, ready: &mut ReadyDies) {
-        if let Some(block) = self.store.medium.unpin(ppn) {
-            ready.mark(self.store.medium.geometry.die_of(block));
-        }
+        self.store.medium.unpin_and_wake(ppn, ready);
     }
 
     /// Handles the completion of a collection's read: the units of the row are gathered.
@@ -97,35 +95,26 @@ impl Ftl {
 
     /// Handles the completion of a program: its units are durable, and the blocks of the copies that they supersede are
     /// unpinned.
-    pub(super) fn program_done(&mut self, slot: u32, operation: &Operation, out: &mut Outbox) {
-        let geometry = &self.store.medium.geometry;
-        let (block, unit) = geometry.split(operation.first);
-        let (program, units_per_program) = (geometry.program_of(unit), geometry.units_per_program);
-        self.store.medium.blocks.update(block, |record| {
-            assert_eq!(u32::from(record.programmed), program, "{block:?} is programmed out of order");
-            record.programmed += 1;
-        });
-        out.journal.note(|| Record::Programmed { block, first: operation.first, count: units_per_program });
-        let done = &mut self.programs[operation.die.index()];
-        let (units, bound) = (std::mem::take(&mut done.units), std::mem::take(&mut done.bound));
-        for unit in &units[..bound] {
-            if unit.superseded != NO_PLACE {
-                self.unpin(Ppn(unit.superseded), &mut out.ready);
-            }
-            unit.programmed(slot, &mut self.writes, out);
+    pub(super) fn program_done(&mut self, ended: Ended, operation: &Operation, out: &mut Outbox) {
+        let bound = self.store.medium.program_done(ended, operation, &mut self.writes, out);
+        let is_map = matches!(operation.reason, Reason::Map | Reason::Journal);
+        if self.cache.is_none() && !is_map {
+            return;
         }
+        let units = std::mem::take(&mut self.store.medium.programs[operation.die.index()].units);
         if self.cache.is_some() {
             self.cache_programmed(operation.first, &units[..bound], &mut out.journal);
         }
-        if matches!(operation.reason, Reason::Map | Reason::Journal) {
+        if is_map {
             self.map_programmed(&units[..bound], out);
         }
-        self.programs[operation.die.index()].units = units;
+        self.store.medium.programs[operation.die.index()].units = units;
     }
 
     /// Handles the completion of an erase: the block is free or retired, and wear levelling may have a cold block
     /// moved.
-    pub(super) fn erased(&mut self, operation: &Operation, now: SimTime, out: &mut Outbox) {
+    pub(super) fn erased(&mut self, ended: Ended, operation: &Operation, now: SimTime, out: &mut Outbox) {
+        ended.expect_done(operation);
         let die = operation.die;
         let block = self.store.medium.geometry.block_of(operation.first);
         self.end_timed_erase(block, operation.mode);

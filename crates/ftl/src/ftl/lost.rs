@@ -1,41 +1,19 @@
 //! Reads that can fail: the condition of stored data, and data that is lost.
 
 use super::*;
-use crate::medium::condition::BlockFacts;
-use kit::{Nanos, Stored};
-
-#[cold]
-fn facts_of(store: &Store, block: BlockId) -> BlockFacts {
-    BlockFacts {
-        since: store.medium.first_program(block),
-        wear_thousandths: store.medium.wear_thousandths(block),
-        erase_count: store.medium.erase_count(block),
-        mode: ModeId(store.medium.block(block).mode()),
-    }
-}
-
-#[inline]
-fn stored(block: BlockId, facts: &BlockFacts, mode: ModeId, reads: u32, now: SimTime) -> Stored {
-    let &BlockFacts { since, wear_thousandths, erase_count, .. } = facts;
-    let age = Nanos((now.0 as i64).saturating_sub(since).max(0) as u64);
-    Stored { block, mode, wear_thousandths, erase_count, age, reads }
-}
+use kit::Stored;
 
 impl Ftl {
     /// Returns the condition of the data at a place, and counts a read of its block. Only where reads can fail.
     #[inline]
     pub fn stored(&mut self, ppn: Ppn, now: SimTime) -> Stored {
-        let (block, store) = (self.store.medium.geometry.block_of(ppn), &self.store);
-        let integrity = self.integrity.as_mut().expect("reads can fail");
-        let (reads, facts) = integrity.count_read(block, || facts_of(store, block));
-        let mode = integrity.mode(ppn, &store.medium.geometry).unwrap_or(facts.mode);
-        stored(block, &facts, mode, reads, now)
+        self.store.medium.stored(ppn, now)
     }
 
     /// Prefetches what [`Ftl::stored`] will need of a block. Returns a value for [`Ftl::prefetched`].
     #[inline]
     pub fn look_ahead_stored(&self, block: BlockId) -> u32 {
-        self.integrity.as_ref().map_or(0, |integrity| integrity.reads(block))
+        self.store.medium.integrity.as_ref().map_or(0, |integrity| integrity.reads(block))
     }
 
     /// Prefetches what [`Ftl::unit_at`] will need of the places of some units. Returns a value for [`Ftl::prefetched`].
@@ -57,11 +35,7 @@ impl Ftl {
 
     /// Returns the condition of the data at a place, without a read. Only where reads can fail.
     pub fn stored_unread(&self, ppn: Ppn, now: SimTime) -> Stored {
-        let block = self.store.medium.geometry.block_of(ppn);
-        let integrity = self.integrity.as_ref().expect("reads can fail");
-        let facts = facts_of(&self.store, block);
-        let mode = integrity.mode(ppn, &self.store.medium.geometry).unwrap_or(facts.mode);
-        stored(block, &facts, mode, integrity.reads(block), now)
+        self.store.medium.stored_unread(ppn, now)
     }
 
     /// Returns the places that a read covers, if they are not successive: a collection reads the valid units of a row.
@@ -79,7 +53,7 @@ impl Ftl {
         for &ppn in places {
             journal.note(|| Record::Uncorrectable { ppn, owner: operation.owner });
         }
-        let integrity = self.integrity.as_mut().expect("reads can fail");
+        let integrity = self.store.medium.integrity.as_mut().expect("reads can fail");
         match operation.owner {
             Owner::Collector | Owner::Page(_) => places.iter().for_each(|&ppn| integrity.lose(ppn)),
             Owner::PartialRead(slot) => self.writes.units[slot].lose(),
@@ -93,13 +67,13 @@ impl Ftl {
     /// Returns true if the data at any place is lost.
     #[inline]
     pub fn has_lost(&self) -> bool {
-        self.integrity.as_ref().is_some_and(|integrity| integrity.lost_places() > 0)
+        self.store.medium.integrity.as_ref().is_some_and(|integrity| integrity.lost_places() > 0)
     }
 
     /// Returns true if a read, which could be corrected, delivers data that was lost before. A partial write that it
     /// completes is lost, too.
     pub fn delivers_lost(&mut self, operation: &Operation) -> bool {
-        let Some(integrity) = &self.integrity else { return false };
+        let Some(integrity) = &self.store.medium.integrity else { return false };
         let places = operation.first.0..operation.first.0 + operation.units;
         let is_lost = integrity.lost_places() > 0 && places.map(Ppn).any(|ppn| integrity.is_lost(ppn));
         if let (true, Owner::PartialRead(slot)) = (is_lost, operation.owner) {
@@ -110,7 +84,7 @@ impl Ftl {
 
     /// Returns true if a source other than a flash read supplies data that is lost.
     pub(super) fn holds_lost(&self, source: ReadSource) -> bool {
-        let Some(integrity) = &self.integrity else { return false };
+        let Some(integrity) = &self.store.medium.integrity else { return false };
         match source {
             ReadSource::Controller(ppn) => integrity.is_lost(ppn),
             ReadSource::Buffer(slot) => self.writes.units[slot].is_lost(),
@@ -121,29 +95,30 @@ impl Ftl {
     /// Records that a unit whose data is lost is bound to a place.
     #[cold]
     pub(super) fn bound_lost(&mut self, ppn: Ppn) {
-        self.integrity.as_mut().expect("reads can fail").lose(ppn);
+        self.store.medium.integrity.as_mut().expect("reads can fail").lose(ppn);
     }
 
     /// Records the write mode of a program.
     // Out of line, like the next one: most drives have no errors.
     #[cold]
     pub(super) fn note_mode(&mut self, first: Ppn, mode: ModeId) {
-        self.integrity.as_mut().expect("reads can fail").programmed(first, mode, &self.store.medium.geometry);
+        let medium = &mut self.store.medium;
+        medium.integrity.as_mut().expect("reads can fail").programmed(first, mode, &medium.geometry);
     }
 
     /// Records a move of data.
     #[cold]
     pub(super) fn note_move(&mut self, from: Ppn, to: Ppn) {
-        self.integrity.as_mut().expect("reads can fail").moved(from, to);
+        self.store.medium.integrity.as_mut().expect("reads can fail").moved(from, to);
     }
 
     /// Returns true if the data at a place is lost. For checks.
     pub fn is_lost_at(&self, ppn: Ppn) -> bool {
-        self.integrity.as_ref().is_some_and(|integrity| integrity.is_lost(ppn))
+        self.store.medium.integrity.as_ref().is_some_and(|integrity| integrity.is_lost(ppn))
     }
 
     /// Returns the number of places whose data is lost; `None` where reads cannot fail.
     pub fn lost_places(&self) -> Option<usize> {
-        self.integrity.as_ref().map(|integrity| integrity.lost_places())
+        self.store.medium.integrity.as_ref().map(|integrity| integrity.lost_places())
     }
 }

@@ -300,7 +300,7 @@ impl Ftl {
         // the die waits for the encoder.
         let code = |mode: ModeId| self.parameters.facts.codes[mode.index()];
         if code(written_in) == code(wanted) {
-            self.programs[die.index()].encode = 0;
+            self.store.medium.programs[die.index()].encode = 0;
         }
         Some(self.finish_program(die, target.stream, count, now, out))
     }
@@ -387,12 +387,13 @@ impl Ftl {
             }
         }
         self.store.place(lpn, to);
-        if self.integrity.is_some() {
+        if self.store.medium.integrity.is_some() {
             self.note_move(from, to);
         }
-        let (mode, reason) = (self.programs[die.index()].mode, self.programs[die.index()].reason);
-        self.programs[die.index()].encode += u32::from(self.lacks_code(self.store.medium.geometry.block_of(from), mode));
-        self.programs[die.index()].bind(from.0).kind = UnitKind::Moved;
+        let (mode, reason) = (self.store.medium.programs[die.index()].mode, self.store.medium.programs[die.index()].reason);
+        self.store.medium.programs[die.index()].encode +=
+            u32::from(self.lacks_code(self.store.medium.geometry.block_of(from), mode));
+        self.store.medium.programs[die.index()].bind(from.0).kind = UnitKind::Moved;
         out.journal.note(|| Record::Relocated { lpn, from, to, reason, mode });
         if self.map_cache.is_some() {
             if self.is_of_map(lpn) {

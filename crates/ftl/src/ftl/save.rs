@@ -16,7 +16,7 @@ use crate::idle::IdleImage;
 use crate::map::{Mapped, Origin, OriginImage, SLOT_BASE, Store, decode, encode};
 use crate::map_cache::MapCacheImage;
 use crate::medium::BlockState;
-use crate::medium::condition::Integrity;
+use crate::medium::integrity::Integrity;
 use crate::medium::space::{AllocationClass, SpaceImage, Target};
 use crate::moves::PageMoves;
 use crate::read_cache::ReadCacheImage;
@@ -161,7 +161,6 @@ impl Ftl {
             counters,
             space,
             retention,
-            integrity,
             rng,
             collectors,
             moves,
@@ -194,18 +193,17 @@ impl Ftl {
             critical: _,
             low: _,
             // Empty at rest.
-            programs,
             binding: _,
             scratch: _,
             sink: _,
         } = self;
-        assert!(!gate.is_open && programs.iter().all(crate::medium::program::ProgramUnit::is_empty), "the drive is at rest");
+        assert!(!gate.is_open && store.medium.is_at_rest(), "the drive is at rest");
         Image {
             counters: counters.clone(),
             closed: closed_blocks(store),
             space: space.image(),
             retention: retention.image(),
-            integrity: integrity.clone(),
+            integrity: store.medium.integrity.clone(),
             rng: rng.clone(),
             collectors: collectors.clone(),
             moves: moves.clone(),
@@ -282,7 +280,7 @@ impl Ftl {
     /// Takes over the integrity of a saved drive's data. A drive whose reads cannot fail keeps nothing of it; one whose
     /// reads can fail takes the data of a drive whose reads could not as intact.
     fn take_over_integrity(&mut self, saved: Option<Box<Integrity>>) -> Result<(), String> {
-        if let (Some(own), Some(saved)) = (&mut self.integrity, saved)
+        if let (Some(own), Some(saved)) = (&mut self.store.medium.integrity, saved)
             && !own.take_over(*saved)
         {
             return Err("its counts of reads are not those of this drive".to_owned());

@@ -71,8 +71,6 @@ impl Ftl {
             bits: _,
             block_bytes: _,
             retention: _,
-            integrity: _,
-            programs: _,
             moves: _,
             writes: _,
             cache: _,

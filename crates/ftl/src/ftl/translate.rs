@@ -176,7 +176,7 @@ impl Ftl {
             bound += 1;
         }
         let is_encoded = self.parameters.facts.codes[mode.index()] != 0;
-        self.programs[die.index()].encode = if is_encoded { bound } else { 0 };
+        self.store.medium.programs[die.index()].encode = if is_encoded { bound } else { 0 };
         let slot = self.finish_program(die, stream, bound, now, out);
         self.wake_for_map(&mut out.ready);
         Some(slot)
@@ -194,8 +194,8 @@ impl Ftl {
         };
         self.store.set_code(lpn, encode(ppn));
         self.store.place(lpn, ppn);
-        let (mode, reason) = (self.programs[die.index()].mode, self.programs[die.index()].reason);
-        self.programs[die.index()].bind(superseded).kind = match unit {
+        let (mode, reason) = (self.store.medium.programs[die.index()].mode, self.store.medium.programs[die.index()].reason);
+        self.store.medium.programs[die.index()].bind(superseded).kind = match unit {
             MapUnit::Page(page) => UnitKind::MapPage(page),
             MapUnit::Journal(_) => UnitKind::Moved,
         };

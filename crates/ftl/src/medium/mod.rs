@@ -6,16 +6,19 @@
 
 mod block;
 mod closed;
-pub(crate) mod condition;
+pub(crate) mod integrity;
 pub(crate) mod program;
 pub(crate) mod space;
 mod wear;
 
 pub use block::{BlockRecord, BlockState};
 
+use crate::writes::WriteQueue;
 use block::BlockTable;
 use closed::LeastValid;
-use kit::{BlockId, DieId, Geometry, ModeId, Ppn, SimTime, Table};
+use integrity::{BlockFacts, Integrity};
+use kit::{BlockId, DieId, Ended, Geometry, ModeId, Nanos, Operation, Outbox, Ppn, ReadyDies, Record, SimTime, Stored, Table};
+use program::{NO_PLACE, ProgramUnit};
 
 const NONE: u32 = u32::MAX;
 
@@ -53,6 +56,10 @@ pub struct Medium {
     pub(crate) index: LeastValid,
     /// Number of valid units in blocks of each write mode.
     pub(crate) valid_by_mode: [u64; 16],
+    /// The program that each die executes.
+    pub(crate) programs: Vec<ProgramUnit>,
+    /// Integrity of the data; `None` where reads cannot fail.
+    pub(crate) integrity: Option<Box<Integrity>>,
 }
 
 impl Medium {
@@ -80,8 +87,15 @@ impl Medium {
             index: LeastValid::new(dies, geometry.blocks_per_die, mode_units.len()),
             mode_units,
             valid_by_mode: [0; 16],
+            programs: (0..dies).map(|_| ProgramUnit::new(geometry.units_per_program)).collect(),
+            integrity: None,
             geometry,
         })
+    }
+
+    /// Keeps what matters only where reads can fail. `by_program`: a block holds data of several write modes.
+    pub(crate) fn keep_integrity(&mut self, by_program: bool) {
+        self.integrity = Some(Box::new(Integrity::new(&self.geometry, by_program)));
     }
 
     /// Advises the system that most of the tables will be used (see [`Table::expect_dense_use`]).
@@ -110,6 +124,9 @@ impl Medium {
             closed_count,
             index,
             valid_by_mode,
+            // As in a new drive: nothing has been programmed or read in simulated time.
+            programs: _,
+            integrity: _,
             // Follow from the description.
             geometry: _,
             mode_units: _,
@@ -367,6 +384,9 @@ impl Medium {
             assert!(record.is(BlockState::Erasing), "{block:?} is not being erased");
             *record = BlockRecord::default();
         });
+        if let Some(integrity) = &mut self.integrity {
+            integrity.erased(block, &self.geometry);
+        }
         self.erase_counts[block.index()] += 1;
         self.erase_modes[block.index()] = mode.0;
         self.erase_total += 1;
@@ -422,6 +442,69 @@ impl Medium {
         self.retired[self.geometry.die_of(block).index()] += 1;
     }
 
+    /// Releases a pin of a place like [`Medium::unpin`], and wakes the die of the victim.
+    #[inline(always)]
+    pub(crate) fn unpin_and_wake(&mut self, ppn: Ppn, ready: &mut ReadyDies) {
+        if let Some(block) = self.unpin(ppn) {
+            ready.mark(self.geometry.die_of(block));
+        }
+    }
+
+    /// Handles the end of a program: its units are durable, and the blocks of the copies that they supersede
+    /// are unpinned. Returns the number of its units, which remain in `programs` until the next program of the die.
+    pub(crate) fn program_done(
+        &mut self,
+        ended: Ended,
+        operation: &Operation,
+        writes: &mut WriteQueue,
+        out: &mut Outbox,
+    ) -> usize {
+        ended.expect_done(operation);
+        let (block, unit) = self.geometry.split(operation.first);
+        let (program, units_per_program) = (self.geometry.program_of(unit), self.geometry.units_per_program);
+        self.blocks.update(block, |record| {
+            assert_eq!(u32::from(record.programmed), program, "{block:?} is programmed out of order");
+            record.programmed += 1;
+        });
+        out.journal.note(|| Record::Programmed { block, first: operation.first, count: units_per_program });
+        let done = &mut self.programs[operation.die.index()];
+        let (units, bound) = (std::mem::take(&mut done.units), std::mem::take(&mut done.bound));
+        for unit in &units[..bound] {
+            if unit.superseded != NO_PLACE {
+                self.unpin_and_wake(Ppn(unit.superseded), &mut out.ready);
+            }
+            unit.programmed(ended.slot, writes, out);
+        }
+        self.programs[operation.die.index()].units = units;
+        bound
+    }
+
+    /// Returns the condition of the data at a place, and counts a read of its block. Only where reads can fail.
+    #[inline]
+    pub fn stored(&mut self, ppn: Ppn, now: SimTime) -> Stored {
+        let block = self.geometry.block_of(ppn);
+        let Medium { integrity, geometry, blocks, first_program, wear, erase_counts, .. } = self;
+        let integrity = integrity.as_mut().expect("reads can fail");
+        let facts = || facts_of(block, blocks, first_program, (wear, erase_counts));
+        let (reads, facts) = integrity.count_read(block, facts);
+        let mode = integrity.mode(ppn, geometry).unwrap_or(facts.mode);
+        stored(block, &facts, mode, reads, now)
+    }
+
+    /// Returns the condition of the data at a place, without a read. Only where reads can fail.
+    pub fn stored_unread(&self, ppn: Ppn, now: SimTime) -> Stored {
+        let block = self.geometry.block_of(ppn);
+        let integrity = self.integrity.as_ref().expect("reads can fail");
+        let facts = facts_of(block, &self.blocks, &self.first_program, (&self.wear, &self.erase_counts));
+        let mode = integrity.mode(ppn, &self.geometry).unwrap_or(facts.mode);
+        stored(block, &facts, mode, integrity.reads(block), now)
+    }
+
+    /// Returns true if no die programs.
+    pub fn is_at_rest(&self) -> bool {
+        self.programs.iter().all(ProgramUnit::is_empty)
+    }
+
     /// Records that a place holds the current copy of its data.
     #[inline]
     pub(crate) fn written(&mut self, ppn: Ppn) {
@@ -442,6 +525,23 @@ impl Medium {
         closed.iter().flatten().for_each(|&block| self.list_closed(BlockId(block)));
         self.recount_wear();
     }
+}
+
+#[cold]
+fn facts_of(block: BlockId, blocks: &BlockTable, first_program: &[i64], (wear, erase_counts): (&[u32], &[u32])) -> BlockFacts {
+    BlockFacts {
+        since: first_program[block.index()],
+        wear_thousandths: wear[block.index()],
+        erase_count: erase_counts[block.index()],
+        mode: ModeId(blocks.get(block).mode()),
+    }
+}
+
+#[inline]
+fn stored(block: BlockId, facts: &BlockFacts, mode: ModeId, reads: u32, now: SimTime) -> Stored {
+    let &BlockFacts { since, wear_thousandths, erase_count, .. } = facts;
+    let age = Nanos((now.0 as i64).saturating_sub(since).max(0) as u64);
+    Stored { block, mode, wear_thousandths, erase_count, age, reads }
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use super::record::Recorder;
 use super::zns::table::Table;
 use crate::ftl::{Ftl, FtlCounters, Pulled};
 use kit::{
-    CommandId, Demand, DieId, Events, HostCommand, HostUnit, Journal, Lpn, Op, Operation, Outbox, Ppn, Problem, ReadyDies,
+    CommandId, Demand, DieId, Ended, Events, HostCommand, HostUnit, Journal, Lpn, Op, Operation, Outbox, Ppn, Problem, ReadyDies,
     SimTime, Status, Stored, Timer,
 };
 use std::ops::Range;
@@ -122,8 +122,8 @@ contract! {
     /// Like [`next`](Translation::next), for a die that has no page buffer for a program: if a program comes next,
     /// nothing is bound, and no other operation takes its place.
     mut fn next_without_buffer(die: DieId, now: SimTime, out: &mut Outbox) -> Pulled;
-    /// Handles the completion of the flash operation in a slot, which is released afterwards.
-    mut fn operation_done(slot: u32, operation: &Operation, now: SimTime, out: &mut Outbox);
+    /// Handles the completion of a flash operation, whose slot is released afterwards.
+    mut fn operation_done(ended: Ended, operation: &Operation, now: SimTime, out: &mut Outbox);
     /// Handles a timer.
     mut fn timer(timer: Timer, now: SimTime, out: &mut Outbox);
     /// Returns the state and the counts that results are made from.

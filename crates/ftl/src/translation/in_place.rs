@@ -12,8 +12,8 @@ use crate::precondition::Preconditioned;
 use crate::writes::{Gate, WriteQueue, Writer};
 use counts::Counts;
 use kit::{
-    CommandId, Demand, DieId, Events, Geometry, HostUnit, Ledger, Lpn, ModeId, Operation, OperationKind, Outbox, Owner, Part,
-    Ppn, Problems, ReadSource, ReadyDies, Reason, Record, SimTime, Stored, Timer,
+    CommandId, Demand, DieId, Ended, Events, Geometry, HostUnit, Ledger, Lpn, ModeId, Operation, OperationKind, Outbox, Owner,
+    Part, Ppn, Problems, ReadSource, ReadyDies, Reason, Record, SimTime, Stored, Timer,
 };
 use placement::{Move, Placement, places_per_die};
 use schemars::JsonSchema;
@@ -440,7 +440,8 @@ impl Translation for InPlace {
         self.next(die, now, out).map_or(Pulled::Nothing, Pulled::Operation)
     }
 
-    fn operation_done(&mut self, slot: u32, operation: &Operation, now: SimTime, out: &mut Outbox) {
+    fn operation_done(&mut self, ended: Ended, operation: &Operation, now: SimTime, out: &mut Outbox) {
+        ended.expect_done(operation);
         match operation.owner {
             Owner::ProgramUnit => {
                 self.dies[operation.die.index()].programming = NONE;
@@ -448,7 +449,7 @@ impl Translation for InPlace {
                 out.journal.note(|| Record::Programmed { block, first: operation.first, count: 1 });
                 let done = &mut self.programs[operation.die.index()];
                 done.bound = 0;
-                done.units[0].programmed(slot, &mut self.writes, out);
+                done.units[0].programmed(ended.slot, &mut self.writes, out);
             }
             Owner::PartialRead(waiting) => {
                 self.sensed(operation, out);

@@ -7,7 +7,7 @@ use crate::map::{Mapped, decode};
 use crate::medium::program::{NO_PLACE, UnitKind};
 use crate::writes::Writer;
 use kit::{
-    BlockId, CommandId, Demand, DieId, Events, HostUnit, Journal, Lpn, Op, Operation, OperationKind, Outbox, Owner, Ppn,
+    BlockId, CommandId, Demand, DieId, Ended, Events, HostUnit, Journal, Lpn, Op, Operation, OperationKind, Outbox, Owner, Ppn,
     ReadyDies, Reason, SimTime, Stored, Timer,
 };
 use std::collections::{BTreeMap, VecDeque};
@@ -395,7 +395,7 @@ impl Translation for Recorder {
         pulled
     }
 
-    fn operation_done(&mut self, slot: u32, operation: &Operation, now: SimTime, out: &mut Outbox) {
+    fn operation_done(&mut self, ended: Ended, operation: &Operation, now: SimTime, out: &mut Outbox) {
         let die = operation.die;
         if operation.kind == OperationKind::Read && operation.reads_data() {
             self.release_block(self.ftl.store.medium.geometry.block_of(operation.first), now);
@@ -419,7 +419,7 @@ impl Translation for Recorder {
             Owner::Collector if operation.kind == OperationKind::Read => self.dies[die.index()].last_data = self.stamp(now),
             _ => {}
         }
-        self.ftl.operation_done(slot, operation, now, out);
+        self.ftl.operation_done(ended, operation, now, out);
         self.note_room(die, "done", now);
         self.note_urgency(die, true, now);
     }

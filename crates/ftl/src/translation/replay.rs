@@ -9,8 +9,8 @@ use crate::medium::program::{NO_PLACE, ProgramUnit, UnitKind};
 use crate::writes::{Gate, WriteQueue, Writer};
 use kit::queue::Class;
 use kit::{
-    BlockId, Cause, CommandId, Demand, DieId, Encoding, Event, Events, Geometry, HostUnit, Ledger, Lpn, Nanos, Op, Operation,
-    OperationKind, Outbox, Owner, Part, Ppn, Problem, Problems, ReadyDies, Reason, SimTime, Stored, Timer,
+    BlockId, Cause, CommandId, Demand, DieId, Encoding, Ended, Event, Events, Geometry, HostUnit, Ledger, Lpn, Nanos, Op,
+    Operation, OperationKind, Outbox, Owner, Part, Ppn, Problem, Problems, ReadyDies, Reason, SimTime, Stored, Timer,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -630,7 +630,8 @@ impl Translation for Replay {
         }
     }
 
-    fn operation_done(&mut self, slot: u32, operation: &Operation, now: SimTime, out: &mut Outbox) {
+    fn operation_done(&mut self, ended: Ended, operation: &Operation, now: SimTime, out: &mut Outbox) {
+        ended.expect_done(operation);
         let die = operation.die;
         let block = operation.reads_data().then(|| self.parameters.geometry.block_of(operation.first));
         match operation.owner {
@@ -644,7 +645,7 @@ impl Translation for Replay {
                 blocks.into_iter().for_each(|block| self.release_block(BlockId(block), now, out));
                 let done = &mut self.programs[die.index()];
                 let (units, bound) = (std::mem::take(&mut done.units), std::mem::take(&mut done.bound));
-                units[..bound].iter().for_each(|unit| unit.programmed(slot, &mut self.writes, out));
+                units[..bound].iter().for_each(|unit| unit.programmed(ended.slot, &mut self.writes, out));
                 self.programs[die.index()].units = units;
             }
             Owner::Collector if operation.kind == OperationKind::Read => {

@@ -11,7 +11,7 @@ use crate::idle::IdleDies;
 use crate::medium::program::{NO_PLACE, ProgramUnit, UnitKind};
 use crate::writes::{Gate, WriteQueue, Writer};
 use kit::{
-    BlockId, CommandId, Demand, DieId, Events, Geometry, HostUnit, Lpn, ModeId, Operation, OperationKind, Outbox, Owner,
+    BlockId, CommandId, Demand, DieId, Ended, Events, Geometry, HostUnit, Lpn, ModeId, Operation, OperationKind, Outbox, Owner,
     Permutation, Ppn, Problems, ReadyDies, Reason, Rng, SimTime, Stored, Timer,
 };
 use schemars::JsonSchema;
@@ -523,12 +523,13 @@ impl Translation for Waf {
         self.next(die, now, out).map_or(Pulled::Nothing, Pulled::Operation)
     }
 
-    fn operation_done(&mut self, slot: u32, operation: &Operation, now: SimTime, out: &mut Outbox) {
+    fn operation_done(&mut self, ended: Ended, operation: &Operation, now: SimTime, out: &mut Outbox) {
+        ended.expect_done(operation);
         match (operation.owner, operation.kind) {
             (Owner::ProgramUnit, _) => {
                 let done = &mut self.programs[operation.die.index()];
                 let (units, bound) = (std::mem::take(&mut done.units), std::mem::take(&mut done.bound));
-                units[..bound].iter().for_each(|unit| unit.programmed(slot, &mut self.writes, out));
+                units[..bound].iter().for_each(|unit| unit.programmed(ended.slot, &mut self.writes, out));
                 self.programs[operation.die.index()].units = units;
             }
             (Owner::PartialRead(slot), _) => {

@@ -128,7 +128,7 @@ impl Rig {
         let now = SimTime(self.now);
         match event {
             Event::Die { die, generation } => {
-                let done = self.flash.die_event(die, generation, now, &mut self.out);
+                let done = self.flash.die_event(die, generation, now, &mut self.out).map(|ended| ended.slot);
                 self.ended.extend(done.map(|slot| (slot, now.0)));
                 let read = done.filter(|slot| self.out.operations[*slot].kind == OperationKind::Read);
                 if let Some(slot) = read.filter(|_| self.flash.has_page_buffers()) {

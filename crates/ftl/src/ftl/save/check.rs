@@ -182,9 +182,9 @@ impl Ftl {
         image.collectors.iter().try_for_each(|collector| collector.check_answers(splits, modes, streams))?;
         self.check_pins(&image.moves.check(store, modes)?)?;
         let (lists, groups) = (self.writes.list_count(), store.medium.geometry.groups_per_die);
-        image.writes.check(lists, groups, self.integrity.is_some(), store, now)?;
+        image.writes.check(lists, groups, self.store.medium.integrity.is_some(), store, now)?;
         let parts = [
-            (self.integrity.is_some(), image.integrity.is_some(), "count of reads"),
+            (self.store.medium.integrity.is_some(), image.integrity.is_some(), "count of reads"),
             (self.cache.is_some(), image.cache.is_some(), "read cache"),
             (self.map_cache.is_some(), image.map_cache.is_some(), "mapping cache"),
         ];

@@ -12,8 +12,8 @@ use crate::translation::rows::{self, Joined};
 use crate::translation::{Parts, Report, Translation, whole_units};
 use crate::writes::{WriteQueue, Writer};
 use kit::{
-    BlockId, CommandId, Demand, DieId, Events, HostCommand, HostUnit, Lpn, ModeId, Op, Operation, OperationKind, Outbox, Owner,
-    Ppn, ReadyDies, Reason, SimTime, Slab, Status, Stored, Timer, UNIT_BYTES,
+    BlockId, CommandId, Demand, DieId, Ended, Events, HostCommand, HostUnit, Lpn, ModeId, Op, Operation, OperationKind, Outbox,
+    Owner, Ppn, ReadyDies, Reason, SimTime, Slab, Status, Stored, Timer, UNIT_BYTES,
 };
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -388,7 +388,8 @@ impl Translation for PassThrough {
         self.next(die, now, out).map_or(Pulled::Nothing, Pulled::Operation)
     }
 
-    fn operation_done(&mut self, slot: u32, operation: &Operation, now: SimTime, out: &mut Outbox) {
+    fn operation_done(&mut self, ended: Ended, operation: &Operation, now: SimTime, out: &mut Outbox) {
+        ended.expect_done(operation);
         let block = self.parameters.geometry.block_of(operation.first);
         let media = &mut self.media[block.index()];
         if let Owner::Command(_) = operation.owner {
@@ -408,7 +409,7 @@ impl Translation for PassThrough {
         }
         let done = &mut self.dies[operation.die.index()].running;
         let (units, bound) = (std::mem::take(&mut done.units), std::mem::take(&mut done.bound));
-        units[..bound].iter().for_each(|unit| unit.programmed(slot, &mut self.writes, out));
+        units[..bound].iter().for_each(|unit| unit.programmed(ended.slot, &mut self.writes, out));
         self.dies[operation.die.index()].running.units = units;
     }
 

@@ -11,7 +11,7 @@ use crate::translation::rows::{self, Joined};
 use crate::translation::{Parts, Report, Translation, whole_units};
 use crate::writes::{WriteQueue, Writer};
 use kit::{
-    BlockId, CommandFlags, CommandId, Demand, DieId, Events, HostCommand, HostUnit, Ledger, Lpn, ModeId, Op, Operation,
+    BlockId, CommandFlags, CommandId, Demand, DieId, Ended, Events, HostCommand, HostUnit, Ledger, Lpn, ModeId, Op, Operation,
     OperationKind, Outbox, Owner, Part, Ppn, ReadyDies, Reason, SimTime, Status, Stored, Timer, UNIT_BYTES,
 };
 use std::collections::VecDeque;
@@ -452,14 +452,15 @@ impl Translation for Zns {
         self.next(die, now, out).map_or(Pulled::Nothing, Pulled::Operation)
     }
 
-    fn operation_done(&mut self, slot: u32, operation: &Operation, now: SimTime, out: &mut Outbox) {
+    fn operation_done(&mut self, ended: Ended, operation: &Operation, now: SimTime, out: &mut Outbox) {
+        ended.expect_done(operation);
         let block = self.parameters.geometry.block_of(operation.first);
         match (operation.owner, operation.kind) {
             (Owner::ProgramUnit, _) => {
                 self.blocks[block.index()].programmed += 1;
                 let done = &mut self.dies[operation.die.index()].program;
                 let (units, bound) = (std::mem::take(&mut done.units), std::mem::take(&mut done.bound));
-                units[..bound].iter().for_each(|unit| unit.programmed(slot, &mut self.writes, out));
+                units[..bound].iter().for_each(|unit| unit.programmed(ended.slot, &mut self.writes, out));
                 self.dies[operation.die.index()].program.units = units;
             }
             (Owner::Command(_), _) => {
