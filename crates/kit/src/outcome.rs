@@ -2,8 +2,8 @@
 
 use crate::operation::Operation;
 
-/// The way in which a program or an erase has ended. A read has no outcome of its own: whether its data can be corrected
-/// is found where it is decoded, attempt by attempt.
+/// The way in which a program or an erase has ended. A read has no outcome of its own: whether its data can be
+/// corrected is found where it is decoded, attempt by attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// As it was meant to.

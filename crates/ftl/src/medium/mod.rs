@@ -63,8 +63,8 @@ pub struct Medium {
 }
 
 impl Medium {
-    /// Creates an empty medium: all blocks are free. `mode_units`: mapping units that a block can hold, by the write mode
-    /// of its data.
+    /// Creates an empty medium: all blocks are free. `mode_units`: mapping units that a block can hold, by the write
+    /// mode of its data.
     pub fn new(geometry: Geometry, mode_units: Vec<u32>) -> std::io::Result<Medium> {
         let units = usize::try_from(geometry.unit_count()).expect("validated: fewer than 2^32 units");
         let (blocks, dies) = (geometry.block_count as usize, geometry.die_count as usize);
