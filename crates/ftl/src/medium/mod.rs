@@ -10,6 +10,7 @@ pub(crate) mod integrity;
 pub(crate) mod program;
 pub(crate) mod space;
 mod wear;
+mod whole;
 
 pub use block::{BlockRecord, BlockState};
 
@@ -467,7 +468,14 @@ impl Medium {
             record.programmed += 1;
         });
         out.journal.note(|| Record::Programmed { block, first: operation.first, count: units_per_program });
-        let done = &mut self.programs[operation.die.index()];
+        self.report_units(ended, operation.die, writes, out)
+    }
+
+    /// Reports the units of an operation of a die, which has ended, to those who wait for them, and unpins the blocks
+    /// of the copies that they supersede. Returns their number.
+    #[inline]
+    pub(crate) fn report_units(&mut self, ended: Ended, die: DieId, writes: &mut WriteQueue, out: &mut Outbox) -> usize {
+        let done = &mut self.programs[die.index()];
         let (units, bound) = (std::mem::take(&mut done.units), std::mem::take(&mut done.bound));
         for unit in &units[..bound] {
             if unit.superseded != NO_PLACE {
@@ -475,7 +483,7 @@ impl Medium {
             }
             unit.programmed(ended.slot, writes, out);
         }
-        self.programs[operation.die.index()].units = units;
+        self.programs[die.index()].units = units;
         bound
     }
 

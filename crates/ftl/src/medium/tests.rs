@@ -1,7 +1,7 @@
 //! Tests of `medium`.
 
 use super::*;
-use kit::{Shape, UNIT_BYTES};
+use kit::{OperationKind, Outcome, Shape, UNIT_BYTES};
 
 /// Returns the geometry of small dies on one channel. A program writes one page of `units` mapping units.
 pub(crate) fn geometry(dies: u32, planes: u32, blocks_per_plane: u32, programs: u32, units: u64) -> Geometry {
@@ -149,5 +149,93 @@ fn loaded_lists_must_agree_with_the_records() {
     assert_eq!((medium.valid_by_mode[1], medium.retired[0], medium.block(BlockId(0)).pins()), (3, 1, 0));
     for (closed, open) in [(&[2][..], &[1][..]), (&[2, 0, 2], &[1]), (&[2, 0], &[1, 0]), (&[2, 0, 3], &[1])] {
         assert!(!loaded().restore_blocks(closed, open), "{closed:?}, {open:?}");
+    }
+}
+
+/// Returns an operation of a die on a block, from its program `program` on.
+fn operation(kind: OperationKind, block: BlockId, program: u32, units: u32) -> Operation {
+    Operation { kind, first: Ppn(block.0 * 4 + program * 2), units, ..Operation::default() }
+}
+
+fn ended(outcome: Outcome) -> Ended {
+    Ended { slot: 0, outcome }
+}
+
+/// A block that is used as a whole: programs open it and close it, its data is given up in every state, and an erase
+/// counts its wear, its age and its reads anew. A pin lasts beyond the end of its data.
+#[test]
+fn a_whole_block_is_opened_closed_given_up_and_erased() {
+    let (mut writes, mut out) = (WriteQueue::new(1), Outbox::new(1, 1));
+    for programs in 0..=2 {
+        let mut medium = empty(geometry(1, 1, 3, 2, 2), 1);
+        medium.keep_integrity(false);
+        medium.begin_worn(7, Nanos(500));
+        let block = BlockId(1);
+        for program in 0..programs {
+            medium.begin_program_of(block, ModeId(0));
+            assert!(medium.holds_data(block), "its first program has begun");
+            assert_eq!(medium.programs_done(block), program);
+            let done = operation(OperationKind::Program, block, program, 2);
+            medium.whole_program_done(ended(Outcome::Done), &done, &mut writes, &mut out);
+            assert_eq!(medium.programs_done(block), program + 1);
+        }
+        let expected = [BlockState::Free, BlockState::Open, BlockState::Closed][programs as usize];
+        assert_eq!(medium.block(block).state(), expected);
+        [Ppn(4), Ppn(5)].into_iter().for_each(|ppn| medium.pin(ppn));
+        assert_eq!([1, 2].map(|now| medium.stored(Ppn(4), SimTime(now)).reads), [0, 1]);
+        assert_eq!(medium.stored_unread(Ppn(4), SimTime(2)).age, Nanos(502), "since the starting state");
+        medium.give_up(block);
+        assert_eq!((medium.holds_data(block), medium.programs_done(block), medium.block(block).pins()), (false, 0, 2));
+        assert_eq!(medium.read_done(&operation(OperationKind::Read, block, 0, 2)), 0);
+        medium.begin_erase(block);
+        medium.erased(ended(Outcome::Done), &operation(OperationKind::Erase, block, 0, 0), 250, SimTime(900), &mut out);
+        assert_eq!(medium.block(block).state(), BlockState::Free);
+        let stored = medium.stored_unread(Ppn(4), SimTime(1000));
+        assert_eq!((stored.erase_count, stored.wear_thousandths, stored.age, stored.reads), (8, 7250, Nanos(100), 0));
+        assert_eq!((medium.most_erases(), medium.wear_total()), (8, 3 * 7000 + 250));
+    }
+}
+
+/// A block that begins full is as one that was programmed to its end.
+#[test]
+fn a_block_that_begins_full_can_only_be_erased() {
+    let mut medium = empty(geometry(1, 1, 3, 2, 2), 1);
+    medium.begin_full(BlockId(2), ModeId(0));
+    assert_eq!((medium.programs_done(BlockId(2)), medium.holds_data(BlockId(2))), (2, true));
+    assert_eq!(medium.closed_blocks(DieId(0)).collect::<Vec<_>>(), [BlockId(2)]);
+    medium.give_up(BlockId(2));
+    assert_eq!(medium.closed_count(DieId(0)), 0);
+}
+
+#[test]
+#[should_panic(expected = "programmed out of order")]
+fn programs_of_a_block_are_in_order() {
+    let (mut writes, mut out) = (WriteQueue::new(1), Outbox::new(1, 1));
+    let mut medium = empty(geometry(1, 1, 3, 2, 2), 1);
+    medium.begin_program_of(BlockId(0), ModeId(0));
+    medium.program_done(ended(Outcome::Done), &operation(OperationKind::Program, BlockId(0), 1, 2), &mut writes, &mut out);
+}
+
+/// No layer takes a failed operation for one that is done.
+#[test]
+fn an_operation_that_failed_is_not_taken_as_done() {
+    for outcome in [Outcome::ProgramFailed, Outcome::EraseFailed, Outcome::Torn] {
+        let fails = |kind: OperationKind| {
+            let run = move || {
+                let (mut writes, mut out) = (WriteQueue::new(1), Outbox::new(1, 1));
+                let mut medium = empty(geometry(1, 1, 3, 2, 2), 1);
+                medium.begin_full(BlockId(0), ModeId(0));
+                medium.give_up(BlockId(0));
+                medium.begin_erase(BlockId(0));
+                medium.begin_program_of(BlockId(1), ModeId(0));
+                let operation = operation(kind, BlockId(u32::from(kind == OperationKind::Program)), 0, 2);
+                match kind {
+                    OperationKind::Program => _ = medium.program_done(ended(outcome), &operation, &mut writes, &mut out),
+                    _ => medium.erased(ended(outcome), &operation, 0, SimTime(0), &mut out),
+                }
+            };
+            std::panic::catch_unwind(run).is_err()
+        };
+        assert!(fails(OperationKind::Program) && fails(OperationKind::Erase), "{outcome:?}");
     }
 }

@@ -13,6 +13,7 @@ pub mod zns;
 
 use crate::config::FtlConfig;
 use crate::ftl::Parameters;
+use crate::medium::Medium;
 use crate::policy::ModePolicy;
 use crate::precondition::Preconditioned;
 use kit::{Geometry, HostCommand, Problems, Status, UNIT_BYTES};
@@ -39,6 +40,16 @@ pub struct Setting<'a> {
     pub buffer_units: u64,
     /// True if the controller buffers writes or keeps data that was read.
     pub has_buffer: bool,
+}
+
+/// Returns the medium of a layer without a map, whose blocks have the wear and the age of the starting state.
+fn medium(parameters: &Parameters, starting: &Preconditioned) -> std::io::Result<Medium> {
+    let mut medium = Medium::new(parameters.geometry, parameters.facts.block_units.clone())?;
+    if parameters.has_errors {
+        medium.keep_integrity(false);
+    }
+    medium.begin_worn(starting.pe_cycles, starting.age);
+    Ok(medium)
 }
 
 /// Returns the first unit of a command and the number of its units, on a drive whose logical block is the mapping unit.

@@ -6,10 +6,10 @@ use super::{MOST_ADDRESSES, Params, VECTORS};
 use crate::config::places;
 use crate::ftl::{FtlCounters, Parameters, Pulled};
 use crate::idle::IdleDies;
-use crate::medium::program::{NO_PLACE, ProgramUnit};
-use crate::translation::condition::Condition;
+use crate::medium::Medium;
+use crate::medium::program::NO_PLACE;
 use crate::translation::rows::{self, Joined};
-use crate::translation::{Parts, Report, Translation, whole_units};
+use crate::translation::{Parts, Report, Translation, medium, whole_units};
 use crate::writes::{WriteQueue, Writer};
 use kit::{
     BlockId, CommandId, Demand, DieId, Ended, Events, HostCommand, HostUnit, Lpn, ModeId, Op, Operation, OperationKind, Outbox,
@@ -101,15 +101,11 @@ impl Default for Gathered {
     }
 }
 
-/// State of a chunk on the flash.
+/// Data of a chunk that is on its way to the flash.
 #[derive(Clone, Debug, Default)]
-struct Media {
+struct Pending {
     /// Programs given to the die.
     queued: u32,
-    /// Programs done.
-    programmed: u32,
-    /// Reads outstanding.
-    pins: u32,
     /// The programs from number `queued` on whose data has come in part.
     gathered: VecDeque<Gathered>,
 }
@@ -123,18 +119,14 @@ enum Work {
     Erase { chunk: u32, waiting: u32 },
 }
 
-struct DieQueue {
-    work: VecDeque<Work>,
-    /// The program or erase that the die executes.
-    running: ProgramUnit,
-}
-
 /// The layer.
 pub(super) struct PassThrough {
     parameters: Parameters,
     chunks: Chunks,
-    media: Vec<Media>,
-    dies: Vec<DieQueue>,
+    pending: Vec<Pending>,
+    medium: Medium,
+    /// Work of each die, in order.
+    work: Vec<VecDeque<Work>>,
     lists: Lists,
     writes: WriteQueue,
     idle: IdleDies,
@@ -144,11 +136,10 @@ pub(super) struct PassThrough {
     resets: u64,
     refused: u64,
     vectored: u64,
-    condition: Option<Condition>,
 }
 
 impl PassThrough {
-    pub fn new(params: &Params, parts: Parts<'_>) -> PassThrough {
+    pub fn new(params: &Params, parts: Parts<'_>) -> std::io::Result<PassThrough> {
         let Parts { config, parameters, starting, .. } = parts;
         let geometry = parameters.geometry;
         let rules = params.rules(&geometry);
@@ -157,18 +148,17 @@ impl PassThrough {
         let in_turn = || (0..geometry.die_count as usize).map(|turn| idle.die_at(turn)).collect();
         let lines = params.stripe_unit.map(|units| Lines::new(units, rules.units, rules.chunks_per_die, in_turn()));
         let chunks = Chunks::new(rules, geometry.die_count, full, starting.pe_cycles).with_lines(lines);
-        let programs = |closed: bool| if closed { geometry.programs_per_block } else { 0 };
-        let media = |chunk: &super::chunks::Chunk| {
-            let programs = programs(chunk.state == ChunkState::Closed);
-            Media { queued: programs, programmed: programs, ..Media::default() }
-        };
         let mode = parameters.facts.write_mode("normal");
-        PassThrough {
-            media: chunks.all().iter().map(media).collect(),
+        let (mut medium, mut pending) = (medium(&parameters, &starting)?, vec![Pending::default(); chunks.all().len()]);
+        for (chunk, _) in (0..).zip(chunks.all()).filter(|(_, chunk)| chunk.state == ChunkState::Closed) {
+            medium.begin_full(BlockId(chunk), mode);
+            pending[chunk as usize].queued = geometry.programs_per_block;
+        }
+        Ok(PassThrough {
+            pending,
             chunks,
-            dies: (0..geometry.die_count)
-                .map(|_| DieQueue { work: VecDeque::new(), running: ProgramUnit::new(geometry.units_per_program) })
-                .collect(),
+            medium,
+            work: vec![VecDeque::new(); geometry.die_count as usize],
             lists: Lists { all: Slab::default(), from: geometry.unit_count() as u32 },
             writes: WriteQueue::new(1),
             idle,
@@ -178,9 +168,8 @@ impl PassThrough {
             resets: 0,
             refused: 0,
             vectored: 0,
-            condition: parameters.has_errors.then(|| Condition::new(&parameters, &starting)),
             parameters,
-        }
+        })
     }
 
     /// Returns the first place of a chunk.
@@ -194,7 +183,7 @@ impl PassThrough {
 
     fn queue(&mut self, chunk: u32, work: Work, out: &mut Outbox) {
         let die = self.die_of(chunk);
-        self.dies[die.index()].work.push_back(work);
+        self.work[die.index()].push_back(work);
         if self.idle.contains(die) {
             out.ready.mark(die);
         }
@@ -227,15 +216,15 @@ impl PassThrough {
                 self.chunks.read(units.clone().map(|unit| self.lists.resolve(Lpn(unit))))?;
                 let is_programmed = |unit: u32| {
                     let (chunk, place) = self.split(self.lists.resolve(Lpn(unit)));
-                    self.parameters.geometry.program_of(place) < self.media[chunk as usize].programmed
+                    self.parameters.geometry.program_of(place) < self.medium.programs_done(BlockId(chunk))
                 };
                 if units.into_iter().all(is_programmed) { Ok(()) } else { Err(Status::Unwritten) }
             }
             Op::Write => self.chunks.write(units.map(|unit| self.lists.resolve(Lpn(unit)))),
             Op::Trim => {
-                let (first, media) = (self.chunks_of(units)?, &self.media);
+                let (first, medium) = (self.chunks_of(units)?, &self.medium);
                 let whole = self.parameters.geometry.units_per_program;
-                self.chunks.reset(first.into_iter(), |chunk| media[chunk as usize].programmed * whole)
+                self.chunks.reset(first.into_iter(), |chunk| medium.programs_done(BlockId(chunk)) * whole)
             }
             Op::Flush => Ok(()),
             Op::Append | Op::Zone => Err(Status::InvalidField),
@@ -246,8 +235,8 @@ impl PassThrough {
     fn program(&mut self, (chunk, program, chain): (u32, u32, u32), now: SimTime, out: &mut Outbox) -> Operation {
         let geometry = self.parameters.geometry;
         let die = self.die_of(chunk);
-        let running = &mut self.dies[die.index()].running;
-        running.bind_chain(chain, &mut self.writes, now, &mut out.signals);
+        self.medium.begin_program_of(BlockId(chunk), self.mode);
+        self.medium.programs[die.index()].bind_chain(chain, &mut self.writes, now, &mut out.signals);
         let units = geometry.units_per_program;
         self.counters.units_programmed[Reason::Host as usize] += u64::from(units);
         self.counters.units_by_mode[self.mode.index()] += u64::from(units);
@@ -270,7 +259,8 @@ impl PassThrough {
 
     fn erase(&mut self, chunk: u32, waiting: u32, now: SimTime, out: &mut Outbox) -> Operation {
         let die = self.die_of(chunk);
-        self.dies[die.index()].running.bind(NO_PLACE).take(waiting, &mut self.writes, now, &out.signals.clock);
+        self.medium.begin_erase(BlockId(chunk));
+        self.medium.programs[die.index()].bind(NO_PLACE).take(waiting, &mut self.writes, now, &out.signals.clock);
         self.writes.units.release(waiting);
         let shape = &self.parameters.geometry.shape;
         Operation {
@@ -314,7 +304,7 @@ impl Translation for PassThrough {
         let mut reads = Joined::default();
         for lpn in (first.0..first.0 + count).map(Lpn) {
             let ppn = Ppn(self.lists.resolve(lpn));
-            self.media[geometry.block_of(ppn).index()].pins += 1;
+            self.medium.pin(ppn);
             reads.add(rows::host_read(ppn, self.read_mode, command, &geometry), &geometry, out);
         }
         self.lists.release(first);
@@ -331,22 +321,22 @@ impl Translation for PassThrough {
         out.signals.queued_write_pages += 1;
         out.signals.queued_write_requests += u64::from(last);
         let whole = self.parameters.geometry.units_per_program;
-        let media = &mut self.media[chunk as usize];
-        let at = (place / whole - media.queued) as usize;
-        if media.gathered.len() <= at {
-            media.gathered.resize(at + 1, Gathered::default());
+        let pending = &mut self.pending[chunk as usize];
+        let at = (place / whole - pending.queued) as usize;
+        if pending.gathered.len() <= at {
+            pending.gathered.resize(at + 1, Gathered::default());
         }
-        let gathered = &mut media.gathered[at];
+        let gathered = &mut pending.gathered[at];
         self.writes.units[slot].next = std::mem::replace(&mut gathered.chain, slot);
         gathered.units += 1;
         // The programs of a chunk are in order, also where the data of a later one comes first.
         while let Some(&Gathered { chain, .. }) =
-            self.media[chunk as usize].gathered.front().filter(|gathered| gathered.units == whole)
+            self.pending[chunk as usize].gathered.front().filter(|gathered| gathered.units == whole)
         {
-            let media = &mut self.media[chunk as usize];
-            media.gathered.pop_front();
-            let program = media.queued;
-            media.queued += 1;
+            let pending = &mut self.pending[chunk as usize];
+            pending.gathered.pop_front();
+            let program = pending.queued;
+            pending.queued += 1;
             self.queue(chunk, Work::Program { chunk, program, chain, since: now }, out);
         }
         true
@@ -358,8 +348,8 @@ impl Translation for PassThrough {
         let chunks: Vec<u32> = self.chunks.touched().collect();
         for &chunk in &chunks {
             self.resets += 1;
-            let media = &mut self.media[chunk as usize];
-            (media.queued, media.programmed) = (0, 0);
+            self.pending[chunk as usize].queued = 0;
+            self.medium.give_up(BlockId(chunk));
             let waiting = self.writes.accept(first, Writer::Command(command), true);
             self.writes.keep(waiting, now, &out.signals.clock);
             self.queue(chunk, Work::Erase { chunk, waiting }, out);
@@ -371,46 +361,38 @@ impl Translation for PassThrough {
     fn flush(&mut self, _until: u64, _ready: &mut ReadyDies) {}
 
     fn next(&mut self, die: DieId, now: SimTime, out: &mut Outbox) -> Option<u32> {
-        let operation = match *self.dies[die.index()].work.front()? {
-            Work::Erase { chunk, .. } if self.media[chunk as usize].pins > 0 => return None,
+        let operation = match *self.work[die.index()].front()? {
+            Work::Erase { chunk, .. } if self.medium.block(BlockId(chunk)).pins() > 0 => return None,
             Work::Erase { chunk, waiting } => self.erase(chunk, waiting, now, out),
             Work::Program { chunk, program, chain, .. } => self.program((chunk, program, chain), now, out),
         };
-        self.dies[die.index()].work.pop_front();
+        self.work[die.index()].pop_front();
         self.idle.remove(die);
         Some(out.operations.add(operation))
     }
 
     fn next_without_buffer(&mut self, die: DieId, now: SimTime, out: &mut Outbox) -> Pulled {
-        if matches!(self.dies[die.index()].work.front(), Some(Work::Program { .. })) {
+        if matches!(self.work[die.index()].front(), Some(Work::Program { .. })) {
             return Pulled::NeedsBuffer;
         }
         self.next(die, now, out).map_or(Pulled::Nothing, Pulled::Operation)
     }
 
     fn operation_done(&mut self, ended: Ended, operation: &Operation, now: SimTime, out: &mut Outbox) {
-        ended.expect_done(operation);
-        let block = self.parameters.geometry.block_of(operation.first);
-        let media = &mut self.media[block.index()];
         if let Owner::Command(_) = operation.owner {
-            media.pins -= operation.units;
-            if media.pins == 0 && matches!(self.dies[operation.die.index()].work.front(), Some(Work::Erase { .. })) {
+            let pins = self.medium.read_done(operation);
+            if pins == 0 && matches!(self.work[operation.die.index()].front(), Some(Work::Erase { .. })) {
                 out.ready.mark(operation.die);
             }
-            return;
-        }
-        if operation.kind == OperationKind::Erase {
+        } else if operation.kind == OperationKind::Erase {
+            let block = self.medium.geometry.block_of(operation.first);
             self.chunks.erased(block.0);
-            if let Some(condition) = &mut self.condition {
-                condition.erased(block, &self.parameters, now);
-            }
+            let wear = self.parameters.wear_of_erase(operation.mode, self.medium.wear_thousandths(block));
+            self.medium.erased(ended, operation, wear, now, out);
+            self.medium.report_units(ended, operation.die, &mut self.writes, out);
         } else {
-            media.programmed += 1;
+            self.medium.whole_program_done(ended, operation, &mut self.writes, out);
         }
-        let done = &mut self.dies[operation.die.index()].running;
-        let (units, bound) = (std::mem::take(&mut done.units), std::mem::take(&mut done.bound));
-        units[..bound].iter().for_each(|unit| unit.programmed(ended.slot, &mut self.writes, out));
-        self.dies[operation.die.index()].running.units = units;
     }
 
     fn timer(&mut self, timer: Timer, _now: SimTime, _out: &mut Outbox) {
@@ -446,7 +428,7 @@ impl Translation for PassThrough {
     }
 
     fn demand(&self, die: DieId) -> Demand {
-        let oldest_write = match self.dies[die.index()].work.front() {
+        let oldest_write = match self.work[die.index()].front() {
             Some(Work::Program { since, .. }) => Some(*since),
             Some(Work::Erase { .. }) | None => None,
         };
@@ -472,13 +454,11 @@ impl Translation for PassThrough {
     }
 
     fn stored(&mut self, ppn: Ppn, now: SimTime) -> Stored {
-        let block = self.parameters.geometry.block_of(ppn);
-        self.condition.as_mut().expect("reads can fail").read(block, self.mode, now)
+        self.medium.stored(ppn, now)
     }
 
     fn stored_unread(&self, ppn: Ppn, now: SimTime) -> Stored {
-        let condition = self.condition.as_ref().expect("reads can fail");
-        condition.stored(self.parameters.geometry.block_of(ppn), self.mode, now)
+        self.medium.stored_unread(ppn, now)
     }
 
     fn begin_shutdown(&mut self, _until: u64, ready: &mut ReadyDies) {
@@ -486,7 +466,7 @@ impl Translation for PassThrough {
     }
 
     fn has_shut_down(&mut self, _now: SimTime, _out: &mut Outbox) -> bool {
-        self.dies.iter().all(|die| die.work.is_empty() && die.running.is_empty())
+        self.work.iter().all(VecDeque::is_empty) && self.medium.is_at_rest()
     }
 
     fn end_shutdown(&mut self) {}

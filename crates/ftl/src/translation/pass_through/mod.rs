@@ -109,7 +109,7 @@ impl Params {
 
 impl Kind for Params {
     fn create(&self, parts: Parts<'_>) -> std::io::Result<Translator> {
-        Ok(Translator::Other(Box::new(PassThrough::new(self, parts))))
+        Ok(Translator::Other(Box::new(PassThrough::new(self, parts)?)))
     }
 
     fn lacks(&self) -> Option<&'static str> {

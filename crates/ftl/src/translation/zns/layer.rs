@@ -5,10 +5,9 @@ use super::table::{Change, Table, ZoneState};
 use crate::config::places;
 use crate::ftl::{FtlCounters, Parameters, Pulled};
 use crate::idle::IdleDies;
-use crate::medium::program::ProgramUnit;
-use crate::translation::condition::Condition;
+use crate::medium::Medium;
 use crate::translation::rows::{self, Joined};
-use crate::translation::{Parts, Report, Translation, whole_units};
+use crate::translation::{Parts, Report, Translation, medium, whole_units};
 use crate::writes::{WriteQueue, Writer};
 use kit::{
     BlockId, CommandFlags, CommandId, Demand, DieId, Ended, Events, HostCommand, HostUnit, Ledger, Lpn, ModeId, Op, Operation,
@@ -52,26 +51,6 @@ struct Pending {
     is_finished: bool,
 }
 
-struct DieQueue {
-    work: VecDeque<Work>,
-    /// The program that the die executes.
-    program: ProgramUnit,
-}
-
-/// State of a block.
-#[derive(Clone, Copy, Debug, Default)]
-struct BlockState {
-    /// Programs of the block that are done.
-    programmed: u32,
-    /// Reads outstanding.
-    pins: u32,
-    erases: u32,
-    /// True if a program has begun since the last erase.
-    is_dirty: bool,
-    /// True while the block waits for its erase, or is being erased.
-    is_to_be_erased: bool,
-}
-
 /// Counts of what zones do.
 #[derive(Clone, Copy, Debug, Default)]
 struct Counts {
@@ -85,8 +64,9 @@ pub(super) struct Zns {
     parameters: Parameters,
     table: Table,
     pending: Vec<Pending>,
-    dies: Vec<DieQueue>,
-    blocks: Vec<BlockState>,
+    medium: Medium,
+    /// Work of each die, in order.
+    work: Vec<VecDeque<Work>>,
     writes: WriteQueue,
     idle: IdleDies,
     /// Epoch of the zone of each write command, by the slot of the command.
@@ -99,11 +79,10 @@ pub(super) struct Zns {
     read_mode: ModeId,
     counters: FtlCounters,
     counts: Counts,
-    condition: Option<Condition>,
 }
 
 impl Zns {
-    pub fn new(params: &Params, parts: Parts<'_>) -> Zns {
+    pub fn new(params: &Params, parts: Parts<'_>) -> std::io::Result<Zns> {
         let Parts { config, parameters, starting, .. } = parts;
         let geometry = parameters.geometry;
         let (limits, count) = (params.limits(&geometry), params.zone_count(&geometry));
@@ -112,10 +91,8 @@ impl Zns {
         let mut zns = Zns {
             table: Table::new(limits, count, full),
             pending: vec![Pending::default(); count as usize],
-            dies: (0..geometry.die_count)
-                .map(|_| DieQueue { work: VecDeque::new(), program: ProgramUnit::new(geometry.units_per_program) })
-                .collect(),
-            blocks: vec![BlockState { erases: starting.pe_cycles, ..BlockState::default() }; geometry.block_count as usize],
+            medium: medium(&parameters, &starting)?,
+            work: vec![VecDeque::new(); geometry.die_count as usize],
             writes: WriteQueue::new(1),
             idle: IdleDies::new(&places(config.allocation_order, &geometry)),
             epochs: Vec::new(),
@@ -127,14 +104,12 @@ impl Zns {
             read_mode: parameters.facts.read_mode_of.get(mode.index()).copied().unwrap_or_default(),
             counters: FtlCounters::default(),
             counts: Counts::default(),
-            condition: parameters.has_errors.then(|| Condition::new(&parameters, &starting)),
             parameters,
         };
         for block in (0..full).flat_map(|zone| zns.blocks_of(zone)).collect::<Vec<_>>() {
-            let state = &mut zns.blocks[block.index()];
-            (state.programmed, state.is_dirty) = (geometry.programs_per_block, true);
+            zns.medium.begin_full(block, mode);
         }
-        zns
+        Ok(zns)
     }
 
     /// Returns the blocks of a zone.
@@ -208,7 +183,7 @@ impl Zns {
         }
         let mut blocks: Vec<BlockId> = self.blocks_of(zone).collect();
         for die in self.dies_of(zone) {
-            let work = &mut self.dies[die.index()].work;
+            let work = &mut self.work[die.index()];
             let is_of_zone = |one: &Work| matches!(one, Work::Program { zone: of, .. } if *of == zone);
             let chains: Vec<u32> = work
                 .iter()
@@ -218,12 +193,12 @@ impl Zns {
             work.retain(|one| !is_of_zone(one));
             chains.into_iter().for_each(|chain| self.discard(chain, out));
         }
-        if blocks.iter().any(|block| self.blocks[block.index()].erases >= self.offline_after) {
+        if blocks.iter().any(|block| self.medium.erase_count(*block) >= self.offline_after) {
             self.table.fail(zone, ZoneState::Offline);
         }
-        blocks.retain(|block| std::mem::take(&mut self.blocks[block.index()].is_dirty));
+        blocks.retain(|block| self.medium.holds_data(*block));
         for block in blocks {
-            self.blocks[block.index()].is_to_be_erased = true;
+            self.medium.give_up(block);
             let die = self.parameters.geometry.die_of(block);
             self.queue(die, Work::Erase(block), out);
         }
@@ -249,7 +224,7 @@ impl Zns {
     }
 
     fn queue(&mut self, die: DieId, work: Work, out: &mut Outbox) {
-        self.dies[die.index()].work.push_back(work);
+        self.work[die.index()].push_back(work);
         if self.idle.contains(die) {
             out.ready.mark(die);
         }
@@ -301,9 +276,8 @@ impl Zns {
     fn program(&mut self, die: DieId, work: (BlockId, u32, u32), now: SimTime, out: &mut Outbox) -> Operation {
         let (block, program, chain) = work;
         let geometry = self.parameters.geometry;
-        self.blocks[block.index()].is_dirty = true;
-        let running = &mut self.dies[die.index()].program;
-        let bound = running.bind_chain(chain, &mut self.writes, now, &mut out.signals);
+        self.medium.begin_program_of(block, self.mode);
+        let bound = self.medium.programs[die.index()].bind_chain(chain, &mut self.writes, now, &mut out.signals);
         self.counters.units_programmed[Reason::Host as usize] += u64::from(bound);
         self.counters.units_programmed[Reason::Padding as usize] += u64::from(geometry.units_per_program - bound);
         self.counters.units_by_mode[self.mode.index()] += u64::from(bound);
@@ -324,7 +298,8 @@ impl Zns {
         }
     }
 
-    fn erase(&self, die: DieId, block: BlockId) -> Operation {
+    fn erase(&mut self, die: DieId, block: BlockId) -> Operation {
+        self.medium.begin_erase(block);
         let shape = &self.parameters.geometry.shape;
         Operation {
             kind: OperationKind::Erase,
@@ -339,7 +314,7 @@ impl Zns {
 
     /// Returns true if the next work of a die is a program.
     fn programs_next(&self, die: DieId) -> bool {
-        matches!(self.dies[die.index()].work.front(), Some(Work::Program { .. }))
+        matches!(self.work[die.index()].front(), Some(Work::Program { .. }))
     }
 }
 
@@ -380,13 +355,12 @@ impl Translation for Zns {
             }
             let ppn = self.place_of(lpn);
             let (block, unit) = geometry.split(ppn);
-            let state = &mut self.blocks[block.index()];
-            if state.is_to_be_erased || geometry.program_of(unit) >= state.programmed {
+            if geometry.program_of(unit) >= self.medium.programs_done(block) {
                 self.counters.buffer_hits += 1;
                 at_once += 1;
                 continue;
             }
-            state.pins += 1;
+            self.medium.pin(ppn);
             reads.add(rows::host_read(ppn, self.read_mode, command, &geometry), &geometry, out);
         }
         let mut parts = reads.end(out);
@@ -435,12 +409,12 @@ impl Translation for Zns {
     fn flush(&mut self, _until: u64, _ready: &mut ReadyDies) {}
 
     fn next(&mut self, die: DieId, now: SimTime, out: &mut Outbox) -> Option<u32> {
-        let operation = match *self.dies[die.index()].work.front()? {
-            Work::Erase(block) if self.blocks[block.index()].pins > 0 => return None,
+        let operation = match *self.work[die.index()].front()? {
+            Work::Erase(block) if self.medium.block(block).pins() > 0 => return None,
             Work::Erase(block) => self.erase(die, block),
             Work::Program { block, program, chain, .. } => self.program(die, (block, program, chain), now, out),
         };
-        self.dies[die.index()].work.pop_front();
+        self.work[die.index()].pop_front();
         self.idle.remove(die);
         Some(out.operations.add(operation))
     }
@@ -453,30 +427,18 @@ impl Translation for Zns {
     }
 
     fn operation_done(&mut self, ended: Ended, operation: &Operation, now: SimTime, out: &mut Outbox) {
-        ended.expect_done(operation);
-        let block = self.parameters.geometry.block_of(operation.first);
         match (operation.owner, operation.kind) {
-            (Owner::ProgramUnit, _) => {
-                self.blocks[block.index()].programmed += 1;
-                let done = &mut self.dies[operation.die.index()].program;
-                let (units, bound) = (std::mem::take(&mut done.units), std::mem::take(&mut done.bound));
-                units[..bound].iter().for_each(|unit| unit.programmed(ended.slot, &mut self.writes, out));
-                self.dies[operation.die.index()].program.units = units;
-            }
+            (Owner::ProgramUnit, _) => self.medium.whole_program_done(ended, operation, &mut self.writes, out),
             (Owner::Command(_), _) => {
-                let state = &mut self.blocks[block.index()];
-                state.pins -= operation.units;
-                if state.pins == 0 && matches!(self.dies[operation.die.index()].work.front(), Some(Work::Erase(_))) {
+                let pins = self.medium.read_done(operation);
+                if pins == 0 && matches!(self.work[operation.die.index()].front(), Some(Work::Erase(_))) {
                     out.ready.mark(operation.die);
                 }
             }
             (_, OperationKind::Erase) => {
-                let state = &mut self.blocks[block.index()];
-                (state.programmed, state.is_to_be_erased) = (0, false);
-                state.erases += 1;
-                if let Some(condition) = &mut self.condition {
-                    condition.erased(block, &self.parameters, now);
-                }
+                let block = self.medium.geometry.block_of(operation.first);
+                let wear = self.parameters.wear_of_erase(operation.mode, self.medium.wear_thousandths(block));
+                self.medium.erased(ended, operation, wear, now, out);
             }
             _ => {}
         }
@@ -495,7 +457,6 @@ impl Translation for Zns {
     }
 
     fn figures(&self) -> Vec<(&'static str, f64)> {
-        let erases = self.blocks.iter().map(|block| f64::from(block.erases));
         let [full, empty, offline] =
             [ZoneState::Full, ZoneState::Empty, ZoneState::Offline].map(|state| f64::from(self.table.count(state)));
         let capacity = f64::from(self.zone_dies * self.zone_blocks) * f64::from(self.parameters.geometry.units_per_block);
@@ -510,7 +471,7 @@ impl Translation for Zns {
             ("finishes", self.counts.finishes as f64),
             ("implicit_closes", self.table.implicit_closes as f64),
             ("refused_commands", self.counts.refused as f64),
-            ("most_erases", erases.fold(0.0, f64::max)),
+            ("most_erases", f64::from(self.medium.most_erases())),
         ]
     }
 
@@ -519,7 +480,7 @@ impl Translation for Zns {
     }
 
     fn demand(&self, die: DieId) -> Demand {
-        let oldest_write = match self.dies[die.index()].work.front() {
+        let oldest_write = match self.work[die.index()].front() {
             Some(Work::Program { since, .. }) => Some(*since),
             Some(Work::Erase(_)) | None => None,
         };
@@ -555,14 +516,11 @@ impl Translation for Zns {
     }
 
     fn stored(&mut self, ppn: Ppn, now: SimTime) -> Stored {
-        let block = self.parameters.geometry.block_of(ppn);
-        let condition = self.condition.as_mut().expect("reads can fail");
-        condition.read(block, self.mode, now)
+        self.medium.stored(ppn, now)
     }
 
     fn stored_unread(&self, ppn: Ppn, now: SimTime) -> Stored {
-        let condition = self.condition.as_ref().expect("reads can fail");
-        condition.stored(self.parameters.geometry.block_of(ppn), self.mode, now)
+        self.medium.stored_unread(ppn, now)
     }
 
     fn begin_shutdown(&mut self, _until: u64, ready: &mut ReadyDies) {
@@ -570,7 +528,7 @@ impl Translation for Zns {
     }
 
     fn has_shut_down(&mut self, _now: SimTime, _out: &mut Outbox) -> bool {
-        self.dies.iter().all(|die| die.work.is_empty() && die.program.is_empty())
+        self.work.iter().all(VecDeque::is_empty) && self.medium.is_at_rest()
     }
 
     fn end_shutdown(&mut self) {}

@@ -148,7 +148,7 @@ impl Params {
 
 impl Kind for Params {
     fn create(&self, parts: Parts<'_>) -> std::io::Result<Translator> {
-        Ok(Translator::Other(Box::new(Zns::new(self, parts))))
+        Ok(Translator::Other(Box::new(Zns::new(self, parts)?)))
     }
 
     fn lacks(&self) -> Option<&'static str> {

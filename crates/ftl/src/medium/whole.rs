@@ -1,0 +1,81 @@
+//! Blocks that are programmed and erased as a whole, under layers that move no data: zones and chunks.
+
+use super::{BlockState, Medium};
+use crate::writes::WriteQueue;
+use kit::{BlockId, Ended, ModeId, Nanos, Operation, Outbox, Ppn, Record, SimTime};
+
+impl Medium {
+    /// Takes all blocks as erased `cycles` times, the last time `age` ago.
+    pub(crate) fn begin_worn(&mut self, cycles: u32, age: Nanos) {
+        self.erase_counts.fill(cycles);
+        self.wear.fill(cycles.saturating_mul(1000));
+        self.first_program.fill(-(age.0 as i64));
+        self.recount_wear();
+    }
+
+    /// Takes a free block as programmed to its end in a mode.
+    pub(crate) fn begin_full(&mut self, block: BlockId, mode: ModeId) {
+        self.open(block, mode);
+        self.blocks.update(block, |record| record.programmed = self.geometry.programs_per_block as u16);
+        self.close(block);
+    }
+
+    /// Prepares a block for its next program in a mode: a free one is opened.
+    pub(crate) fn begin_program_of(&mut self, block: BlockId, mode: ModeId) {
+        if self.block(block).state() == BlockState::Free {
+            self.open(block, mode);
+        }
+    }
+
+    /// Handles the end of a program like [`Medium::program_done`]; the last one of its block closes it.
+    pub(crate) fn whole_program_done(&mut self, ended: Ended, operation: &Operation, writes: &mut WriteQueue, out: &mut Outbox) {
+        self.program_done(ended, operation, writes, out);
+        let block = self.geometry.block_of(operation.first);
+        let record = self.block(block);
+        if record.is(BlockState::Open) && u32::from(record.programmed) == self.geometry.programs_per_block {
+            self.close(block);
+        }
+    }
+
+    /// Returns the number of programs of a block that are done; 0 if it waits for its erase.
+    pub(crate) fn programs_done(&self, block: BlockId) -> u32 {
+        let record = self.block(block);
+        if self.holds_data(block) { record.programmed.into() } else { 0 }
+    }
+
+    /// Returns true if a program of the block has begun since its last erase, and it does not wait for the next one.
+    pub(crate) fn holds_data(&self, block: BlockId) -> bool {
+        matches!(self.block(block).state(), BlockState::Open | BlockState::Closed)
+    }
+
+    /// Gives up what a block holds: it waits for its erase.
+    pub(crate) fn give_up(&mut self, block: BlockId) {
+        match self.block(block).state() {
+            BlockState::Closed => self.take_victim(block),
+            _ => self.blocks.update(block, |record| record.set_state(BlockState::Victim)),
+        }
+    }
+
+    /// Handles the end of a read, whose units were pinned. Returns the pins that are left of the block.
+    pub(crate) fn read_done(&mut self, operation: &Operation) -> u32 {
+        for ppn in (operation.first.0..operation.first.0 + operation.units).map(Ppn) {
+            self.unpin(ppn);
+        }
+        self.block(self.geometry.block_of(operation.first)).pins()
+    }
+
+    /// Handles the end of an erase, which adds `wear` in thousandths of a nominal erase. The age of the block's data
+    /// counts from now on.
+    pub(crate) fn erased(&mut self, ended: Ended, operation: &Operation, wear: u32, now: SimTime, out: &mut Outbox) {
+        ended.expect_done(operation);
+        let block = self.geometry.block_of(operation.first);
+        self.end_erase(block, operation.mode, wear);
+        self.note_first_program(block, now);
+        out.journal.note(|| Record::Erased { block });
+    }
+
+    /// Returns the most erases of a block.
+    pub(crate) fn most_erases(&self) -> u32 {
+        self.erase_counts.iter().copied().max().unwrap_or(0)
+    }
+}
