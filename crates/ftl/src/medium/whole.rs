@@ -1,4 +1,5 @@
-//! Blocks that are programmed and erased as a whole, under layers that move no data: zones and chunks.
+//! Blocks that are programmed from their first page to their last and then erased as a whole, under layers without a
+//! map.
 
 use super::{BlockState, Medium};
 use crate::writes::WriteQueue;
@@ -13,10 +14,15 @@ impl Medium {
         self.recount_wear();
     }
 
+    /// Takes a free block as programmed in a mode up to a program.
+    pub(crate) fn begin_open(&mut self, block: BlockId, mode: ModeId, programs: u32) {
+        self.open(block, mode);
+        self.blocks.update(block, |record| record.programmed = programs as u16);
+    }
+
     /// Takes a free block as programmed to its end in a mode.
     pub(crate) fn begin_full(&mut self, block: BlockId, mode: ModeId) {
-        self.open(block, mode);
-        self.blocks.update(block, |record| record.programmed = self.geometry.programs_per_block as u16);
+        self.begin_open(block, mode, self.geometry.programs_per_block);
         self.close(block);
     }
 

@@ -3,11 +3,12 @@
 mod counts;
 mod placement;
 
-use super::{Kind, Parts, Report, Translation, Translator};
+use super::{Kind, Parts, Report, Translation, Translator, medium};
 use crate::config::{FtlConfig, PartialWrite, ReadInFlight, WriteAllocation, places};
 use crate::ftl::{FtlCounters, Parameters, Pulled};
 use crate::idle::IdleDies;
-use crate::medium::program::{NO_PLACE, ProgramUnit, UnitKind};
+use crate::medium::Medium;
+use crate::medium::program::{NO_PLACE, UnitKind};
 use crate::precondition::Preconditioned;
 use crate::writes::{Gate, WriteQueue, Writer};
 use counts::Counts;
@@ -79,7 +80,7 @@ impl Params {
 
 impl Kind for Params {
     fn create(&self, parts: Parts<'_>) -> std::io::Result<Translator> {
-        Ok(Translator::Other(Box::new(InPlace::new(self, parts))))
+        Ok(Translator::Other(Box::new(InPlace::new(self, parts)?)))
     }
 
     fn lacks(&self) -> Option<&'static str> {
@@ -154,7 +155,8 @@ struct InPlace {
     gate: Gate,
     idle: IdleDies,
     dies: Vec<Die>,
-    programs: Vec<ProgramUnit>,
+    /// The programs that the dies execute. Pages are programmed again and again, so that blocks have no states.
+    medium: Medium,
     /// Writes of each place, those of moves included.
     wear: Counts,
     moves: u64,
@@ -164,7 +166,7 @@ struct InPlace {
 }
 
 impl InPlace {
-    fn new(params: &Params, parts: Parts<'_>) -> InPlace {
+    fn new(params: &Params, parts: Parts<'_>) -> std::io::Result<InPlace> {
         let Parts { config, parameters, starting, .. } = parts;
         let geometry = parameters.geometry;
         let idle = IdleDies::new(&places(config.allocation_order, &geometry));
@@ -172,7 +174,7 @@ impl InPlace {
         let die = Die { programming: NONE, moving: None, owed: VecDeque::new(), reads: Vec::new() };
         let mode = parameters.facts.write_mode("normal");
         let key = params.randomize.then_some(parameters.seed);
-        InPlace {
+        Ok(InPlace {
             partial_write: config.partial_write,
             read_in_flight: config.read_in_flight,
             gap_interval: params.gap_interval,
@@ -184,14 +186,14 @@ impl InPlace {
             gate: Gate::default(),
             idle,
             dies: vec![die; geometry.die_count as usize],
-            programs: (0..geometry.die_count).map(|_| ProgramUnit::new(1)).collect(),
+            medium: medium(&parameters, &starting)?,
             wear: Counts::new(),
             moves: 0,
             mode,
             read_mode: parameters.facts.read_mode_of.get(mode.index()).copied().unwrap_or_default(),
             starting,
             parameters,
-        }
+        })
     }
 
     fn operation(&self, kind: OperationKind, reason: Reason, die: DieId, first: Ppn, owner: Owner) -> Operation {
@@ -272,7 +274,7 @@ impl InPlace {
         let (lpn, writer, last, mode) = (unit.lpn, unit.writer, unit.last, self.mode);
         out.signals.queued_write_pages -= 1;
         out.signals.queued_write_requests -= u64::from(last);
-        self.programs[die.index()].bind(NO_PLACE).take(slot, &mut self.writes, now, &out.signals.clock);
+        self.medium.programs[die.index()].bind(NO_PLACE).take(slot, &mut self.writes, now, &out.signals.clock);
         let ppn = self.placement.place_of(lpn);
         match writer {
             Writer::Command(command) => out.journal.note(|| Record::Bound { lpn, ppn, command, mode }),
@@ -311,7 +313,7 @@ impl InPlace {
             self.moves += 1;
             let mode = self.mode;
             out.journal.note(|| Record::Relocated { lpn, from, to, reason: Reason::Wear, mode });
-            self.programs[die.index()].bind(NO_PLACE).kind = UnitKind::Moved;
+            self.medium.programs[die.index()].bind(NO_PLACE).kind = UnitKind::Moved;
             return Some(self.program(die, Reason::Wear, lpn, to, out));
         }
         let made = self.placement.next_move(*state.owed.front()?);
@@ -441,15 +443,13 @@ impl Translation for InPlace {
     }
 
     fn operation_done(&mut self, ended: Ended, operation: &Operation, now: SimTime, out: &mut Outbox) {
-        ended.expect_done(operation);
         match operation.owner {
             Owner::ProgramUnit => {
                 self.dies[operation.die.index()].programming = NONE;
                 let block = self.parameters.geometry.block_of(operation.first);
                 out.journal.note(|| Record::Programmed { block, first: operation.first, count: 1 });
-                let done = &mut self.programs[operation.die.index()];
-                done.bound = 0;
-                done.units[0].programmed(ended.slot, &mut self.writes, out);
+                ended.expect_done(operation);
+                self.medium.report_units(ended, operation.die, &mut self.writes, out);
             }
             Owner::PartialRead(waiting) => {
                 self.sensed(operation, out);

@@ -1,6 +1,5 @@
 //! Family: translation layers, which turn host commands into flash operations.
 
-mod condition;
 mod contract;
 pub mod in_place;
 pub mod page_map;

@@ -1,11 +1,12 @@
 //! Replay of a firmware trace in place of a translation layer.
 
-use super::{Kind, Parts, Report, Translation, Translator};
+use super::{Kind, Parts, Report, Translation, Translator, medium};
 use crate::config::{PartialWrite, WriteAllocation, places};
 use crate::firmware::{self, Action, Answer, Entry, Fate, Header, Sense, Taken, Trace, UnitName, follows_reads, in_words};
 use crate::ftl::{FtlCounters, Parameters, Pulled};
 use crate::idle::IdleDies;
-use crate::medium::program::{NO_PLACE, ProgramUnit, UnitKind};
+use crate::medium::Medium;
+use crate::medium::program::{NO_PLACE, UnitKind};
 use crate::writes::{Gate, WriteQueue, Writer};
 use kit::queue::Class;
 use kit::{
@@ -53,7 +54,7 @@ impl Params {
 impl Kind for Params {
     fn create(&self, parts: Parts<'_>) -> std::io::Result<Translator> {
         let trace = self.trace.clone().ok_or_else(|| std::io::Error::other("the firmware trace has not been read"))?;
-        Ok(Translator::Other(Box::new(Replay::new(trace, parts))))
+        Ok(Translator::Other(Box::new(Replay::new(trace, parts)?)))
     }
 
     fn lacks(&self) -> Option<&'static str> {
@@ -111,9 +112,9 @@ struct Replay {
     /// Position in the allocation order of the last write under round-robin allocation.
     arrivals: u32,
     dies: Vec<ReplayedDie>,
-    programs: Vec<ProgramUnit>,
-    /// Reads and superseding programs under way for each block.
-    uses: Vec<u32>,
+    /// The programs that the dies execute, and pins: reads and superseding programs under way for each block. Blocks
+    /// have no states, because the file does not have those of its start.
+    medium: Medium,
     /// State of the units of all writes, and the units in the slots of the write queue.
     units: Vec<UnitState>,
     slots: Vec<UnitName>,
@@ -130,13 +131,13 @@ struct Replay {
 }
 
 impl Replay {
-    fn new(trace: Arc<Trace>, parts: Parts<'_>) -> Replay {
-        let Parts { config, parameters, .. } = parts;
+    fn new(trace: Arc<Trace>, parts: Parts<'_>) -> std::io::Result<Replay> {
+        let Parts { config, parameters, starting, .. } = parts;
         let geometry = parameters.geometry;
         let lists = if config.write_allocation == WriteAllocation::Pull { 1 } else { geometry.die_count as usize };
         let places = places(config.allocation_order, &geometry);
         let die = |has_room: &bool| ReplayedDie { has_room: *has_room, ..ReplayedDie::default() };
-        Replay {
+        Ok(Replay {
             allocation: config.write_allocation,
             partial_write: config.partial_write,
             user_units: config.user_units(&geometry),
@@ -147,8 +148,7 @@ impl Replay {
             places,
             arrivals: 0,
             dies: trace.has_room.iter().map(die).collect(),
-            programs: (0..geometry.die_count).map(|_| ProgramUnit::new(geometry.units_per_program)).collect(),
-            uses: vec![0; geometry.block_count as usize],
+            medium: medium(&parameters, &starting)?,
             units: vec![UnitState::Expected; trace.fates.len()],
             slots: Vec::new(),
             next: 0,
@@ -160,7 +160,7 @@ impl Replay {
             failure: None,
             parameters,
             trace,
-        }
+        })
     }
 
     /// Returns the index of the next command, if the file has the same one there; otherwise the replay fails.
@@ -206,7 +206,7 @@ impl Replay {
         let has_data = !follows_reads(&entry.action) || self.dies[die.index()].data_under_way == 0;
         let is_unused = match entry.action {
             Action::Operation { operation, .. } if operation.kind == OperationKind::Erase => {
-                self.uses[self.parameters.geometry.block_of(operation.first).index()] == 0
+                self.medium.block(self.parameters.geometry.block_of(operation.first)).pins() == 0
             }
             _ => true,
         };
@@ -347,7 +347,7 @@ impl Replay {
 
     fn begin(&mut self, operation: &Operation, lpn: u32) {
         if operation.reads_data() {
-            self.uses[self.parameters.geometry.block_of(operation.first).index()] += 1;
+            self.medium.pin(operation.first);
         }
         if operation.kind != OperationKind::Erase {
             self.first_units.insert(operation.first.0, lpn);
@@ -356,8 +356,8 @@ impl Replay {
 
     /// Ends the use of a block, and wakes its die if it waits for that to erase the block.
     fn release_block(&mut self, block: BlockId, now: SimTime, out: &mut Outbox) {
-        self.uses[block.index()] -= 1;
-        if self.uses[block.index()] > 0 {
+        self.medium.unpin(self.parameters.geometry.first_of(block));
+        if self.medium.block(block).pins() > 0 {
             return;
         }
         let die = self.parameters.geometry.die_of(block);
@@ -407,14 +407,14 @@ impl Replay {
         self.begin(&operation, lpn);
         for taken in &entry.units {
             let slot = self.take_unit(taken, out);
-            self.programs[die.index()].bind(NO_PLACE).take(slot, &mut self.writes, now, &out.signals.clock);
+            self.medium.programs[die.index()].bind(NO_PLACE).take(slot, &mut self.writes, now, &out.signals.clock);
             self.writes.units.release(slot);
             if let Some(block) = taken.supersedes {
-                self.uses[block as usize] += 1;
+                self.medium.pin(self.parameters.geometry.first_of(BlockId(block)));
                 self.dies[die.index()].supersedes.push(block);
             }
         }
-        (0..moved).for_each(|_| self.programs[die.index()].bind(NO_PLACE).kind = UnitKind::Moved);
+        (0..moved).for_each(|_| self.medium.programs[die.index()].bind(NO_PLACE).kind = UnitKind::Moved);
         if operation.owner == Owner::ProgramUnit {
             let bound = u64::from(moved) + entry.units.len() as u64;
             self.counters.units_programmed[operation.reason as usize] += bound;
@@ -643,10 +643,7 @@ impl Translation for Replay {
             Owner::ProgramUnit => {
                 let blocks = std::mem::take(&mut self.dies[die.index()].supersedes);
                 blocks.into_iter().for_each(|block| self.release_block(BlockId(block), now, out));
-                let done = &mut self.programs[die.index()];
-                let (units, bound) = (std::mem::take(&mut done.units), std::mem::take(&mut done.bound));
-                units[..bound].iter().for_each(|unit| unit.programmed(ended.slot, &mut self.writes, out));
-                self.programs[die.index()].units = units;
+                self.medium.report_units(ended, die, &mut self.writes, out);
             }
             Owner::Collector if operation.kind == OperationKind::Read => {
                 self.dies[die.index()].data_under_way -= 1;

@@ -2,13 +2,13 @@
 
 mod model;
 
-use super::condition::Condition;
 use super::rows::Joined;
-use super::{Kind, Parts, Report, Setting, Translation, TranslationConfig, Translator};
+use super::{Kind, Parts, Report, Setting, Translation, TranslationConfig, Translator, medium};
 use crate::config::{FtlConfig, PartialWrite, WriteAllocation, places};
 use crate::ftl::{FtlCounters, Parameters, Pulled};
 use crate::idle::IdleDies;
-use crate::medium::program::{NO_PLACE, ProgramUnit, UnitKind};
+use crate::medium::Medium;
+use crate::medium::program::{NO_PLACE, UnitKind};
 use crate::writes::{Gate, WriteQueue, Writer};
 use kit::{
     BlockId, CommandId, Demand, DieId, Ended, Events, Geometry, HostUnit, Lpn, ModeId, Operation, OperationKind, Outbox, Owner,
@@ -94,7 +94,7 @@ impl Params {
 
 impl Kind for Params {
     fn create(&self, parts: Parts<'_>) -> std::io::Result<Translator> {
-        Ok(Translator::Other(Box::new(Waf::new(self, parts))))
+        Ok(Translator::Other(Box::new(Waf::new(self, parts)?)))
     }
 
     fn lacks(&self) -> Option<&'static str> {
@@ -174,15 +174,13 @@ struct Waf {
     dies: Vec<DieLog>,
     /// Number of dies whose collection of the start has not gone on.
     begun: u32,
-    programs: Vec<ProgramUnit>,
+    medium: Medium,
     mode: ModeId,
     read_mode: ModeId,
-    /// Condition of the data, where reads can fail.
-    condition: Option<Condition>,
 }
 
 impl Waf {
-    fn new(params: &Params, parts: Parts<'_>) -> Waf {
+    fn new(params: &Params, parts: Parts<'_>) -> std::io::Result<Waf> {
         let Parts { config, parameters, starting, .. } = parts;
         let geometry = parameters.geometry;
         let user_units = config.user_units(&geometry);
@@ -215,7 +213,13 @@ impl Waf {
         let logs: Vec<DieLog> = (0..dies).map(|die| log(die, &mut rng)).collect();
         let lists = if config.write_allocation == WriteAllocation::Pull { 1 } else { dies as usize };
         let mode = parameters.facts.write_mode("normal");
-        Waf {
+        let mut medium = medium(&parameters, &starting)?;
+        for (die, log) in (0..dies).map(DieId).zip(&logs) {
+            let blocks = geometry.blocks_of(die);
+            medium.begin_open(BlockId(blocks.start), mode, log.program);
+            (blocks.start + BLOCKS_AHEAD..blocks.end).for_each(|block| medium.begin_full(BlockId(block), mode));
+        }
+        Ok(Waf {
             allocation: config.write_allocation,
             partial_write: config.partial_write,
             user_units,
@@ -228,12 +232,11 @@ impl Waf {
             arrivals: 0,
             begun: logs.iter().filter(|log| log.begun.is_some()).count() as u32,
             dies: logs,
-            programs: (0..dies).map(|_| ProgramUnit::new(geometry.units_per_program)).collect(),
+            medium,
             mode,
             read_mode: parameters.facts.read_mode_of.get(mode.index()).copied().unwrap_or_default(),
-            condition: parameters.has_errors.then(|| Condition::new(&parameters, &starting)),
             parameters,
-        }
+        })
     }
 
     /// Returns the place of a unit: that of a sequential fill, one program on each die in turn.
@@ -324,7 +327,7 @@ impl Waf {
             let Some(slot) = self.writes.pop(list) else { break };
             out.signals.queued_write_pages -= 1;
             out.signals.queued_write_requests -= u64::from(self.writes.units[slot].last);
-            self.programs[die.index()].bind(NO_PLACE).take(slot, &mut self.writes, now, &out.signals.clock);
+            self.medium.programs[die.index()].bind(NO_PLACE).take(slot, &mut self.writes, now, &out.signals.clock);
             self.writes.units.release(slot);
             bound += 1;
         }
@@ -344,6 +347,7 @@ impl Waf {
         let log = &mut self.dies[die.index()];
         let block = BlockId(geometry.blocks_of(die).start + log.block);
         let unit = log.program * geometry.units_per_program;
+        self.medium.begin_program_of(block, self.mode);
         log.program += 1;
         if log.program == geometry.programs_per_block {
             log.block = (log.block + 1) % geometry.blocks_per_die;
@@ -386,7 +390,7 @@ impl Waf {
         }
         if self.dies[die.index()].gathered >= geometry.units_per_program {
             self.dies[die.index()].gathered -= geometry.units_per_program;
-            (0..geometry.units_per_program).for_each(|_| self.programs[die.index()].bind(NO_PLACE).kind = UnitKind::Moved);
+            (0..geometry.units_per_program).for_each(|_| self.medium.programs[die.index()].bind(NO_PLACE).kind = UnitKind::Moved);
             return Some(self.program(die, Reason::Gc, geometry.units_per_program, 0, out));
         }
         let victim = BlockId(geometry.blocks_of(die).start + self.dies[die.index()].victim);
@@ -407,6 +411,8 @@ impl Waf {
     }
 
     fn erase(&mut self, die: DieId, victim: BlockId, out: &mut Outbox) -> u32 {
+        self.medium.give_up(victim);
+        self.medium.begin_erase(victim);
         let shape = &self.parameters.geometry.shape;
         out.operations.add(Operation {
             kind: OperationKind::Erase,
@@ -419,15 +425,14 @@ impl Waf {
         })
     }
 
-    fn erased(&mut self, operation: &Operation, now: SimTime) {
+    fn erased(&mut self, ended: Ended, operation: &Operation, now: SimTime, out: &mut Outbox) {
         let geometry = &self.parameters.geometry;
         let log = &mut self.dies[operation.die.index()];
         log.victim = (log.victim + 1) % geometry.blocks_per_die;
         log.collection = None;
         let is_behind = log.left <= 0;
-        if let Some(condition) = &mut self.condition {
-            condition.erased(geometry.block_of(operation.first), &self.parameters, now);
-        }
+        let worn = self.medium.wear_thousandths(geometry.block_of(operation.first));
+        self.medium.erased(ended, operation, self.parameters.wear_of_erase(operation.mode, worn), now, out);
         // A program of small blocks takes more than a collection frees for the host.
         if is_behind {
             self.begin_collection(operation.die);
@@ -524,20 +529,14 @@ impl Translation for Waf {
     }
 
     fn operation_done(&mut self, ended: Ended, operation: &Operation, now: SimTime, out: &mut Outbox) {
-        ended.expect_done(operation);
         match (operation.owner, operation.kind) {
-            (Owner::ProgramUnit, _) => {
-                let done = &mut self.programs[operation.die.index()];
-                let (units, bound) = (std::mem::take(&mut done.units), std::mem::take(&mut done.bound));
-                units[..bound].iter().for_each(|unit| unit.programmed(ended.slot, &mut self.writes, out));
-                self.programs[operation.die.index()].units = units;
-            }
+            (Owner::ProgramUnit, _) => self.medium.whole_program_done(ended, operation, &mut self.writes, out),
             (Owner::PartialRead(slot), _) => {
                 let unit = &mut self.writes.units[slot];
                 unit.filled_in = now.since(unit.since);
                 self.enqueue(slot, now, out);
             }
-            (Owner::Collector, OperationKind::Erase) => self.erased(operation, now),
+            (Owner::Collector, OperationKind::Erase) => self.erased(ended, operation, now, out),
             (Owner::Collector, _) => {
                 self.dies[operation.die.index()].is_reading = false;
                 out.ready.mark(operation.die);
@@ -601,14 +600,12 @@ impl Translation for Waf {
     }
 
     fn stored(&mut self, ppn: Ppn, now: SimTime) -> Stored {
-        let block = self.parameters.geometry.block_of(ppn);
-        let condition = self.condition.as_mut().expect("reads can fail");
-        condition.read(block, self.mode, now)
+        // A read goes where a fill would have written, also if the block there is erased.
+        Stored { mode: self.mode, ..self.medium.stored(ppn, now) }
     }
 
     fn stored_unread(&self, ppn: Ppn, now: SimTime) -> Stored {
-        let condition = self.condition.as_ref().expect("reads can fail");
-        condition.stored(self.parameters.geometry.block_of(ppn), self.mode, now)
+        Stored { mode: self.mode, ..self.medium.stored_unread(ppn, now) }
     }
 
     fn begin_shutdown(&mut self, until: u64, ready: &mut ReadyDies) {
