@@ -186,12 +186,12 @@ impl Store {
         }
         // In a pass of its own: the cache misses of all units overlap.
         let units = &units[..count];
-        let codes =
+        let loaded =
             units.iter().fold(0, |sink, (lpn, _)| sink ^ u64::from(self.places.load_code(*lpn)) ^ bits.look_ahead(&[*lpn]));
         for (lpn, ppn) in units {
             self.places.remember_place(*lpn, *ppn);
         }
-        (at, codes)
+        (at, loaded)
     }
 }
 

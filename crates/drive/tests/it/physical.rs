@@ -103,6 +103,26 @@ fn a_vectored_command_takes_as_long_as_its_slowest_part() {
     }
 }
 
+/// Where free chunks may be reset, each reset is an erase: one that comes while the erase of another waits or is under
+/// way, too, and one of a chunk that was never written. What is written after them comes behind all of them.
+#[test]
+fn each_reset_of_a_free_chunk_is_an_erase() {
+    let mut rig = rig(&["ftl.translation={ kind = \"pass_through\", multiple_resets = true }"]);
+    let write = rig.submit(Op::Write, 0, CHUNK);
+    assert_eq!(rig.status(write), Status::Success);
+    let resets = [(); 3].map(|()| rig.submit(Op::Trim, 0, CHUNK));
+    let never_written = [(); 2].map(|()| rig.submit(Op::Trim, CHUNK, CHUNK));
+    let (early, write) = (rig.submit(Op::Read, 0, 1), rig.submit(Op::Write, 0, 4));
+    assert_eq!(resets.map(|tag| rig.status(tag)), [Status::Success; 3]);
+    assert_eq!(never_written.map(|tag| rig.status(tag)), [Status::Success; 2]);
+    assert_eq!((rig.status(early), rig.status(write)), (Status::Unwritten, Status::Success));
+    assert_eq!([rig.chunk(0), rig.chunk(1)], [(ChunkState::Open, 4, 3), (ChunkState::Free, 0, 2)]);
+    let order: Vec<u32> = rig.done.iter().map(|done| done.tag).collect();
+    assert_eq!(order.last(), Some(&write), "behind five erases of its die");
+    let read = rig.submit(Op::Read, 0, 4);
+    assert_eq!(rig.status(read), Status::Success);
+}
+
 /// Data that the flash has not programmed cannot be read, and a chunk with writes in flight cannot be reset.
 #[test]
 fn commands_that_come_too_early_fail() {

@@ -1,5 +1,6 @@
 //! Where the data of a drive lies that has just been set up, computed instead of stored.
 
+use crate::medium::program::NO_PLACE;
 use kit::archive::require;
 use kit::rng::split_mix;
 use kit::{BlockId, Divisor, Geometry, Lpn, Permutation, Ppn};
@@ -118,8 +119,6 @@ pub(crate) enum OriginImage {
 const NONE: u32 = u32::MAX;
 /// Number of units whose places are computed together.
 pub(crate) const BATCH: usize = 32;
-/// The place of a unit that has none.
-pub(crate) const NO_PLACE: u32 = u32::MAX;
 
 /// The first units of a drive, written in order: a program unit on each die in turn, and on each die in its frontiers
 /// in turn. It takes whole blocks.
@@ -329,9 +328,9 @@ impl Scattered {
     fn replace_by_places(&self, units: &mut [u32]) {
         let (end, mut blocks) = (self.units(), [0; BATCH]);
         for unit in units.iter_mut() {
-            *unit = if *unit < end { self.order.index_of(u64::from(*unit)) as u32 } else { NONE };
+            *unit = if *unit < end { self.order.index_of(u64::from(*unit)) as u32 } else { NO_PLACE };
         }
-        let is_placed = |index: &u32| *index != NONE;
+        let is_placed = |index: &u32| *index != NO_PLACE;
         for (block, index) in blocks.iter_mut().zip(&*units).filter(|(_, index)| is_placed(index)) {
             *block = self.guide[self.by_stretch.quotient(*index) as usize];
         }

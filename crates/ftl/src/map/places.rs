@@ -3,8 +3,9 @@
 //! An entry that was never set is zero, and stands for what the [`Origin`] computes: a drive that has just been set up
 //! has no entries, takes no memory for them, and is set up without writing them.
 
-use super::origin::{BATCH, NO_PLACE, Origin, OriginImage};
+use super::origin::{BATCH, Origin, OriginImage};
 use super::{Mapped, PADDING, decode, encode};
+use crate::medium::program::NO_PLACE;
 use kit::{Lpn, Ppn, Table};
 use std::io::{Read, Write};
 use std::sync::Arc;

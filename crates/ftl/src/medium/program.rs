@@ -4,7 +4,7 @@ use crate::writes::{NONE, WriteQueue, Writer};
 use kit::clock::{Reading, charge_wait};
 use kit::{Cause, CommandId, DriveClock, ModeId, Nanos, Outbox, Part, Ppn, Reason, Signals, SimTime};
 
-/// A place that supersedes none.
+/// The number of no place.
 pub(crate) const NO_PLACE: u32 = u32::MAX;
 
 /// Program that a die is executing: its units and the places that they supersede.

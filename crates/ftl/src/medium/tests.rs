@@ -187,7 +187,9 @@ fn a_whole_block_is_opened_closed_given_up_and_erased() {
         medium.give_up(block);
         assert_eq!((medium.holds_data(block), medium.programs_done(block), medium.block(block).pins()), (false, 0, 2));
         assert_eq!(medium.read_done(&operation(OperationKind::Read, block, 0, 2)), 0);
-        medium.begin_erase(block);
+        medium.begin_whole_erase(block);
+        medium.give_up(block);
+        assert_eq!(medium.block(block).state(), BlockState::Erasing, "given up twice");
         medium.erased(ended(Outcome::Done), &operation(OperationKind::Erase, block, 0, 0), 250, SimTime(900), &mut out);
         assert_eq!(medium.block(block).state(), BlockState::Free);
         let stored = medium.stored_unread(Ppn(4), SimTime(1000));

@@ -54,12 +54,20 @@ impl Medium {
         matches!(self.block(block).state(), BlockState::Open | BlockState::Closed)
     }
 
-    /// Gives up what a block holds: it waits for its erase.
+    /// Gives up what a block holds: it waits for its erase. One that waits already, or is being erased, stays so.
     pub(crate) fn give_up(&mut self, block: BlockId) {
         match self.block(block).state() {
             BlockState::Closed => self.take_victim(block),
-            _ => self.blocks.update(block, |record| record.set_state(BlockState::Victim)),
+            BlockState::Free | BlockState::Open => self.blocks.update(block, |record| record.set_state(BlockState::Victim)),
+            BlockState::Victim | BlockState::Erasing => {}
+            BlockState::Retired => unreachable!("{block:?} is out of use"),
         }
+    }
+
+    /// Marks a block as being erased, and gives up what it holds: a block that was erased may be erased again.
+    pub(crate) fn begin_whole_erase(&mut self, block: BlockId) {
+        self.give_up(block);
+        self.begin_erase(block);
     }
 
     /// Handles the end of a read, whose units were pinned. Returns the pins that are left of the block.

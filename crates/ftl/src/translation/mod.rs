@@ -15,7 +15,7 @@ use crate::ftl::Parameters;
 use crate::medium::Medium;
 use crate::policy::ModePolicy;
 use crate::precondition::Preconditioned;
-use kit::{Geometry, HostCommand, Problems, Status, UNIT_BYTES};
+use kit::{Ended, Geometry, HostCommand, Operation, Outbox, Problems, SimTime, Status, UNIT_BYTES};
 
 pub use contract::{Report, Translation, Translator};
 
@@ -49,6 +49,12 @@ fn medium(parameters: &Parameters, starting: &Preconditioned) -> std::io::Result
     }
     medium.begin_worn(starting.pe_cycles, starting.age);
     Ok(medium)
+}
+
+/// Handles the end of an erase on the medium of such a layer.
+fn erased(medium: &mut Medium, parameters: &Parameters, (ended, operation): (Ended, &Operation), now: SimTime, out: &mut Outbox) {
+    let worn = medium.wear_thousandths(medium.geometry.block_of(operation.first));
+    medium.erased(ended, operation, parameters.wear_of_erase(operation.mode, worn), now, out);
 }
 
 /// Returns the first unit of a command and the number of its units, on a drive whose logical block is the mapping unit.

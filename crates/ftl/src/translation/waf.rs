@@ -3,7 +3,7 @@
 mod model;
 
 use super::rows::Joined;
-use super::{Kind, Parts, Report, Setting, Translation, TranslationConfig, Translator, medium};
+use super::{Kind, Parts, Report, Setting, Translation, TranslationConfig, Translator, erased, medium};
 use crate::config::{FtlConfig, PartialWrite, WriteAllocation, places};
 use crate::ftl::{FtlCounters, Parameters, Pulled};
 use crate::idle::IdleDies;
@@ -411,8 +411,7 @@ impl Waf {
     }
 
     fn erase(&mut self, die: DieId, victim: BlockId, out: &mut Outbox) -> u32 {
-        self.medium.give_up(victim);
-        self.medium.begin_erase(victim);
+        self.medium.begin_whole_erase(victim);
         let shape = &self.parameters.geometry.shape;
         out.operations.add(Operation {
             kind: OperationKind::Erase,
@@ -431,8 +430,7 @@ impl Waf {
         log.victim = (log.victim + 1) % geometry.blocks_per_die;
         log.collection = None;
         let is_behind = log.left <= 0;
-        let worn = self.medium.wear_thousandths(geometry.block_of(operation.first));
-        self.medium.erased(ended, operation, self.parameters.wear_of_erase(operation.mode, worn), now, out);
+        erased(&mut self.medium, &self.parameters, (ended, operation), now, out);
         // A program of small blocks takes more than a collection frees for the host.
         if is_behind {
             self.begin_collection(operation.die);

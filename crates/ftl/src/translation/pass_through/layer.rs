@@ -9,7 +9,7 @@ use crate::idle::IdleDies;
 use crate::medium::Medium;
 use crate::medium::program::NO_PLACE;
 use crate::translation::rows::{self, Joined};
-use crate::translation::{Parts, Report, Translation, medium, whole_units};
+use crate::translation::{Parts, Report, Translation, erased, medium, whole_units};
 use crate::writes::{WriteQueue, Writer};
 use kit::{
     BlockId, CommandId, Demand, DieId, Ended, Events, HostCommand, HostUnit, Lpn, ModeId, Op, Operation, OperationKind, Outbox,
@@ -259,7 +259,7 @@ impl PassThrough {
 
     fn erase(&mut self, chunk: u32, waiting: u32, now: SimTime, out: &mut Outbox) -> Operation {
         let die = self.die_of(chunk);
-        self.medium.begin_erase(BlockId(chunk));
+        self.medium.begin_whole_erase(BlockId(chunk));
         self.medium.programs[die.index()].bind(NO_PLACE).take(waiting, &mut self.writes, now, &out.signals.clock);
         self.writes.units.release(waiting);
         let shape = &self.parameters.geometry.shape;
@@ -385,10 +385,8 @@ impl Translation for PassThrough {
                 out.ready.mark(operation.die);
             }
         } else if operation.kind == OperationKind::Erase {
-            let block = self.medium.geometry.block_of(operation.first);
-            self.chunks.erased(block.0);
-            let wear = self.parameters.wear_of_erase(operation.mode, self.medium.wear_thousandths(block));
-            self.medium.erased(ended, operation, wear, now, out);
+            self.chunks.erased(self.medium.geometry.block_of(operation.first).0);
+            erased(&mut self.medium, &self.parameters, (ended, operation), now, out);
             self.medium.report_units(ended, operation.die, &mut self.writes, out);
         } else {
             self.medium.whole_program_done(ended, operation, &mut self.writes, out);

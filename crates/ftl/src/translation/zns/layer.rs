@@ -7,7 +7,7 @@ use crate::ftl::{FtlCounters, Parameters, Pulled};
 use crate::idle::IdleDies;
 use crate::medium::Medium;
 use crate::translation::rows::{self, Joined};
-use crate::translation::{Parts, Report, Translation, medium, whole_units};
+use crate::translation::{Parts, Report, Translation, erased, medium, whole_units};
 use crate::writes::{WriteQueue, Writer};
 use kit::{
     BlockId, CommandFlags, CommandId, Demand, DieId, Ended, Events, HostCommand, HostUnit, Ledger, Lpn, ModeId, Op, Operation,
@@ -299,7 +299,7 @@ impl Zns {
     }
 
     fn erase(&mut self, die: DieId, block: BlockId) -> Operation {
-        self.medium.begin_erase(block);
+        self.medium.begin_whole_erase(block);
         let shape = &self.parameters.geometry.shape;
         Operation {
             kind: OperationKind::Erase,
@@ -435,11 +435,7 @@ impl Translation for Zns {
                     out.ready.mark(operation.die);
                 }
             }
-            (_, OperationKind::Erase) => {
-                let block = self.medium.geometry.block_of(operation.first);
-                let wear = self.parameters.wear_of_erase(operation.mode, self.medium.wear_thousandths(block));
-                self.medium.erased(ended, operation, wear, now, out);
-            }
+            (_, OperationKind::Erase) => erased(&mut self.medium, &self.parameters, (ended, operation), now, out),
             _ => {}
         }
     }
