@@ -22,8 +22,8 @@ use controller::{ControllerConfig, ControllerSection, EccConfig, MapPlace};
 use flash::power::PowerConfig;
 use flash::{FlashConfig, WriteModeConfig};
 use ftl::firmware::Header;
+use ftl::layer::Parts;
 use ftl::policy::{Facts, ModePolicy, Needs, PolicyConfig};
-use ftl::translation::Parts;
 use ftl::{
     Buffering, FtlConfig, Load, MapMemory, Parameters, Precondition, Preconditioned, ReadCacheConfig, StartingKey,
     TranslationConfig, Translator,
@@ -356,7 +356,7 @@ impl Description {
         let geometry = self.geometry();
         let acknowledged = if self.buffer.policy == BufferPolicy::WriteBack { self.buffer.units(geometry.unit) } else { 0 };
         let has_buffer = self.buffer.policy != BufferPolicy::None || self.buffer.read_cache.is_some();
-        let setting = ftl::translation::Setting { geometry: &geometry, buffer_units: acknowledged, has_buffer };
+        let setting = ftl::layer::Setting { geometry: &geometry, buffer_units: acknowledged, has_buffer };
         translation.problems(&setting, problems);
         if translation.is_zoned() && !self.host.interface.build(()).carries_zones() {
             let name = self.host.interface.name();
@@ -568,7 +568,7 @@ impl Description {
 
     /// Returns the key of the starting state of a drive of this description under `policy`.
     pub(crate) fn starting_key(&self, policy: &dyn ModePolicy, seed: u64) -> StartingKey {
-        StartingKey::new(&self.ftl, &self.ftl_parameters("", seed), policy, &self.state.preconditioned())
+        StartingKey::new(&self.ftl.without_layer(), &self.ftl_parameters("", seed), policy, &self.state.preconditioned())
     }
 
     /// Returns the wear of one erase in each erase mode, by wear class, in thousandths of a nominal erase.

@@ -16,7 +16,7 @@ use controller::power_states::PowerStates;
 use controller::route::Way;
 use controller::{Controller, ControllerConfig};
 use flash::Flash;
-use ftl::translation::pass_through::{MOST_ADDRESSES, VECTORS};
+use ftl::layer::pass_through::{MOST_ADDRESSES, VECTORS};
 use ftl::{Ftl, Translator};
 use host::{Host, QueueConfig};
 use kit::{Bytes, CommandId, Completion, HostCommand, Lpn, Outbox, Part, PowerState, SimTime, UNIT_BYTES, UnitSize};
@@ -112,6 +112,7 @@ impl Drive {
         if let Some(power) = &description.power {
             flash.measure_power(power);
         }
+        let user_units = description.ftl.user_units(&geometry);
         Drive {
             now: SimTime::ZERO,
             out,
@@ -129,8 +130,8 @@ impl Drive {
             controller,
             flash,
             unit: geometry.unit,
-            user_bytes: geometry.unit.offset(ftl.user_units()),
-            addresses_end: geometry.unit.offset(ftl.user_units() + if ftl.chunks().is_some() { VECTORS } else { 0 }),
+            user_bytes: geometry.unit.offset(user_units),
+            addresses_end: geometry.unit.offset(user_units + if ftl.chunks().is_some() { VECTORS } else { 0 }),
             ftl,
             power_states,
             pulling: true,
@@ -149,13 +150,13 @@ impl Drive {
     /// Returns the lines of the firmware trace that have been recorded and not been taken; with `is_last` also the last
     /// line.
     pub fn take_firmware(&mut self, is_last: bool) -> String {
-        self.ftl.take_lines(is_last)
+        self.ftl.recordable().map_or_else(String::new, |layer| layer.take_lines(is_last))
     }
 
     /// Takes note that nothing is left to happen while `commands` wait. Returns true if the translation layer fails for
     /// that reason, and false for a defect.
     pub fn stalled(&mut self, commands: u64) -> bool {
-        self.ftl.stalled(commands)
+        self.ftl.recordable().is_some_and(|layer| layer.stalled(commands))
     }
 
     /// Returns the size of a mapping unit.
@@ -172,7 +173,7 @@ impl Drive {
         for (unit_at, address) in units.iter_mut().zip(addresses) {
             *unit_at = unit.whole(address.0) as u32;
         }
-        self.ftl.vector(&units[..addresses.len()]).map(|first| unit.data(first.0))
+        self.ftl.physical()?.vector(&units[..addresses.len()]).map(|first| unit.data(first.0))
     }
 
     /// Returns the user capacity in bytes.
@@ -247,7 +248,7 @@ impl Drive {
 
     /// Lets the policy learn the state of the drive, once the drive has its starting state, and starts the measurement.
     pub fn adopt(&mut self) {
-        self.ftl.adopt(self.now, &mut self.out);
+        self.ftl.begin(self.now, &mut self.out);
         self.begin_power_states();
         self.restart_measurement();
     }

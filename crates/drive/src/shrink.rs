@@ -184,7 +184,7 @@ fn resized(whole: &Description, pages: u32, blocks: u32, share: f64) -> Descript
     mock.title = format!("{} (mock-up)", whole.title);
     mock.flash.blocks_per_plane = blocks;
     mock.flash.pages_per_block = pages;
-    if let Some(layer) = whole.ftl.translation.build(()).of_mock_up(&whole.ftl, &whole.geometry()) {
+    if let Some(layer) = whole.ftl.layer_of_mock_up(&whole.geometry()) {
         mock.ftl.translation = layer;
     }
     let scaled = |bytes: Bytes, least: u64| {

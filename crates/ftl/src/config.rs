@@ -1,61 +1,12 @@
 //! The `[ftl]` section of a drive's description.
 
 use crate::map_cache::MapCacheConfig;
-use crate::translation::TranslationConfig;
+use crate::queue::order::{AllocationOrder, WriteAllocation};
 use crate::victim::VictimConfig;
 use crate::wear::WearConfig;
-use kit::{Bytes, DieId, Geometry, Nanos, Problems, words};
+use kit::{Bytes, Geometry, Nanos};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-
-/// Time at which the die of a host write is chosen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum WriteAllocation {
-    /// As late as possible: writes wait in one queue for the drive, and an idle die takes the oldest.
-    Pull,
-    /// On arrival, from the logical address: unit `n` goes to position `n` of the allocation order, modulo the number
-    /// of positions.
-    Static,
-    /// On arrival, in rotation through the allocation order.
-    RoundRobin,
-}
-
-macro_rules! orders {
-    ($($order:ident),+) => {
-        /// Order in which channels, ways (chips), dies and planes take turns: `C`, `W`, `D` and `P`; the first letter
-        /// varies fastest. Where the die of a write is chosen on arrival, a position in this order selects it; where
-        /// idle dies pull, idle dies are offered a write in this order. With a `P`, planes take turns program by
-        /// program, each with open blocks of its own, and the position selects the plane, too. Without a `P`, the plane
-        /// is chosen whenever a block is opened. Planes that are programmed together count as one.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-        #[serde(rename_all = "UPPERCASE")]
-        #[allow(missing_docs)]
-        pub enum AllocationOrder { $($order),+ }
-
-        impl AllocationOrder {
-            /// All orders.
-            pub const ALL: &'static [AllocationOrder] = &[$(AllocationOrder::$order),+];
-
-            /// Returns the letters of the order, all but the first in lower case.
-            pub fn letters(self) -> &'static str {
-                match self { $(AllocationOrder::$order => stringify!($order)),+ }
-            }
-        }
-    };
-}
-
-orders!(
-    Cwd, Cdw, Wcd, Wdc, Dcw, Dwc, Cwdp, Cwpd, Cdwp, Cdpw, Cpwd, Cpdw, Wcdp, Wcpd, Wdcp, Wdpc, Wpcd, Wpdc, Dcwp, Dcpw, Dwcp, Dwpc,
-    Dpcw, Dpwc, Pcwd, Pcdw, Pwcd, Pwdc, Pdcw, Pdwc
-);
-
-impl AllocationOrder {
-    /// Returns true if planes take turns program by program.
-    pub fn is_by_plane(self) -> bool {
-        self.letters().to_ascii_uppercase().contains('P')
-    }
-}
 
 /// Handling of a read of a mapping unit that was never written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -103,17 +54,20 @@ pub enum PartialWrite {
     Whole,
 }
 
-fn is_page_map(translation: &TranslationConfig) -> bool {
-    *translation == TranslationConfig::default()
+fn is_default<L: Default + PartialEq>(translation: &L) -> bool {
+    *translation == L::default()
 }
 
 /// The flash translation layer.
+// `L` is the choice of the layer with its parameters ([`FtlConfig`](crate::FtlConfig)). The layers themselves see the
+// section without it, so that none depends on the others.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct FtlConfig {
+#[serde(deny_unknown_fields, bound(serialize = "L: Serialize + Default + PartialEq"))]
+#[schemars(rename = "FtlConfig", bound = "L: JsonSchema + Serialize + Default + PartialEq")]
+pub struct FtlSection<L = ()> {
     /// The translation layer.
-    #[serde(default, skip_serializing_if = "is_page_map")]
-    pub translation: TranslationConfig,
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub translation: L,
     /// The mapping cache of a drive whose memory does not hold the whole map. Absent: the whole map is in memory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub map_cache: Option<MapCacheConfig>,
@@ -187,149 +141,78 @@ pub struct FtlConfig {
     pub retire_at_cycles: Option<u32>,
 }
 
-impl FtlConfig {
-    /// Returns the number of mapping units of the user capacity.
-    pub fn user_units(&self, geometry: &Geometry) -> u64 {
-        if let Some(units) = self.translation.build(()).user_units(geometry) {
-            return units;
+impl<L> FtlSection<L> {
+    /// Returns the section without the choice of the layer.
+    pub fn without_layer(&self) -> FtlSection {
+        let FtlSection { map_cache, victim, wear_leveling, .. } = self;
+        FtlSection {
+            translation: (),
+            map_cache: map_cache.clone(),
+            victim: victim.clone(),
+            wear_leveling: wear_leveling.clone(),
+            overprovisioning: self.overprovisioning,
+            mapping_unit: self.mapping_unit,
+            user_capacity: self.user_capacity,
+            write_allocation: self.write_allocation,
+            allocation_order: self.allocation_order,
+            separate_relocations: self.separate_relocations,
+            superblock_blocks: self.superblock_blocks,
+            reserve_blocks: self.reserve_blocks,
+            gc_critical_blocks: self.gc_critical_blocks,
+            gc_low_blocks: self.gc_low_blocks,
+            gc_spare_fraction: self.gc_spare_fraction,
+            gc_fraction_of: self.gc_fraction_of,
+            gc_preemptible: self.gc_preemptible,
+            gc_idle_after: self.gc_idle_after,
+            gc_idle_target_blocks: self.gc_idle_target_blocks,
+            unmapped_read: self.unmapped_read,
+            read_in_flight: self.read_in_flight,
+            partial_write: self.partial_write,
+            retention_margin: self.retention_margin,
+            retire_at_cycles: self.retire_at_cycles,
         }
-        let most = self.most_units(geometry);
-        self.user_capacity.map_or(most, |bytes| geometry.unit.whole(bytes.0).min(most))
     }
 
-    /// Returns the number of mapping units that over-provisioning and the translation layer leave to the user.
-    fn most_units(&self, geometry: &Geometry) -> u64 {
-        let most = (geometry.unit_count() as f64 / (1.0 + self.overprovisioning)).floor() as u64;
-        self.translation.build(()).most_units(geometry).map_or(most, |units| units.min(most))
+    /// Returns the number of mapping units that over-provisioning leaves to the user.
+    pub(crate) fn most_units(&self, geometry: &Geometry) -> u64 {
+        (geometry.unit_count() as f64 / (1.0 + self.overprovisioning)).floor() as u64
     }
 
-    /// Returns the number of mapping units that map pages and journal take.
-    pub fn map_units(&self, geometry: &Geometry) -> u64 {
-        self.map_cache
-            .as_ref()
-            .map_or(0, |cache| cache.page_count(self.user_units(geometry)) + cache.journal_units(geometry.units_per_program))
+    /// Returns the number of mapping units that map pages and journal take beside `user_units` of data.
+    pub(crate) fn map_units(&self, geometry: &Geometry, user_units: u64) -> u64 {
+        let units = |cache: &MapCacheConfig| cache.page_count(user_units) + cache.journal_units(geometry.units_per_program);
+        self.map_cache.as_ref().map_or(0, units)
     }
 
     /// Returns the number of free blocks of each die that host writes leave: those reserved for relocations, and one
     /// for the map.
-    fn reserved(&self) -> u32 {
+    pub(crate) fn reserved(&self) -> u32 {
         self.reserve_blocks + u32::from(self.map_cache.is_some())
     }
 
     /// Returns the numbers of free blocks per die below which collection takes precedence over host writes, and below
-    /// which it runs when no write waits.
-    pub fn thresholds(&self, geometry: &Geometry) -> (u32, u32) {
-        let spare = 1.0 - self.user_units(geometry) as f64 / geometry.unit_count() as f64;
+    /// which it runs when no write waits, on a drive with `user_units` of data.
+    pub(crate) fn thresholds_with(&self, geometry: &Geometry, user_units: u64) -> (u32, u32) {
+        let spare = 1.0 - user_units as f64 / geometry.unit_count() as f64;
         let spare = if self.gc_fraction_of == FractionOf::All { 1.0 } else { spare };
         let kept = (self.gc_spare_fraction * spare * f64::from(geometry.blocks_per_die)).floor() as u32;
         (self.gc_critical_blocks, self.gc_low_blocks.max(kept))
     }
 
-    /// Returns the numbers of blocks that each die needs for its share of the user data, for the free blocks it keeps,
-    /// and for `streams` write frontiers, and their sum, in this order.
-    pub(crate) fn blocks_needed(&self, geometry: &Geometry, streams: u32) -> [u64; 4] {
+    /// Returns the numbers of blocks that each die needs for its share of `user_units` of data, for the free blocks it
+    /// keeps, and for `streams` write frontiers, and their sum, in this order.
+    pub(crate) fn blocks_needed(&self, geometry: &Geometry, user_units: u64, streams: u32) -> [u64; 4] {
         let streams = (streams + u32::from(self.map_cache.is_some()))
             * if self.allocation_order.is_by_plane() { geometry.groups_per_die } else { 1 };
         // A block with at least this many valid units is not worth collecting, because padding of the last program
         // takes up all that would be freed. Given more blocks than user data fills at this count, at least one of them
         // holds fewer units.
         let least_held = u64::from(geometry.units_per_block - geometry.units_per_program + 1);
-        let units = self.user_units(geometry) + self.map_units(geometry);
+        let units = user_units + self.map_units(geometry, user_units);
         let user = units.div_ceil(least_held * u64::from(geometry.die_count));
-        let kept = u64::from(self.thresholds(geometry).1);
+        let kept = u64::from(self.thresholds_with(geometry, user_units).1);
         [user, kept, streams.into(), user + kept + u64::from(streams)]
     }
-
-    /// Adds the inconsistencies of the section to `problems`; `streams` is the number of write frontiers that the
-    /// policy opens on each die.
-    pub fn problems(&self, geometry: &Geometry, streams: u32, problems: &mut Problems) {
-        if geometry.unit_count() >= u64::from(crate::map::SLOT_BASE) {
-            let [most, unit] = [1 << 32, 1].map(|units| words::size(Bytes(geometry.unit.offset(units))));
-            let what = format!("expected less than {most}, the limit of 32-bit places with mapping units of {unit}");
-            let further = "larger ones (ftl.mapping_unit) reach further";
-            problems.add("flash", format!("{} bytes of flash: {what}; {further}", geometry.physical_bytes()));
-            return;
-        }
-        if let Some(capacity) = self.user_capacity {
-            let most = geometry.unit.offset(self.most_units(geometry));
-            if capacity.0 > most || capacity.0 < geometry.unit.bytes() {
-                problems.add(
-                    "ftl.user_capacity",
-                    format!(
-                        "{capacity} does not fit: the flash leaves {most}B beside over-provisioning {}",
-                        self.overprovisioning
-                    ),
-                );
-            }
-        }
-        if geometry.units_per_block > u32::from(u16::MAX) || geometry.programs_per_block > u32::from(u16::MAX) {
-            problems.add(
-                "ftl.superblock_blocks",
-                format!("{} mapping units in an erase unit: expected at most 65535", geometry.units_per_block),
-            );
-        }
-        if self.gc_critical_blocks <= self.reserved() {
-            let map = if self.map_cache.is_some() { " and one for the map" } else { "" };
-            problems.add(
-                "ftl.gc_critical_blocks",
-                format!("{}: expected more than reserve_blocks = {}{map}", self.gc_critical_blocks, self.reserve_blocks),
-            );
-        }
-        if let Some(cache) = &self.map_cache {
-            cache.problems(geometry.units_per_program, problems);
-        }
-        if self.gc_low_blocks < self.gc_critical_blocks {
-            problems.add(
-                "ftl.gc_low_blocks",
-                format!("{}: expected at least gc_critical_blocks = {}", self.gc_low_blocks, self.gc_critical_blocks),
-            );
-        }
-        if geometry.shape.superblock > 1 && !geometry.shape.blocks_per_plane.is_multiple_of(geometry.shape.superblock) {
-            problems.add("ftl.superblock_blocks", "expected a divisor of flash.blocks_per_plane".to_owned());
-        }
-        let layer = self.translation.build(());
-        layer.drive_problems(self, geometry, problems);
-        if let Some(needed) = layer.blocks_needed() {
-            if geometry.blocks_per_die < needed {
-                let what = format!("each die has {} blocks: expected at least {needed}", geometry.blocks_per_die);
-                problems.add("flash.blocks_per_plane", what);
-            }
-            return;
-        }
-        let [user, kept, open, needed] = self.blocks_needed(geometry, streams);
-        if needed > u64::from(geometry.blocks_per_die) {
-            problems.add(
-                "ftl.overprovisioning",
-                format!(
-                    "does not fit: each die has {} blocks, and needs {user} for user data, {kept} kept free and {open} open",
-                    geometry.blocks_per_die
-                ),
-            );
-        }
-    }
-}
-
-/// Returns the dies of a drive in allocation order; where planes take turns program by program, each with its groups of
-/// planes.
-pub(crate) fn places(order: AllocationOrder, geometry: &Geometry) -> Vec<(DieId, Option<u32>)> {
-    let shape = &geometry.shape;
-    let (channels, ways, dies) = (shape.channels, shape.chips_per_channel, shape.dies_per_chip);
-    let planes = if order.is_by_plane() { geometry.groups_per_die } else { 1 };
-    (0..geometry.die_count * planes)
-        .map(|position| {
-            let (mut rest, mut channel, mut way, mut die, mut plane) = (position, 0, 0, 0, None);
-            for letter in order.letters().chars() {
-                let mut digit = |count: u32| (rest % count, rest /= count).0;
-                match letter.to_ascii_uppercase() {
-                    'C' => channel = digit(channels),
-                    'W' => way = digit(ways),
-                    'D' => die = digit(dies),
-                    _ => plane = Some(digit(planes)),
-                }
-            }
-            (DieId((channel * ways + way) * dies + die), plane)
-        })
-        .collect()
 }
 
 #[cfg(test)]
@@ -341,44 +224,12 @@ mod tests {
     fn a_share_is_kept_free_of_the_spare_blocks_or_of_all() {
         let geometry = crate::medium::tests::geometry(1, 1, 16, 4, 2);
         let kept = |of: FractionOf| {
-            let ftl = crate::ftl::tests::small(geometry, |config, _| {
+            let ftl = crate::layer::page_map::ftl::tests::small(geometry, |config, _| {
                 (config.gc_low_blocks, config.gc_spare_fraction, config.gc_fraction_of) = (1, 0.5, of);
             });
-            ftl.config.thresholds(&geometry).1
+            ftl.low
         };
         let blocks = geometry.blocks_per_die;
         assert_eq!((kept(FractionOf::Spare), kept(FractionOf::All)), (blocks / 4, blocks / 2));
-    }
-
-    #[test]
-    fn every_place_has_its_turn_in_the_stated_order() {
-        let geometry = Geometry::new(kit::Shape {
-            channels: 2,
-            chips_per_channel: 3,
-            dies_per_chip: 2,
-            planes_per_die: 2,
-            blocks_per_plane: 4,
-            pages_per_block: 4,
-            page_bytes: 4096,
-            unit: kit::UnitSize::default(),
-            bits_per_cell: 1,
-            planes_per_program: 1,
-            pages_per_program: 1,
-            superblock: 1,
-        });
-        use AllocationOrder::*;
-        for &order in AllocationOrder::ALL {
-            let mut sorted = places(order, &geometry);
-            sorted.sort_unstable();
-            let planes: &[Option<u32>] = if order.is_by_plane() { &[Some(0), Some(1)] } else { &[None] };
-            let all = (0..12).flat_map(|die| planes.iter().map(move |&plane| (DieId(die), plane)));
-            assert_eq!(sorted, all.collect::<Vec<_>>(), "{order:?}");
-        }
-        // Die 7 is channel 1, way 0, die 1.
-        assert_eq!(places(Cwd, &geometry)[1 + 2 * 3], (DieId(7), None));
-        assert_eq!(places(Dwc, &geometry)[1 + 2 * 3], (DieId(7), None));
-        assert_eq!(places(Wdc, &geometry)[3 + 3 * 2], (DieId(7), None));
-        assert_eq!(places(Cwdp, &geometry)[1 + 2 * 3 + 12], (DieId(7), Some(1)));
-        assert_eq!(places(Pcwd, &geometry)[1 + 2 * (1 + 2 * 3)], (DieId(7), Some(1)));
     }
 }

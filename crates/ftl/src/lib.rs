@@ -7,38 +7,37 @@
 //! flash changes at that instant, not when the program completes. A relocation tests again at that instant whether its
 //! data is still valid. A block is erased only when it holds no valid unit and no pin.
 
-mod audit;
-mod collector;
 mod config;
+mod counters;
 mod declared;
-mod endurance;
 pub mod firmware;
-mod ftl;
-mod idle;
+pub mod layer;
 mod map;
 mod map_cache;
 mod medium;
-mod moves;
+mod parameters;
 pub mod policy;
-mod precondition;
+mod queue;
 mod read_cache;
-mod retention;
-pub mod translation;
+mod starting;
 pub mod victim;
 pub mod wear;
-mod writes;
 
-pub use audit::DieState;
-pub use config::{AllocationOrder, FractionOf, FtlConfig, PartialWrite, ReadInFlight, UnmappedRead, WriteAllocation};
-pub use endurance::max_streams_per_die;
-pub use ftl::{Ftl, FtlCounters, Load, Loaded, MapCacheReport, Parameters, Pulled, StartingState};
+pub use config::{FractionOf, PartialWrite, ReadInFlight, UnmappedRead};
+pub use counters::FtlCounters;
+pub use layer::page_map::audit::DieState;
+pub use layer::page_map::endurance::max_streams_per_die;
+pub use layer::page_map::ftl::{Ftl, Loaded, MapCacheReport, StartingState};
+pub use layer::page_map::precondition::{ScaleModels, StartingKey};
+pub use layer::{FtlConfig, Pulled, Translation, TranslationConfig, Translator};
 pub use map::Store;
 pub use map_cache::{MapCacheConfig, MapCounters, MapMemory};
 pub use medium::{BlockRecord, BlockState, Medium};
+pub use parameters::{Load, Parameters};
 pub use policy::PolicyConfig;
-pub use precondition::{Precondition, Preconditioned, ScaleModels, StartingKey};
+pub use queue::order::{AllocationOrder, WriteAllocation};
+pub use queue::{Buffering, Drain};
 pub use read_cache::ReadCacheConfig;
-pub use translation::{Translation, TranslationConfig, Translator};
+pub use starting::{Precondition, Preconditioned};
 pub use victim::VictimConfig;
 pub use wear::WearConfig;
-pub use writes::Buffering;

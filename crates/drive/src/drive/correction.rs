@@ -146,7 +146,7 @@ impl Drive {
     pub(super) fn choose_levels(&mut self, slot: u32) {
         let operation = self.out.operations[slot];
         if operation.reads_data() {
-            let stored = self.ftl.stored_unread(operation.first, self.now);
+            let stored = self.ftl.medium().stored_unread(operation.first, self.now);
             self.out.operations[slot].mode = self.controller.first_mode(&operation, &stored);
         }
     }

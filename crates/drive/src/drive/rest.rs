@@ -1,6 +1,7 @@
 //! Bringing a drive to rest: quiescing, programming the write buffer, shutting down.
 
 use super::Drive;
+use ftl::Drain;
 use kit::{HostCommand, Op, SimTime};
 
 impl Drive {
@@ -34,10 +35,10 @@ impl Drive {
     /// Shuts down gracefully: programs the data in the write buffer, lets the policy move the pages it must, and brings
     /// the drive to rest. `go_on` is asked every 65,536 steps; if it returns false, the shutdown is cut short.
     pub fn shut_down(&mut self, go_on: &mut dyn FnMut(SimTime) -> bool) {
-        self.ftl.begin_shutdown(self.host.buffer().last_number(), &mut self.out.ready);
+        self.ftl.drain(Drain::All(self.host.buffer().last_number()), &mut self.out.ready);
         let mut steps = 0u64;
         while let Some(at) = self.next_event() {
-            if self.ftl.has_shut_down(self.now, &mut self.out) && self.host.buffer().is_empty() {
+            if self.ftl.has_drained(self.now, &mut self.out) && self.host.buffer().is_empty() {
                 break;
             }
             self.route();
@@ -47,7 +48,7 @@ impl Drive {
                 break;
             }
         }
-        self.ftl.end_shutdown();
+        self.ftl.drain(Drain::End, &mut self.out.ready);
         self.quiesce();
     }
 

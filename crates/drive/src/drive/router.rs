@@ -4,12 +4,12 @@ use super::Drive;
 use controller::route::Way;
 use controller::transaction::{Journey, Place, Then};
 use flash::Dispatch;
-use ftl::{Pulled, Translator};
+use ftl::{Drain, Pulled};
 use host::{Piece, Request, UnitRange};
 use kit::queue::Class;
 use kit::{
-    Account, AccountId, CommandId, Demand, DieId, Encoding, Ended, Event, Ledger, Lpn, Op, Operation, OperationKind, Owner,
-    Reason, SimTime, Timer, TransactionId, UNIT_BYTES,
+    Account, AccountId, CommandId, Demand, DieId, Encoding, Ended, Event, Ledger, Lpn, Operation, OperationKind, Owner, Reason,
+    SimTime, Timer, TransactionId, UNIT_BYTES,
 };
 
 impl Drive {
@@ -82,7 +82,7 @@ impl Drive {
         } else if timer != Timer::Flush {
             self.ftl.timer(timer, self.now, &mut self.out);
         } else if let Some(until) = self.host.flush_timer_fired(self.now, &mut self.out) {
-            self.ftl.flush(until, &mut self.out.ready);
+            self.ftl.drain(Drain::Flush(until), &mut self.out.ready);
         }
     }
 
@@ -104,7 +104,7 @@ impl Drive {
         let reads_wait = loop {
             match self.flash.dispatch(die, &demand, self.now, &mut self.out) {
                 Dispatch::Busy => return,
-                Dispatch::Started => return self.ftl.die_started(die, self.now, &mut self.out.ready),
+                Dispatch::Started => return self.ftl.die_started(die, self.now, &mut self.out),
                 Dispatch::Pull { reads_wait } => break reads_wait,
                 Dispatch::PullUrgent => {
                     if self.pull(die, true) {
@@ -122,12 +122,12 @@ impl Drive {
         if reads_wait && self.flash.dispatch_waiting_read(die, despite_hold, self.now, &mut self.out)
             || self.out.signals.hold && self.starts_held_read(die)
         {
-            self.ftl.die_started(die, self.now, &mut self.out.ready);
+            self.ftl.die_started(die, self.now, &mut self.out);
         } else {
             if self.flash.has_page_buffers() {
                 self.flash.relieve(die, self.now, &mut self.out);
             }
-            self.ftl.set_idle(die, self.now, &mut self.out.events);
+            self.ftl.set_idle(die, self.now, &mut self.out);
         }
     }
 
@@ -164,7 +164,7 @@ impl Drive {
             self.host.settle_buffer(self.now, &mut self.out.tray);
             self.check_watermarks();
             self.flash.starve(die, urgent, self.now, &mut self.out);
-            self.ftl.die_starved(die, self.now, &mut self.out.ready);
+            self.ftl.die_starved(die, self.now, &mut self.out);
         }
         pulled
     }
@@ -478,7 +478,7 @@ impl Drive {
                 self.fill_buffer();
                 self.host.write_waits(self.now, &mut self.out.events);
             }
-            Request::Write(_) if matches!(self.ftl, Translator::Other(_)) => self.announced_write(command),
+            Request::Write(_) if self.ftl.recordable().is_some() => self.announced_write(command),
             Request::Write(units) if self.controller.takes_time(Way::Take) => self.take_all(command, &units),
             Request::Write(units) => self.write_units(command, &units),
             Request::Trim(units) if self.checks_commands && self.resets(command, units.first) => {}
@@ -487,7 +487,7 @@ impl Drive {
                 self.ftl.trim(first, count, self.now, &mut self.out);
                 self.complete(command, &Ledger::default());
             }
-            Request::Flush(until) => self.ftl.flush(until, &mut self.out.ready),
+            Request::Flush(until) => self.ftl.drain(Drain::Flush(until), &mut self.out.ready),
             Request::Nothing => self.complete(command, &Ledger::default()),
         }
     }
@@ -510,12 +510,11 @@ impl Drive {
         }
     }
 
-    /// Lets a command take effect on the zones of the drive. Returns false if it has failed, and is complete.
+    /// Lets a command take effect on the zones or chunks of the drive. Returns false if it has failed, and is complete.
     #[inline(never)]
     fn check_command(&mut self, command: CommandId) -> bool {
-        let Translator::Other(layer) = &mut self.ftl else { return true };
         let host = *self.host.command(command).command();
-        let checked = layer.check(command, &host, self.now, &mut self.out);
+        let checked = self.ftl.check(command, &host, self.now, &mut self.out);
         // A reset discards units of the write buffer.
         self.host.settle_buffer(self.now, &mut self.out.tray);
         match checked {
@@ -536,22 +535,22 @@ impl Drive {
     /// Lets a trim begin the resets that it stands for. Returns false if there are none.
     #[inline(never)]
     fn resets(&mut self, command: CommandId, first: Lpn) -> bool {
-        let Translator::Other(layer) = &mut self.ftl else { return false };
-        let Some(parts) = layer.reset(command, first, self.now, &mut self.out) else { return false };
+        let Some(layer) = self.ftl.physical() else { return false };
+        let parts = layer.reset(command, first, self.now, &mut self.out);
         self.host.expect_parts(command, parts);
         true
     }
 
-    /// Announces a write to another translation layer than the page map, before its units come.
+    /// Announces a write to a layer that numbers the commands, before its units come.
     #[inline]
     fn announce(&mut self, command: CommandId) {
-        if let Translator::Other(layer) = &mut self.ftl {
+        if let Some(layer) = self.ftl.recordable() {
             let UnitRange { first, count, .. } = self.host.units_of(command);
-            layer.announce(command, Op::Write, first.0..first.0 + count, self.now);
+            layer.announce(command, first.0..first.0 + count, self.now);
         }
     }
 
-    /// Serves a write without buffer on a drive with another translation layer than the page map.
+    /// Serves a write without buffer under a layer that numbers the commands.
     #[inline(never)]
     fn announced_write(&mut self, command: CommandId) {
         self.announce(command);
@@ -594,7 +593,7 @@ impl Drive {
     pub(super) fn check_watermarks(&mut self) {
         if self.host.buffer().has_watermarks() {
             let is_flushing = self.host.is_flushing(self.out.signals.queued_write_pages);
-            self.ftl.hold_writes(!is_flushing, &mut self.out.ready);
+            self.ftl.drain(Drain::Hold(!is_flushing), &mut self.out.ready);
         }
     }
 

@@ -10,9 +10,9 @@ mod physical;
 
 pub use builder::Builder;
 pub use error::{EmbedError, EmbedErrorKind};
-pub use ftl::translation::pass_through::MOST_ADDRESSES;
-pub use ftl::translation::pass_through::chunks::ChunkState;
-pub use ftl::translation::zns::table::ZoneState;
+pub use ftl::layer::pass_through::MOST_ADDRESSES;
+pub use ftl::layer::pass_through::chunks::ChunkState;
+pub use ftl::layer::zns::table::ZoneState;
 pub use physical::{ChunkInfo, PhysicalGeometry};
 
 use crate::description::Description;

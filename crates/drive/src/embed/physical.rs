@@ -2,8 +2,8 @@
 //! 2.0).
 
 use super::{EmbedError, EmbedErrorKind, EmbeddedDrive};
-use ftl::translation::pass_through::MOST_ADDRESSES;
-use ftl::translation::pass_through::chunks::{ChunkState, Rules};
+use ftl::layer::pass_through::MOST_ADDRESSES;
+use ftl::layer::pass_through::chunks::{ChunkState, Rules};
 use kit::{Bytes, HostCommand, Op, SimTime, UNIT_BYTES};
 
 /// A chunk.

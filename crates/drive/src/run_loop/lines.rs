@@ -2,9 +2,9 @@
 
 use crate::drive::Drive;
 use crate::statistics::LogOrigin;
-use ftl::translation::pass_through::MOST_ADDRESSES;
-use ftl::translation::pass_through::chunks::{ChunkState, Chunks};
-use ftl::translation::pass_through::lines::Lines;
+use ftl::layer::pass_through::MOST_ADDRESSES;
+use ftl::layer::pass_through::chunks::{ChunkState, Chunks};
+use ftl::layer::pass_through::lines::Lines;
 use kit::{Bytes, CommandFlags, CommandId, Completion, HostCommand, Op, SimTime, Slab, UNIT_BYTES};
 use std::collections::VecDeque;
 use std::ops::Range;

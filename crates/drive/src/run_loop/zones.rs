@@ -2,7 +2,7 @@
 
 use crate::drive::Drive;
 use crate::statistics::LogOrigin;
-use ftl::translation::zns::table::{Table, ZoneState};
+use ftl::layer::zns::table::{Table, ZoneState};
 use kit::{Bytes, CommandFlags, Completion, HostCommand, Op, SimTime, Status, UNIT_BYTES, ZoneAction};
 use std::collections::VecDeque;
 
@@ -40,7 +40,7 @@ impl ZonedHost {
     /// Returns the host of a drive whose zones are in this state.
     pub fn new(table: &Table) -> ZonedHost {
         let limits = table.limits();
-        let shadow = |zone: &ftl::translation::zns::table::Zone| Shadow {
+        let shadow = |zone: &ftl::layer::zns::table::Zone| Shadow {
             appended: u64::from(zone.written) * UNIT_BYTES,
             is_active: zone.state.is_active(),
             is_lost: matches!(zone.state, ZoneState::ReadOnly | ZoneState::Offline),

@@ -5,7 +5,7 @@ use crate::common::{
     self, HostPlaced as Rig, PROGRAM, READ, UNIT, assert_parts, check_flash, description, read, session, summary, with,
 };
 use drive::CommandRow;
-use ftl::translation::pass_through::chunks::ChunkState;
+use ftl::layer::pass_through::chunks::ChunkState;
 use kit::{Bytes, Cause, Op, Rng, Status};
 use serde_json::Value;
 

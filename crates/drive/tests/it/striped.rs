@@ -4,7 +4,7 @@
 use crate::common::{self, HostPlaced, UNIT, check_flash, description, read, session, session_with_history, summary, with};
 use drive::embed::{Builder, EmbeddedDrive};
 use drive::{Drive, RunLoop};
-use ftl::translation::pass_through::chunks::ChunkState;
+use ftl::layer::pass_through::chunks::ChunkState;
 use kit::history::EntryKind;
 use kit::{Bytes, HostCommand, Op, OperationKind, SimTime, Status};
 use serde_json::Value;

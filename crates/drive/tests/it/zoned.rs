@@ -2,7 +2,7 @@
 
 use crate::common::{HostPlaced as Rig, READ, UNIT, assert_parts, check_flash, description, read, session, summary, with};
 use drive::embed::Builder;
-use ftl::translation::zns::table::ZoneState;
+use ftl::layer::zns::table::ZoneState;
 use kit::{Bytes, Cause, CommandFlags, Completion, HostCommand, Op, OperationKind, Reason, Rng, SimTime, Status, ZoneAction};
 use serde_json::Value;
 

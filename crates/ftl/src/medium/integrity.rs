@@ -43,6 +43,8 @@ pub struct Integrity {
     blocks: Vec<BlockHistory>,
     /// Write mode of each program since the start of the run, if a block holds data of several modes; otherwise empty.
     modes: Vec<u8>,
+    /// The write mode of all data, also where a read goes to a block that is free: under a layer without a map.
+    pub only_mode: Option<ModeId>,
     /// Places with data that could not be corrected when it was read to be moved or completed, and the places to which
     /// it went. It is lost until the logical unit is written again.
     lost: BTreeSet<u32>,
@@ -58,6 +60,7 @@ impl Integrity {
         Integrity {
             blocks: vec![BlockHistory::default(); geometry.block_count as usize],
             modes: vec![AS_BLOCK; programs as usize],
+            only_mode: None,
             lost: BTreeSet::new(),
         }
     }
@@ -122,7 +125,7 @@ impl Integrity {
     /// Returns the write mode of the data at a place, if it is not known from its block.
     #[inline]
     pub fn mode(&self, ppn: Ppn, geometry: &Geometry) -> Option<ModeId> {
-        let mode = *self.modes.get((ppn.0 / geometry.units_per_program) as usize)?;
+        let Some(&mode) = self.modes.get((ppn.0 / geometry.units_per_program) as usize) else { return self.only_mode };
         (mode != AS_BLOCK).then_some(ModeId(mode))
     }
 

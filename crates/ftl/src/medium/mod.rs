@@ -6,7 +6,10 @@
 
 mod block;
 mod closed;
+pub(crate) mod counts;
 pub(crate) mod integrity;
+pub(crate) mod operations;
+pub(crate) mod pages;
 pub(crate) mod program;
 pub(crate) mod space;
 mod wear;
@@ -14,11 +17,12 @@ mod whole;
 
 pub use block::{BlockRecord, BlockState};
 
-use crate::writes::WriteQueue;
+use crate::queue::WriteQueue;
 use block::BlockTable;
 use closed::LeastValid;
 use integrity::{BlockFacts, Integrity};
 use kit::{BlockId, DieId, Ended, Geometry, ModeId, Nanos, Operation, Outbox, Ppn, ReadyDies, Record, SimTime, Stored, Table};
+use pages::PageWrites;
 use program::{NO_PLACE, ProgramUnit};
 
 const NONE: u32 = u32::MAX;
@@ -61,6 +65,8 @@ pub struct Medium {
     pub(crate) programs: Vec<ProgramUnit>,
     /// Integrity of the data; `None` where reads cannot fail.
     pub(crate) integrity: Option<Box<Integrity>>,
+    /// Writes of single pages, where these are written in place.
+    pages: Option<Box<PageWrites>>,
 }
 
 impl Medium {
@@ -90,6 +96,7 @@ impl Medium {
             valid_by_mode: [0; 16],
             programs: (0..dies).map(|_| ProgramUnit::new(geometry.units_per_program)).collect(),
             integrity: None,
+            pages: None,
             geometry,
         })
     }
@@ -128,6 +135,7 @@ impl Medium {
             // As in a new drive: nothing has been programmed or read in simulated time.
             programs: _,
             integrity: _,
+            pages: _,
             // Follow from the description.
             geometry: _,
             mode_units: _,
@@ -490,9 +498,12 @@ impl Medium {
     /// Returns the condition of the data at a place, and counts a read of its block. Only where reads can fail.
     #[inline]
     pub fn stored(&mut self, ppn: Ppn, now: SimTime) -> Stored {
+        if self.integrity.is_none() {
+            return self.stored_page(ppn, now);
+        }
         let block = self.geometry.block_of(ppn);
         let Medium { integrity, geometry, blocks, first_program, wear, erase_counts, .. } = self;
-        let integrity = integrity.as_mut().expect("reads can fail");
+        let integrity = integrity.as_mut().expect("it was tested");
         let facts = || facts_of(block, blocks, first_program, (wear, erase_counts));
         let (reads, facts) = integrity.count_read(block, facts);
         let mode = integrity.mode(ppn, geometry).unwrap_or(facts.mode);
@@ -501,8 +512,8 @@ impl Medium {
 
     /// Returns the condition of the data at a place, without a read. Only where reads can fail.
     pub fn stored_unread(&self, ppn: Ppn, now: SimTime) -> Stored {
+        let Some(integrity) = &self.integrity else { return self.stored_page(ppn, now) };
         let block = self.geometry.block_of(ppn);
-        let integrity = self.integrity.as_ref().expect("reads can fail");
         let facts = facts_of(block, &self.blocks, &self.first_program, (&self.wear, &self.erase_counts));
         let mode = integrity.mode(ppn, &self.geometry).unwrap_or(facts.mode);
         stored(block, &facts, mode, integrity.reads(block), now)

@@ -1,6 +1,6 @@
 //! The program that a die is executing.
 
-use crate::writes::{NONE, WriteQueue, Writer};
+use crate::queue::{NONE, WriteQueue, Writer};
 use kit::clock::{Reading, charge_wait};
 use kit::{Cause, CommandId, DriveClock, ModeId, Nanos, Outbox, Part, Ppn, Reason, Signals, SimTime};
 
@@ -85,12 +85,28 @@ impl ProgramUnit {
         while first != NONE {
             let slot = first;
             first = writes.units[slot].next;
-            signals.queued_write_pages -= 1;
-            signals.queued_write_requests -= u64::from(writes.units[slot].last);
-            self.bind(NO_PLACE).take(slot, writes, now, &signals.clock);
-            writes.units.release(slot);
+            self.bind_host(slot, writes, now, signals);
         }
         bound
+    }
+
+    /// Binds a waiting unit of host data that supersedes no place, and releases its slot.
+    pub fn bind_host(&mut self, slot: u32, writes: &mut WriteQueue, now: SimTime, signals: &mut Signals) {
+        signals.queued_write_pages -= 1;
+        signals.queued_write_requests -= u64::from(writes.units[slot].last);
+        self.bind(NO_PLACE).take(slot, writes, now, &signals.clock);
+        writes.units.release(slot);
+    }
+
+    /// Lets the die's erase end the wait of the command in a slot, which is released.
+    pub fn bind_waiting(&mut self, slot: u32, writes: &mut WriteQueue, now: SimTime, clock: &DriveClock) {
+        self.bind(NO_PLACE).take(slot, writes, now, clock);
+        writes.units.release(slot);
+    }
+
+    /// Binds `count` units of relocated data.
+    pub fn bind_moved(&mut self, count: u32) {
+        (0..count).for_each(|_| self.bind(NO_PLACE).kind = UnitKind::Moved);
     }
 }
 

@@ -2,7 +2,7 @@
 //! map.
 
 use super::{BlockState, Medium};
-use crate::writes::WriteQueue;
+use crate::queue::WriteQueue;
 use kit::{BlockId, Ended, ModeId, Nanos, Operation, Outbox, Ppn, Record, SimTime};
 
 impl Medium {

@@ -96,6 +96,13 @@ impl Facts {
         }
     }
 
+    /// Returns the write mode `normal`, or the first one if there is none of that name, and the read mode that its data
+    /// needs.
+    pub fn normal_modes(&self) -> (ModeId, ModeId) {
+        let mode = self.write_mode("normal");
+        (mode, self.read_mode_of.get(mode.index()).copied().unwrap_or_default())
+    }
+
     /// Returns the write mode called `name`, or the first one if there is none of that name.
     pub fn write_mode(&self, name: &str) -> ModeId {
         ModeId(self.write_modes.iter().position(|mode| mode == name).unwrap_or(0) as u8)

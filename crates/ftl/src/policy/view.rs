@@ -3,7 +3,7 @@
 use crate::declared::{Bits, Bytes, StateShare};
 use crate::map::Store;
 use crate::medium::space::Space;
-use crate::writes::WriteQueue;
+use crate::queue::WriteQueue;
 use kit::{DieId, Lpn, Ppn, Signals, SimTime};
 
 /// Read access to the drive for a policy, and the policy's declared state.
@@ -39,7 +39,7 @@ impl View<'_> {
     /// [`Store::place_of`] returns none.
     #[inline]
     pub fn copy_on_flash(&self, lpn: Lpn) -> Option<Ppn> {
-        self.writes.copy_on_flash(self.store, lpn)
+        self.store.copy_on_flash(self.writes, lpn)
     }
 
     /// Returns the number of free blocks of a die.

@@ -1,0 +1,216 @@
+//! What layers have in common whose host decides where data goes: programs and erases of each die, in order.
+
+use super::contract::{Pulled, Report, TurnEnd};
+use super::{Parts, erased, medium};
+use crate::counters::FtlCounters;
+use crate::medium::Medium;
+use crate::medium::operations::Joined;
+use crate::parameters::Parameters;
+use crate::queue::idle::IdleDies;
+use crate::queue::order::places;
+use crate::queue::{NONE, WriteQueue, Writer};
+use kit::{
+    BlockId, CommandId, Demand, DieId, Ended, HostUnit, ModeId, Operation, OperationKind, Outbox, Owner, Ppn, Reason, SimTime,
+};
+use std::collections::VecDeque;
+
+/// Units of a program that have come.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Gathered {
+    /// The unit that came last; the others follow in the chain of waiting units.
+    pub chain: u32,
+    pub units: u32,
+    /// True once its die has it in its queue.
+    pub is_queued: bool,
+}
+
+impl Default for Gathered {
+    fn default() -> Self {
+        Gathered { chain: NONE, units: 0, is_queued: false }
+    }
+}
+
+/// Work of a die.
+#[derive(Clone, Copy, Debug)]
+enum Work {
+    /// Program of a block, with its units.
+    Program { block: BlockId, program: u32, chain: u32, since: SimTime },
+    /// Erase of a block; `NONE`, or the slot in which the command waits for it.
+    Erase { block: BlockId, waiting: u32 },
+}
+
+/// Blocks that are programmed and erased as the host says.
+pub(super) struct ByHost {
+    pub parameters: Parameters,
+    pub medium: Medium,
+    pub writes: WriteQueue,
+    pub idle: IdleDies,
+    pub counters: FtlCounters,
+    pub mode: ModeId,
+    read_mode: ModeId,
+    /// Work of each die, in order.
+    work: Vec<VecDeque<Work>>,
+}
+
+impl ByHost {
+    pub fn new(parts: Parts<'_>) -> std::io::Result<ByHost> {
+        let Parts { config, parameters, starting, .. } = parts;
+        let geometry = parameters.geometry;
+        let (mode, read_mode) = parameters.facts.normal_modes();
+        Ok(ByHost {
+            medium: medium(&parameters, &starting)?,
+            writes: WriteQueue::new(1),
+            idle: IdleDies::new(&places(config.allocation_order, &geometry)),
+            counters: FtlCounters::default(),
+            mode,
+            read_mode,
+            work: vec![VecDeque::new(); geometry.die_count as usize],
+            parameters,
+        })
+    }
+
+    /// Accepts a unit of a host write, and adds it to those of its program. Returns its slot.
+    pub fn accept(&mut self, unit: &HostUnit, writer: Writer, gathered: &mut Gathered, now: SimTime, out: &mut Outbox) -> u32 {
+        self.counters.host_units += 1;
+        let slot = self.writes.accept(unit.lpn, writer, unit.last);
+        self.writes.keep(slot, now, &out.signals.clock);
+        out.signals.queued_write_pages += 1;
+        out.signals.queued_write_requests += u64::from(unit.last);
+        self.writes.units[slot].next = std::mem::replace(&mut gathered.chain, slot);
+        gathered.units += 1;
+        slot
+    }
+
+    fn queue(&mut self, block: BlockId, work: Work, out: &mut Outbox) {
+        let die = self.medium.geometry.die_of(block);
+        self.work[die.index()].push_back(work);
+        if self.idle.contains(die) {
+            out.ready.mark(die);
+        }
+    }
+
+    /// Gives the die of a block a program with a chain of units.
+    pub fn queue_program(&mut self, (block, program): (BlockId, u32), chain: u32, now: SimTime, out: &mut Outbox) {
+        self.queue(block, Work::Program { block, program, chain, since: now }, out);
+    }
+
+    /// Gives up what a block holds, and gives its die the erase, for which a command may wait.
+    pub fn queue_erase(&mut self, block: BlockId, waits: Option<CommandId>, now: SimTime, out: &mut Outbox) {
+        self.medium.give_up(block);
+        let waiting = waits.map_or(NONE, |command| {
+            let slot = self.writes.accept(kit::Lpn(0), Writer::Command(command), true);
+            self.writes.keep(slot, now, &out.signals.clock);
+            slot
+        });
+        self.queue(block, Work::Erase { block, waiting }, out);
+    }
+
+    /// Withdraws the programs of some blocks that have not begun, and discards their units.
+    pub fn withdraw(&mut self, blocks: &[BlockId], out: &mut Outbox) {
+        let mut dies: Vec<DieId> = blocks.iter().map(|block| self.medium.geometry.die_of(*block)).collect();
+        dies.dedup();
+        for die in dies {
+            let mut chains = Vec::new();
+            self.work[die.index()].retain(|one| match one {
+                Work::Program { block, chain, .. } if blocks.contains(block) => {
+                    chains.push(*chain);
+                    false
+                }
+                _ => true,
+            });
+            chains.into_iter().for_each(|chain| self.discard(chain, out));
+        }
+    }
+
+    /// Discards a chain of waiting units: their space in the write buffer is free.
+    pub fn discard(&mut self, mut chain: u32, out: &mut Outbox) {
+        while chain != NONE {
+            let unit = &self.writes.units[chain];
+            let (next, last) = (unit.next, unit.last);
+            out.tray.released.push(unit.number);
+            out.signals.queued_write_pages -= 1;
+            out.signals.queued_write_requests -= u64::from(last);
+            self.counters.trimmed_units += 1;
+            self.writes.units.release(chain);
+            chain = next;
+        }
+    }
+
+    /// Adds the read of a place to those of a command, and pins its block.
+    pub fn read(&mut self, ppn: Ppn, command: CommandId, reads: &mut Joined, out: &mut Outbox) {
+        self.medium.pin(ppn);
+        let read = self.medium.read_at(ppn, self.read_mode, Reason::Host, Owner::Command(command));
+        reads.add(read, &self.medium, out);
+    }
+
+    fn program(&mut self, (block, program): (BlockId, u32), chain: u32, now: SimTime, out: &mut Outbox) -> Operation {
+        let (die, units) = (self.medium.geometry.die_of(block), self.medium.geometry.units_per_program);
+        self.medium.begin_program_of(block, self.mode);
+        let bound = self.medium.programs[die.index()].bind_chain(chain, &mut self.writes, now, &mut out.signals);
+        self.counters.count_program(Reason::Host, self.mode, bound, units);
+        let encode = if self.parameters.facts.codes[self.mode.index()] == 0 { 0 } else { bound };
+        self.medium.program_at(block, program, self.mode, Reason::Host, encode)
+    }
+
+    fn erase(&mut self, block: BlockId, waiting: u32, now: SimTime, out: &mut Outbox) -> Operation {
+        self.medium.begin_whole_erase(block);
+        let erase = self.medium.erase_of(block, Reason::Host);
+        if waiting != NONE {
+            self.medium.programs[erase.die.index()].bind_waiting(waiting, &mut self.writes, now, &out.signals.clock);
+        }
+        erase
+    }
+
+    /// Chooses the next operation of an idle die ([`Translation::next`](super::Translation::next)).
+    pub fn next(&mut self, die: DieId, may_program: bool, now: SimTime, out: &mut Outbox) -> Pulled {
+        let operation = match self.work[die.index()].front() {
+            None => return Pulled::Nothing,
+            Some(Work::Program { .. }) if !may_program => return Pulled::NeedsBuffer,
+            Some(&Work::Program { block, program, chain, .. }) => self.program((block, program), chain, now, out),
+            Some(&Work::Erase { block, .. }) if self.medium.block(block).pins() > 0 => return Pulled::Nothing,
+            Some(&Work::Erase { block, waiting }) => self.erase(block, waiting, now, out),
+        };
+        self.work[die.index()].pop_front();
+        self.idle.remove(die);
+        Pulled::Operation(out.operations.add(operation))
+    }
+
+    /// Takes note of how a die's turn ended.
+    pub fn turn_ended(&mut self, die: DieId, end: TurnEnd) {
+        self.idle.set(die, end == TurnEnd::Idle);
+    }
+
+    /// Handles the end of a flash operation.
+    pub fn operation_done(&mut self, ended: Ended, operation: &Operation, now: SimTime, out: &mut Outbox) {
+        let die = operation.die;
+        if let Owner::Command(_) = operation.owner {
+            let pins = self.medium.read_done(operation);
+            if pins == 0 && matches!(self.work[die.index()].front(), Some(Work::Erase { .. })) {
+                out.ready.mark(die);
+            }
+        } else if operation.kind == OperationKind::Erase {
+            erased(&mut self.medium, &self.parameters, (ended, operation), now, out);
+            self.medium.report_units(ended, die, &mut self.writes, out);
+        } else {
+            self.medium.whole_program_done(ended, operation, &mut self.writes, out);
+        }
+    }
+
+    /// Returns what there is for a die that chooses its next operation.
+    pub fn demand(&self, die: DieId) -> Demand {
+        let oldest_write = match self.work[die.index()].front() {
+            Some(Work::Program { since, .. }) => Some(*since),
+            Some(Work::Erase { .. }) | None => None,
+        };
+        Demand { urgent_move: false, oldest_write }
+    }
+
+    /// Returns true once nothing has to be written any more.
+    pub fn has_drained(&self) -> bool {
+        self.work.iter().all(VecDeque::is_empty) && self.medium.is_at_rest()
+    }
+
+    pub fn report(&self) -> Report<'_> {
+        Report { counters: &self.counters, free_blocks: None }
+    }
+}

@@ -1,0 +1,380 @@
+//! Checks of a loaded state before it is used: all that it claims is compared with its other claims.
+//!
+//! The checksum shows that a file was damaged by chance. It does not show that a file was changed on purpose, or that
+//! another program wrote it: used as it is, such a state would stop the engine at some later command. The first
+//! contradiction is the error.
+
+use super::{Image, Loaded, PolicyImage};
+use crate::counters::FtlCounters;
+use crate::layer::page_map::collector::Collector;
+use crate::layer::page_map::ftl::Ftl;
+use crate::map::{Store, encode, mark_valid};
+use crate::medium::BlockState;
+use crate::medium::Medium;
+use crate::queue::Waiting;
+use kit::archive::{Archived, MOST_COUNTED, require};
+use kit::{BlockId, DieId, IdleDelay, Lpn, ModeId, Ppn, Signals, SimTime, Table, Timer};
+
+/// Largest number of erases of a block that a saved drive may state: the count can go on.
+const MOST_ERASES: u32 = 1 << 31;
+
+impl Loaded {
+    /// Returns the slot, the unit and the number in the write buffer of each unit that waits.
+    pub fn waiting(&self) -> impl Iterator<Item = (u32, Lpn, u64)> + '_ {
+        self.image.writes.units().map(|unit| (unit.slot, unit.lpn, unit.number))
+    }
+
+    /// Returns the number of units that wait, and of requests that end with one of them.
+    pub fn queued(&self) -> (u64, u64) {
+        let requests = self.image.writes.units().filter(|unit| unit.last).count();
+        (self.image.writes.units().count() as u64, requests as u64)
+    }
+
+    /// Returns the number of the last unit of the write buffer that is to be programmed in any case.
+    pub fn flush_until(&self) -> u64 {
+        self.image.flush_until
+    }
+}
+
+impl Ftl {
+    /// Checks the data of a saved drive whose clock stands at `now`, whichever drive takes it over: its tables, its
+    /// closed and open blocks, its collections, and what waits. Enters the places on flash in the map.
+    pub(super) fn check_data(&mut self, image: &Image, policy: &PolicyImage, now: SimTime) -> Archived {
+        let modes = self.parameters.facts.write_modes.len();
+        self.check_records(now)?;
+        self.rebuild_map()?;
+        self.check_closed(&image.closed)?;
+        image.space.check_frontiers(&self.store.medium)?;
+        self.check_collectors(&image.collectors)?;
+        if let Some(integrity) = &image.integrity {
+            integrity.check(&self.store.medium, modes)?;
+        }
+        let strange = image.writes.units().find(|unit| u64::from(unit.lpn.0) >= self.store.user_units);
+        require(strange.is_none(), || {
+            let lpn = strange.map(|unit: &Waiting| unit.lpn.0);
+            format!("unit {lpn:?} waits in its write buffer, and the drive does not have it")
+        })?;
+        let used = self.store.user_units * u64::from(policy.bits_per_unit);
+        let last =
+            policy.bits.get((used / 64) as usize).filter(|_| !used.is_multiple_of(64)).map_or(0, |last| last >> (used % 64));
+        require(last == 0, || "its policy's state has bits beyond the last unit".to_owned())
+    }
+
+    /// Checks the record of each block by itself.
+    fn check_records(&self, now: SimTime) -> Archived {
+        let Medium { geometry, erase_counts, erase_modes, first_program, .. } = &self.store.medium;
+        let facts = &self.parameters.facts;
+        let now = i64::try_from(now.0).unwrap_or(i64::MAX);
+        let times = first_program.iter().zip(erase_counts).zip(erase_modes);
+        for (block, (record, ((&since, &erases), &erased_in))) in
+            self.store.medium.blocks.as_slice().iter().zip(times).enumerate()
+        {
+            require(usize::from(record.mode()) < facts.write_modes.len(), || {
+                format!("block {block} is written in mode {}, which the drive does not have", record.mode())
+            })?;
+            require(usize::from(erased_in) < facts.erase_modes.len(), || {
+                format!("block {block} was erased in mode {erased_in}, which the drive does not have")
+            })?;
+            require(record.is_at_rest(), || format!("block {block} is in no state of a drive at rest: {record:?}"))?;
+            let is_empty = matches!(record.state(), BlockState::Free | BlockState::Retired);
+            require(!is_empty || record.is_blank(), || format!("block {block} is empty, and has data or pins: {record:?}"))?;
+            let places = u32::from(record.programmed) * geometry.units_per_program;
+            require(places <= geometry.units_per_block, || {
+                format!("block {block} has {places} programmed units, and place for {}", geometry.units_per_block)
+            })?;
+            require(erases < MOST_ERASES, || format!("block {block} has been erased {erases} times, more than can be counted"))?;
+            require(since <= now, || format!("block {block} was opened at {since} ns, and the clock stands at {now} ns"))?;
+        }
+        Ok(())
+    }
+
+    /// Enters each valid place in the map. The places of a block must be as many as its record says, and within what
+    /// has been programmed; each must hold a unit of the drive, and no unit may be at two places.
+    fn rebuild_map(&mut self) -> Archived {
+        let geometry = self.store.medium.geometry;
+        let origin = self.store.places.origin().cloned();
+        let original = Table::zeroed(self.store.medium.valid.as_slice().len());
+        let mut original = original.map_err(|error| format!("its tables do not fit into memory ({error})"))?;
+        if let Some(origin) = &origin {
+            mark_valid(&mut original, origin, geometry.block_count);
+        }
+        let (mut all_valid, mut all_computed) = (0, 0);
+        for block in (0..geometry.block_count).map(BlockId) {
+            let record = self.store.medium.block(block);
+            let first = geometry.first_of(block);
+            let Entered { valid, computed, used } =
+                self.store.enter(first.0, first.0 + geometry.units_per_block, original.as_slice())?;
+            require(valid == u32::from(record.valid), || {
+                format!("block {} counts {} valid units, and {valid} of its places are valid", block.0, record.valid)
+            })?;
+            let programmed = u32::from(record.programmed) * geometry.units_per_program;
+            require(used <= programmed, || {
+                format!("unit {} of block {} is valid, and {programmed} units are programmed", used - 1, block.0)
+            })?;
+            all_valid += u64::from(valid);
+            all_computed += u64::from(computed);
+        }
+        let past = geometry.unit_count() % 64;
+        let last = self.store.medium.valid.as_slice().last().filter(|_| past > 0).map_or(0, |last| last >> past);
+        require(last == 0, || "places beyond the last one are valid".to_owned())?;
+        if let Some(origin) = origin {
+            (0..geometry.block_count).for_each(|block| origin.each_stretch(block, |first, bits| self.store.leave(first, bits)));
+        }
+        self.check_once(all_valid, all_computed)
+    }
+
+    /// Checks that no unit is at two of the `all_valid` places. The map was empty, and all but `all_computed` of them
+    /// were entered: as many units have an entry. No unit that had a computed place and is not there any more is
+    /// without an entry: the others are as many as the places that still are computed. Looking at each entry before it
+    /// is made would wait for memory: loading took 2.8 times as long.
+    fn check_once(&self, all_valid: u64, all_computed: u64) -> Archived {
+        let store = &self.store;
+        let (entered, computed) = store.places.counted();
+        if (entered, computed) == (all_valid - all_computed, all_computed) {
+            return Ok(());
+        }
+        let places = (0..store.medium.geometry.unit_count() as u32).map(Ppn).filter(|&ppn| store.medium.is_valid(ppn));
+        let twice = places.map(|ppn| (ppn, store.lpn_at(ppn))).find(|(ppn, lpn)| store.code_of(*lpn) != encode(*ppn));
+        let Some((ppn, lpn)) = twice else {
+            return Err(format!("{} units are at {all_valid} places", entered + computed));
+        };
+        Err(format!("unit {} is at place {} and at place {}", lpn.0, ppn.0, store.code_of(lpn) - 1))
+    }
+
+    /// Checks the lists of closed blocks.
+    fn check_closed(&self, closed: &[Vec<u32>]) -> Archived {
+        let geometry = &self.store.medium.geometry;
+        require(closed.len() == geometry.die_count as usize, || "its dies are not those of this drive".to_owned())?;
+        let mut is_listed = vec![false; geometry.block_count as usize];
+        for (die, &block) in (0..).zip(closed).flat_map(|(die, list)| list.iter().map(move |block| (die, block))) {
+            let is_closed =
+                geometry.blocks_of(DieId(die)).contains(&block) && self.store.medium.block(BlockId(block)).is(BlockState::Closed);
+            require(is_closed && !is_listed[block as usize], || {
+                format!("block {block} is listed as a closed block of die {die}, and is none or listed twice")
+            })?;
+            is_listed[block as usize] = true;
+        }
+        let records = self.store.medium.blocks.as_slice().iter();
+        let (all, listed) = (records.filter(|record| record.is(BlockState::Closed)).count(), closed.iter().flatten().count());
+        require(all == listed, || format!("{all} blocks are closed, and {listed} are listed"))
+    }
+
+    fn check_collectors(&self, collectors: &[Collector]) -> Archived {
+        let dies = self.collectors.len();
+        require(collectors.len() == dies, || "its dies are not those of this drive".to_owned())?;
+        (0..).map(DieId).zip(collectors).try_for_each(|(die, collector)| collector.check(die, &self.store))?;
+        let victims = self.store.medium.blocks.as_slice().iter().filter(|record| record.is(BlockState::Victim)).count();
+        let collected = collectors.iter().filter(|collector| collector.victim.is_some()).count();
+        require(victims == collected, || format!("{victims} blocks are being emptied, and {collected} dies do so"))
+    }
+
+    /// Checks what only a drive of the same description and policy has.
+    pub(super) fn check_own(&self, image: &Image, now: SimTime) -> Archived {
+        let (store, facts) = (&self.store, &self.parameters.facts);
+        let modes = facts.write_modes.len();
+        for (block, record) in store.medium.blocks.as_slice().iter().enumerate() {
+            let programmed = u32::from(record.programmed) * store.medium.geometry.units_per_program;
+            let most = store.medium.units_in(ModeId(record.mode()));
+            require(programmed <= most, || format!("block {block} has {programmed} programmed units, and its mode {most}"))?;
+        }
+        image.space.check_own(&self.space, &store.medium)?;
+        image.retention.check(&self.retention, &store.medium)?;
+        let (splits, streams) = (self.needs.splits_relocations(), self.needs.relocation_streams);
+        image.collectors.iter().try_for_each(|collector| collector.check_answers(splits, modes, streams))?;
+        self.check_pins(&image.moves.check(store, modes)?)?;
+        let (lists, groups) = (self.writes.list_count(), store.medium.geometry.groups_per_die);
+        store.check_waiting(&image.writes, (lists, groups), now)?;
+        let parts = [
+            (self.store.medium.integrity.is_some(), image.integrity.is_some(), "count of reads"),
+            (self.cache.is_some(), image.cache.is_some(), "read cache"),
+            (self.map_cache.is_some(), image.map_cache.is_some(), "mapping cache"),
+        ];
+        for (own, saved, what) in parts {
+            require(own == saved, || format!("a {what} is in only one of the saved drive and this one"))?;
+        }
+        if let (Some(cache), Some(image)) = (&self.cache, &image.cache) {
+            // The map names the copies on flash only: what waits has not been entered yet.
+            cache.check(image, store.user_units, |lpn| store.place_of(lpn).is_some())?;
+        }
+        image.counters.check()?;
+        self.check_dies(image, now)
+    }
+
+    /// Checks that each block has a pin for each page that is to be moved from it, and no other.
+    fn check_pins(&self, pinned: &[Ppn]) -> Archived {
+        let mut pins = vec![0; self.store.medium.geometry.block_count as usize];
+        pinned.iter().for_each(|&place| pins[self.store.medium.geometry.block_of(place).index()] += 1);
+        let differs = |(_, (record, pins)): &(usize, (&crate::medium::BlockRecord, &u32))| record.pins() != **pins;
+        match self.store.medium.blocks.as_slice().iter().zip(&pins).enumerate().find(differs) {
+            None => Ok(()),
+            Some((block, (record, moves))) => {
+                Err(format!("block {block} has {} pins, and {moves} pages are to be moved from it", record.pins()))
+            }
+        }
+    }
+
+    /// Checks the states of the dies, and the instants and numbers of the drive as a whole.
+    fn check_dies(&self, image: &Image, now: SimTime) -> Archived {
+        let dies = self.collectors.len();
+        let lengths = [image.idle_since.len(), image.map_had_turn.len(), image.idle_armed[0].len(), image.idle_armed[1].len()];
+        require(lengths == [dies; 4], || "its dies are not those of this drive".to_owned())?;
+        let late = image.idle_since.iter().find(|since| **since > now);
+        require(late.is_none(), || format!("a die is idle since {late:?}, and the clock stands at {now:?}"))?;
+        require((image.arrivals as usize) < self.places.len(), || {
+            format!("the last write went to place {} of {} in the allocation order", image.arrivals, self.places.len())
+        })?;
+        require(image.policy_armed.is_none_or(|at| at < SimTime::FOREVER), || "its policy waits for ever".to_owned())?;
+        require(image.worn_out.is_none_or(|die| die.index() < dies), || "a die is worn out that it does not have".to_owned())
+    }
+
+    /// Checks a restored state together with the gauges of the drive, and with its pending timers.
+    pub fn check_restored(&mut self, timers: &[(SimTime, Timer)], now: SimTime, signals: &Signals) -> Archived {
+        let dies_with_space = self.space.dies_with_space();
+        require((dies_with_space == 0) == signals.no_space, || {
+            format!("{dies_with_space} dies have space, and the drive claims the opposite")
+        })?;
+        require((self.moves.urgent > 0) == signals.hold, || {
+            format!("{} urgent moves are under way, and the drive claims the opposite", self.moves.urgent)
+        })?;
+        self.check_timers(timers, now)?;
+        self.call_policy(now, signals, |policy, view| policy.check(true, view))
+    }
+
+    fn check_timers(&self, timers: &[(SimTime, Timer)], now: SimTime) -> Archived {
+        self.retention.check_timers(timers.iter().filter(|(_, timer)| *timer == Timer::Retention).map(|(at, _)| *at))?;
+        let mut idle = [vec![0u32; self.collectors.len()], vec![0; self.collectors.len()]];
+        for &(_, timer) in timers {
+            match timer {
+                Timer::Idle { die, delay } => {
+                    let count = idle[delay as usize].get_mut(die.index());
+                    *count.ok_or_else(|| format!("a timer of die {} is pending, which the drive does not have", die.0))? += 1;
+                }
+                Timer::Move(slot) => require(self.moves.has_slot(slot), || {
+                    format!("a timer of the page move in slot {slot} is pending, and there is no such slot")
+                })?,
+                Timer::Replay(_) => return Err("a timer of a replay is pending, and the drive replays nothing".to_owned()),
+                Timer::Retention | Timer::Policy | Timer::Flush | Timer::PowerState => {}
+            }
+        }
+        for delay in IdleDelay::ALL {
+            let armed = self.idle_armed[delay as usize].iter().map(|armed| u32::from(*armed));
+            require(armed.eq(idle[delay as usize].iter().copied()), || {
+                format!("the idle timers ({delay:?}) that are armed are not those that are pending")
+            })?;
+        }
+        for (slot, deadline) in self.moves.deadlines() {
+            let at = deadline.max(now);
+            require(timers.contains(&(deadline, Timer::Move(slot))) || timers.contains(&(at, Timer::Move(slot))), || {
+                format!("the page move in slot {slot} is due at {} ns, and no timer is pending for it", deadline.0)
+            })?;
+        }
+        let armed = self.policy_armed.filter(|at| *at > now);
+        require(armed.is_none_or(|at| timers.contains(&(at, Timer::Policy))), || {
+            format!("its policy is to be called at {armed:?}, and no timer is pending for it")
+        })
+    }
+}
+
+/// The valid places of a block: their number, how many of them are computed, and the number of places up to the last.
+struct Entered {
+    valid: u32,
+    computed: u32,
+    used: u32,
+}
+
+impl Store {
+    /// Enters the valid places from `first` up to `end` in the map, but for those that are computed: they must be in
+    /// `original`. An error if one holds a unit that the drive does not have.
+    fn enter(&mut self, first: u32, end: u32, original: &[u64]) -> Result<Entered, String> {
+        let valid = self.medium.valid.as_slice();
+        let (mut count, mut computed, mut used, mut at) = (0, 0, 0, first);
+        while at < end {
+            let next = end.min((at / 64 + 1) * 64);
+            let mut bits = valid[at as usize / 64] >> (at % 64) & (u64::MAX >> (64 - (next - at)));
+            count += bits.count_ones();
+            if bits != 0 {
+                used = at - first + 64 - bits.leading_zeros();
+            }
+            while bits != 0 {
+                let place = at + bits.trailing_zeros();
+                match self.places.enter(place) {
+                    Ok(true) => {}
+                    Ok(false) if original[place as usize / 64] >> (place % 64) & 1 == 1 => computed += 1,
+                    Ok(false) => return Err(unknown(place, u32::MAX)),
+                    Err(lpn) => return Err(unknown(place, lpn)),
+                }
+                bits &= bits - 1;
+            }
+            at = next;
+        }
+        Ok(Entered { valid: count, computed, used })
+    }
+
+    /// Marks the units that the origin has at some places, and that are there no more, as not mapped, if they have no
+    /// entry. Bit 0 is `first`.
+    fn leave(&mut self, first: Ppn, mut bits: u64) {
+        while bits != 0 {
+            let place = Ppn(first.0 + bits.trailing_zeros());
+            if !self.medium.is_valid(place) || self.places.load_unit(place) != 0 {
+                self.places.leave(place);
+            }
+            bits &= bits - 1;
+        }
+    }
+}
+
+/// Returns the complaint about a place with a unit that does not exist.
+// By value and out of line: formatted in the loop, both numbers would be stored for every place, and the stores to the
+// map, which take the time, would wait for them.
+#[cold]
+#[inline(never)]
+fn unknown(place: u32, lpn: u32) -> String {
+    format!("place {place} holds unit {lpn}, which the drive does not have")
+}
+
+impl FtlCounters {
+    /// Checks that the counts of a saved drive can go on.
+    fn check(&self) -> Archived {
+        let FtlCounters {
+            units_programmed,
+            host_units,
+            absorbed,
+            unmapped_reads,
+            reads_in_flight,
+            buffer_hits,
+            cache_hits,
+            read_ahead,
+            read_ahead_waits,
+            relocation_skipped,
+            collections,
+            host_units_by_mode,
+            units_by_mode,
+            units_apart,
+            retention_refusals,
+            trimmed_units,
+            lazy_erases,
+        } = self;
+        let lists: [&[u64]; 3] = [units_programmed, host_units_by_mode, units_by_mode];
+        let counts = [
+            host_units,
+            absorbed,
+            unmapped_reads,
+            reads_in_flight,
+            buffer_hits,
+            cache_hits,
+            read_ahead,
+            read_ahead_waits,
+            relocation_skipped,
+            collections,
+            units_apart,
+            retention_refusals,
+            trimmed_units,
+            lazy_erases,
+        ];
+        let most = lists.into_iter().flatten().chain(counts).copied().max().unwrap_or(0);
+        require(most <= MOST_COUNTED, || format!("a counter of its work stands at {most}, more than can be counted"))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,104 @@
+//! The `[ftl]` section of a description, with the translation layer that it chooses.
+
+use super::TranslationConfig;
+use crate::config::FtlSection;
+use kit::{Bytes, Geometry, Problems, words};
+
+/// The `[ftl]` section of a description.
+pub type FtlConfig = FtlSection<TranslationConfig>;
+
+impl FtlConfig {
+    /// Returns the number of mapping units of the user capacity.
+    pub fn user_units(&self, geometry: &Geometry) -> u64 {
+        if let Some(units) = self.translation.build(()).user_units(geometry) {
+            return units;
+        }
+        let most = self.most_user_units(geometry);
+        self.user_capacity.map_or(most, |bytes| geometry.unit.whole(bytes.0).min(most))
+    }
+
+    /// Returns the number of mapping units that over-provisioning and the translation layer leave to the user.
+    fn most_user_units(&self, geometry: &Geometry) -> u64 {
+        let most = self.most_units(geometry);
+        self.translation.build(()).most_units(geometry).map_or(most, |units| units.min(most))
+    }
+
+    /// Returns the numbers of free blocks per die below which collection takes precedence over host writes, and below
+    /// which it runs when no write waits.
+    pub fn thresholds(&self, geometry: &Geometry) -> (u32, u32) {
+        self.thresholds_with(geometry, self.user_units(geometry))
+    }
+
+    /// Returns the layer of a mock-up of the drive, which has fewer and smaller blocks; `None` if it is the same.
+    pub fn layer_of_mock_up(&self, geometry: &Geometry) -> Option<TranslationConfig> {
+        self.translation.build(()).of_mock_up(&self.without_layer(), geometry, self.user_units(geometry))
+    }
+
+    /// Adds the inconsistencies of the section to `problems`; `streams` is the number of write frontiers that the
+    /// policy opens on each die.
+    pub fn problems(&self, geometry: &Geometry, streams: u32, problems: &mut Problems) {
+        if geometry.unit_count() >= u64::from(crate::map::SLOT_BASE) {
+            let [most, unit] = [1 << 32, 1].map(|units| words::size(Bytes(geometry.unit.offset(units))));
+            let what = format!("expected less than {most}, the limit of 32-bit places with mapping units of {unit}");
+            let further = "larger ones (ftl.mapping_unit) reach further";
+            problems.add("flash", format!("{} bytes of flash: {what}; {further}", geometry.physical_bytes()));
+            return;
+        }
+        if let Some(capacity) = self.user_capacity {
+            let most = geometry.unit.offset(self.most_user_units(geometry));
+            if capacity.0 > most || capacity.0 < geometry.unit.bytes() {
+                problems.add(
+                    "ftl.user_capacity",
+                    format!(
+                        "{capacity} does not fit: the flash leaves {most}B beside over-provisioning {}",
+                        self.overprovisioning
+                    ),
+                );
+            }
+        }
+        if geometry.units_per_block > u32::from(u16::MAX) || geometry.programs_per_block > u32::from(u16::MAX) {
+            problems.add(
+                "ftl.superblock_blocks",
+                format!("{} mapping units in an erase unit: expected at most 65535", geometry.units_per_block),
+            );
+        }
+        if self.gc_critical_blocks <= self.reserved() {
+            let map = if self.map_cache.is_some() { " and one for the map" } else { "" };
+            problems.add(
+                "ftl.gc_critical_blocks",
+                format!("{}: expected more than reserve_blocks = {}{map}", self.gc_critical_blocks, self.reserve_blocks),
+            );
+        }
+        if let Some(cache) = &self.map_cache {
+            cache.problems(geometry.units_per_program, problems);
+        }
+        if self.gc_low_blocks < self.gc_critical_blocks {
+            problems.add(
+                "ftl.gc_low_blocks",
+                format!("{}: expected at least gc_critical_blocks = {}", self.gc_low_blocks, self.gc_critical_blocks),
+            );
+        }
+        if geometry.shape.superblock > 1 && !geometry.shape.blocks_per_plane.is_multiple_of(geometry.shape.superblock) {
+            problems.add("ftl.superblock_blocks", "expected a divisor of flash.blocks_per_plane".to_owned());
+        }
+        let layer = self.translation.build(());
+        layer.drive_problems(&self.without_layer(), geometry, problems);
+        if let Some(needed) = layer.blocks_needed() {
+            if geometry.blocks_per_die < needed {
+                let what = format!("each die has {} blocks: expected at least {needed}", geometry.blocks_per_die);
+                problems.add("flash.blocks_per_plane", what);
+            }
+            return;
+        }
+        let [user, kept, open, needed] = self.blocks_needed(geometry, self.user_units(geometry), streams);
+        if needed > u64::from(geometry.blocks_per_die) {
+            problems.add(
+                "ftl.overprovisioning",
+                format!(
+                    "does not fit: each die has {} blocks, and needs {user} for user data, {kept} kept free and {open} open",
+                    geometry.blocks_per_die
+                ),
+            );
+        }
+    }
+}

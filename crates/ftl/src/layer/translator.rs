@@ -1,0 +1,354 @@
+//! The translation layer of a drive.
+
+use super::contract::{Physical, Pulled, Recordable, Report, Translation, TurnEnd, Zoned};
+use super::page_map::ftl::Ftl;
+use super::page_map::record::Recorder;
+use super::pass_through::chunks::Chunks;
+use super::zns::table::Table;
+use crate::medium::Medium;
+use crate::queue::Drain;
+use kit::{
+    CommandId, Demand, DieId, Ended, HostCommand, HostUnit, Journal, Lpn, Operation, Outbox, Ppn, Problem, ReadyDies, SimTime,
+    Status, Stored, Timer,
+};
+use std::ops::Range;
+
+/// The translation layer of a drive. The page map is a variant of its own, so that its calls are direct.
+#[expect(clippy::large_enum_variant, reason = "a drive has one, and reaches the page map without a pointer")]
+pub enum Translator {
+    /// A map of mapping units.
+    PageMap(Ftl),
+    /// Another layer.
+    Other(Other),
+}
+
+/// A layer other than the page map itself, by what it is beside a [`Translation`].
+pub enum Other {
+    /// Zones.
+    Zoned(Box<dyn Zoned>),
+    /// Physical addresses.
+    Physical(Box<dyn Physical>),
+    /// A layer that plays a firmware trace.
+    Recordable(Box<dyn Recordable>),
+    /// The page map, with a record of what it does.
+    Recorded(Box<Recorder>),
+    /// Nothing else.
+    Plain(Box<dyn Translation>),
+}
+
+impl Other {
+    fn layer(&self) -> &dyn Translation {
+        match self {
+            Other::Zoned(layer) => &**layer,
+            Other::Physical(layer) => &**layer,
+            Other::Recordable(layer) => &**layer,
+            Other::Recorded(layer) => &**layer,
+            Other::Plain(layer) => &**layer,
+        }
+    }
+
+    fn layer_mut(&mut self) -> &mut dyn Translation {
+        match self {
+            Other::Zoned(layer) => &mut **layer,
+            Other::Physical(layer) => &mut **layer,
+            Other::Recordable(layer) => &mut **layer,
+            Other::Recorded(layer) => &mut **layer,
+            Other::Plain(layer) => &mut **layer,
+        }
+    }
+}
+
+/// What all layers have ([`Translation`]).
+impl Translator {
+    /// Looks up the units of a host read ([`Translation::read`]).
+    #[inline(always)]
+    pub fn read(&mut self, command: CommandId, first: Lpn, count: u32, now: SimTime, out: &mut Outbox) -> u32 {
+        match self {
+            Translator::PageMap(map) => map.read(command, first, count, now, out),
+            Translator::Other(other) => other.layer_mut().read(command, first, count, now, out),
+        }
+    }
+
+    /// Accepts a unit of a host write ([`Translation::write`]).
+    #[inline(always)]
+    pub fn write(&mut self, unit: &HostUnit, now: SimTime, out: &mut Outbox) -> bool {
+        match self {
+            Translator::PageMap(map) => map.write(unit, now, out),
+            Translator::Other(other) => other.layer_mut().write(unit, now, out),
+        }
+    }
+
+    /// Deallocates whole units ([`Translation::trim`]).
+    pub fn trim(&mut self, first: Lpn, count: u32, now: SimTime, out: &mut Outbox) {
+        match self {
+            Translator::PageMap(map) => map.trim(first, count, now, out),
+            Translator::Other(other) => other.layer_mut().trim(first, count, now, out),
+        }
+    }
+
+    /// Changes the conditions under which waiting writes are programmed ([`Translation::drain`]).
+    #[inline(always)]
+    pub fn drain(&mut self, what: Drain, ready: &mut ReadyDies) {
+        match self {
+            Translator::PageMap(map) => map.drain(what, ready),
+            Translator::Other(other) => other.layer_mut().drain(what, ready),
+        }
+    }
+
+    /// Advances a shutdown ([`Translation::has_drained`]).
+    pub fn has_drained(&mut self, now: SimTime, out: &mut Outbox) -> bool {
+        match self {
+            Translator::PageMap(map) => map.has_drained(now, out),
+            Translator::Other(other) => other.layer_mut().has_drained(now, out),
+        }
+    }
+
+    /// Returns what the layer has for a die that chooses its next operation ([`Translation::demand`]).
+    #[inline(always)]
+    pub fn demand(&self, die: DieId) -> Demand {
+        match self {
+            Translator::PageMap(map) => map.demand(die),
+            Translator::Other(other) => other.layer().demand(die),
+        }
+    }
+
+    /// Chooses the next operation of an idle die that can program ([`Translation::next`]). Returns its slot.
+    #[inline(always)]
+    pub fn next(&mut self, die: DieId, now: SimTime, out: &mut Outbox) -> Option<u32> {
+        match self {
+            Translator::PageMap(map) => map.next(die, now, out),
+            Translator::Other(other) => match other.layer_mut().next(die, true, now, out) {
+                Pulled::Operation(slot) => Some(slot),
+                Pulled::NeedsBuffer | Pulled::Nothing => None,
+            },
+        }
+    }
+
+    /// Chooses the next operation of an idle die without a page buffer for a program ([`Translation::next`]).
+    pub fn next_without_buffer(&mut self, die: DieId, now: SimTime, out: &mut Outbox) -> Pulled {
+        match self {
+            Translator::PageMap(map) => map.next_without_buffer(die, now, out),
+            Translator::Other(other) => other.layer_mut().next(die, false, now, out),
+        }
+    }
+
+    /// Takes note that a die has nothing to do ([`TurnEnd::Idle`]).
+    #[inline(always)]
+    pub fn set_idle(&mut self, die: DieId, now: SimTime, out: &mut Outbox) {
+        match self {
+            Translator::PageMap(map) => map.set_idle(die, now, &mut out.events),
+            Translator::Other(other) => other.layer_mut().turn_ended(die, TurnEnd::Idle, now, out),
+        }
+    }
+
+    /// Takes note that a die began an operation that was not pulled ([`TurnEnd::Started`]).
+    #[inline(always)]
+    pub fn die_started(&mut self, die: DieId, now: SimTime, out: &mut Outbox) {
+        match self {
+            Translator::PageMap(map) => map.die_started(die, now, &mut out.ready),
+            Translator::Other(other) => other.layer_mut().turn_ended(die, TurnEnd::Started, now, out),
+        }
+    }
+
+    /// Takes note that a die waits for a page buffer before its next program ([`TurnEnd::Starved`]).
+    pub fn die_starved(&mut self, die: DieId, now: SimTime, out: &mut Outbox) {
+        match self {
+            Translator::PageMap(map) => map.die_starved(die, now, &mut out.ready),
+            Translator::Other(other) => other.layer_mut().turn_ended(die, TurnEnd::Starved, now, out),
+        }
+    }
+
+    /// Handles the end of a flash operation ([`Translation::operation_done`]).
+    #[inline(always)]
+    pub fn operation_done(&mut self, ended: Ended, operation: &Operation, now: SimTime, out: &mut Outbox) {
+        match self {
+            Translator::PageMap(map) => map.operation_done(ended, operation, now, out),
+            Translator::Other(other) => other.layer_mut().operation_done(ended, operation, now, out),
+        }
+    }
+
+    /// Handles the end of an encoder job for a die's collection ([`Translation::collection_encoded`]).
+    pub fn collection_encoded(&mut self, die: DieId, now: SimTime, ready: &mut ReadyDies) {
+        match self {
+            Translator::PageMap(map) => map.collection_encoded(die, now, ready),
+            Translator::Other(other) => other.layer_mut().collection_encoded(die, now, ready),
+        }
+    }
+
+    /// Handles a timer ([`Translation::timer`]).
+    pub fn timer(&mut self, timer: Timer, now: SimTime, out: &mut Outbox) {
+        match self {
+            Translator::PageMap(map) => map.timer(timer, now, out),
+            Translator::Other(other) => other.layer_mut().timer(timer, now, out),
+        }
+    }
+
+    /// Returns the counts that results are made from.
+    pub fn report(&self) -> Report<'_> {
+        match self {
+            Translator::PageMap(map) => map.report(),
+            Translator::Other(other) => other.layer().report(),
+        }
+    }
+
+    /// Returns figures of the layer's own, by name, for results.
+    pub fn figures(&self) -> Vec<(&'static str, f64)> {
+        match self {
+            Translator::PageMap(_map) => Vec::new(),
+            Translator::Other(other) => other.layer().figures(),
+        }
+    }
+
+    /// Returns the mapping unit whose data was written to a place; 0 if it holds none.
+    #[inline(always)]
+    pub fn unit_at(&self, ppn: Ppn) -> u32 {
+        match self {
+            Translator::PageMap(map) => map.unit_at(ppn),
+            Translator::Other(other) => other.layer().unit_at(ppn),
+        }
+    }
+
+    /// Returns the medium that the layer stands on.
+    #[inline(always)]
+    pub fn medium(&self) -> &Medium {
+        match self {
+            Translator::PageMap(map) => &map.store.medium,
+            Translator::Other(other) => other.layer().medium(),
+        }
+    }
+
+    /// Returns the condition of the data at a place, and counts a read of its block. Only where reads can fail.
+    #[inline(always)]
+    pub fn stored(&mut self, ppn: Ppn, now: SimTime) -> Stored {
+        match self {
+            Translator::PageMap(map) => map.store.medium.stored(ppn, now),
+            Translator::Other(other) => other.layer_mut().medium_mut().stored(ppn, now),
+        }
+    }
+}
+
+/// What only some layers have.
+impl Translator {
+    /// Returns the page map, if that is the layer.
+    #[inline(always)]
+    pub fn page_map(&self) -> Option<&Ftl> {
+        match self {
+            Translator::PageMap(map) => Some(map),
+            Translator::Other(Other::Recorded(recorder)) => Some(recorder.page_map()),
+            Translator::Other(_) => None,
+        }
+    }
+
+    /// Returns the page map for modification, if that is the layer.
+    #[inline(always)]
+    pub fn page_map_mut(&mut self) -> Option<&mut Ftl> {
+        match self {
+            Translator::PageMap(map) => Some(map),
+            Translator::Other(Other::Recorded(recorder)) => Some(recorder.page_map_mut()),
+            Translator::Other(_) => None,
+        }
+    }
+
+    /// Returns the zones of a drive that has any.
+    pub fn zones(&self) -> Option<&Table> {
+        if let Translator::Other(Other::Zoned(layer)) = self { Some(layer.zones()) } else { None }
+    }
+
+    /// Returns the layer of a drive with physical addresses.
+    pub fn physical(&mut self) -> Option<&mut dyn Physical> {
+        if let Translator::Other(Other::Physical(layer)) = self { Some(&mut **layer) } else { None }
+    }
+
+    /// Returns the chunks of a drive with physical addresses.
+    pub fn chunks(&self) -> Option<&Chunks> {
+        if let Translator::Other(Other::Physical(layer)) = self { Some(layer.chunks()) } else { None }
+    }
+
+    /// Returns true if commands are checked before they are served ([`Translator::check`]).
+    pub fn checks_commands(&self) -> bool {
+        matches!(self, Translator::Other(Other::Zoned(_) | Other::Physical(_)))
+    }
+
+    /// Checks a command as it is served, and lets it take effect on zones or chunks. Returns the first unit of an
+    /// append's data, or the status with which the command fails.
+    pub fn check(&mut self, id: CommandId, command: &HostCommand, now: SimTime, out: &mut Outbox) -> Result<Option<Lpn>, Status> {
+        match self {
+            Translator::Other(Other::Zoned(layer)) => layer.check(id, command, now, out),
+            Translator::Other(Other::Physical(layer)) => layer.check(command).map(|()| None),
+            _ => Ok(None),
+        }
+    }
+
+    /// Returns the layer that records or plays a firmware trace.
+    #[inline(always)]
+    pub fn recordable(&mut self) -> Option<&mut dyn Recordable> {
+        match self {
+            Translator::PageMap(_) => None,
+            Translator::Other(Other::Recordable(layer)) => Some(&mut **layer),
+            Translator::Other(Other::Recorded(recorder)) => Some(&mut **recorder),
+            Translator::Other(_) => None,
+        }
+    }
+
+    /// Returns the reason why the layer cannot go on, if there is one: the run ends.
+    pub fn failure(&self) -> Option<Problem> {
+        if let Translator::Other(Other::Recordable(layer)) = self { layer.failure() } else { None }
+    }
+
+    /// Takes note that the drive has its starting state, and its work begins.
+    pub fn begin(&mut self, now: SimTime, out: &mut Outbox) {
+        match self {
+            Translator::PageMap(map) => map.begin(now, out),
+            other => other.recordable().into_iter().for_each(|layer| layer.begin(now, out)),
+        }
+    }
+
+    /// Returns the layer with a record of its operations ([`Recordable::take_lines`]), for an empty drive; another
+    /// layer than the page map as it is.
+    pub fn recorded(self) -> Translator {
+        match self {
+            Translator::PageMap(map) => Translator::Other(Other::Recorded(Box::new(Recorder::new(map)))),
+            other => other,
+        }
+    }
+
+    /// Looks up the pages of the map for a command's units. Returns true if all are in memory. Otherwise the command
+    /// waits for one of them; when it has been read, the tray has the command with the first unit after it.
+    pub fn translate(&mut self, command: CommandId, units: Range<u32>, out: &mut Outbox) -> bool {
+        self.page_map_mut().is_none_or(|map| map.translate(command, units, out))
+    }
+
+    /// Prefetches the table entries that commands on these units will need. Simulated state does not change.
+    #[inline(always)]
+    pub fn hint(&mut self, units: &[Lpn], writes: bool) {
+        self.page_map_mut().into_iter().for_each(|map| map.hint(units, writes));
+    }
+
+    /// Returns true if an operation of the layer waits for reads of the die that are held back.
+    #[inline(always)]
+    pub fn waits_for_reads(&self, die: DieId) -> bool {
+        self.page_map().is_some_and(|map| map.waits_for_reads(die))
+    }
+
+    /// Returns the places that a read covers, if they are not successive: a collection reads the valid units of a row.
+    #[inline(always)]
+    pub fn places_of(&self, operation: &Operation) -> Option<&[Ppn]> {
+        self.page_map()?.places_of(operation)
+    }
+
+    /// Returns true if the data at any place is lost.
+    #[inline(always)]
+    pub fn has_lost(&self) -> bool {
+        self.page_map().is_some_and(Ftl::has_lost)
+    }
+
+    /// Handles places that the read of `operation` could not correct.
+    pub fn read_failed(&mut self, operation: &Operation, places: &[Ppn], journal: &mut Journal) {
+        self.page_map_mut().into_iter().for_each(|map| map.read_failed(operation, places, journal));
+    }
+
+    /// Returns true if a read, which could be corrected, delivers data that was lost before.
+    pub fn delivers_lost(&mut self, operation: &Operation) -> bool {
+        self.page_map_mut().is_some_and(|map| map.delivers_lost(operation))
+    }
+}

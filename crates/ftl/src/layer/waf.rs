@@ -1,0 +1,479 @@
+//! The write amplification factor in place of a map: an abstraction of the translation layer.
+
+mod model;
+
+use super::contract::{Pulled, Report, TurnEnd};
+use super::{Kind, Other, Parts, Setting, Translation, TranslationConfig, Translator, erased, medium};
+use crate::config::{FtlSection, PartialWrite};
+use crate::counters::FtlCounters;
+use crate::medium::Medium;
+use crate::medium::operations::Joined;
+use crate::parameters::Parameters;
+use crate::queue::Drain;
+use crate::queue::host::HostWrites;
+use crate::queue::order::places;
+use kit::{
+    BlockId, CommandId, Demand, DieId, Ended, Geometry, HostUnit, Lpn, ModeId, Operation, OperationKind, Outbox, Owner,
+    Permutation, Ppn, Problems, ReadyDies, Reason, Rng, SimTime,
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+pub use model::Hot;
+
+/// Fraction bits of the numbers of units that a die may program between two collections.
+const FRACTION: u32 = 20;
+/// Blocks ahead of the write frontier of a die that are erased at the start.
+const BLOCKS_AHEAD: u32 = 3;
+/// Smallest ratio of the blocks among which collection chooses to those that the user data fills.
+const LEAST_RATIO: f64 = 1.0001;
+/// Blocks that a die needs: those ahead, the frontier, and a victim.
+const LEAST_BLOCKS: u32 = BLOCKS_AHEAD + 2;
+
+/// Rule by which collection chooses its victims, for the write amplification that follows from it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Model {
+    /// The oldest block (Desnoyers, SYSTOR 2012).
+    OldestFirst,
+    /// The block with the fewest valid units (Desnoyers, SYSTOR 2012; an approximation, 3 % low at 4 units in a block).
+    #[default]
+    Greedy,
+    /// The block with the fewest valid units among the oldest ones (the model of Hu et al., SYSTOR 2009, in a solution
+    /// of our own).
+    WindowedGreedy,
+}
+
+/// Keeps no map: an abstraction with which an architecture can be explored without a translation layer of its own. Host
+/// writes are turned into as many more programs as the write amplification says. After each block of programs a die
+/// collects: it reads rows of a block, programs the units that would be valid, and erases; host writes wait until it is
+/// done. The write amplification is given, or computed for uniform random writes.
+///
+/// A read goes to the die, and the page, that a sequential fill would have written; each unit counts as written. There
+/// is no policy, no retention limit and no saved state; trims have no effect. The thesis on SSDExplorer (1.3.2)
+/// explores its architectures so.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Params {
+    /// Write amplification, for every workload. Absent: computed by `model`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1.0, max = 1000.0))]
+    pub write_amplification: Option<f64>,
+    /// Rule by which collection chooses its victims.
+    pub model: Model,
+    /// Share of the blocks among which `windowed_greedy` chooses, the oldest ones. Absent: all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0.0001, max = 1.0))]
+    pub window: Option<f64>,
+    /// A part of the data that is written more often than the rest; only with `oldest_first`. Absent: all data is
+    /// written alike.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hot: Option<Hot>,
+}
+
+/// Builds the member.
+pub fn build(params: &Params, (): ()) -> Box<dyn Kind> {
+    Box::new(params.clone())
+}
+
+impl Params {
+    /// Returns the write amplification of a drive.
+    fn amplification(&self, config: &FtlSection, geometry: &Geometry, user_units: u64) -> f64 {
+        // Free and open blocks are not among those that collection chooses from.
+        let kept = f64::from(config.gc_critical_blocks) + 2.0;
+        let blocks = f64::from(geometry.blocks_per_die) - kept;
+        let block_units = geometry.units_per_block;
+        let filled = user_units as f64 / f64::from(block_units) / f64::from(geometry.die_count);
+        let a = (blocks / filled).max(LEAST_RATIO);
+        self.write_amplification.unwrap_or_else(|| match (self.model, &self.hot) {
+            (Model::OldestFirst, None) => model::oldest_first(a),
+            (Model::OldestFirst, Some(hot)) => model::hot_and_cold(a, hot),
+            (Model::Greedy, _) => model::greedy(a, block_units),
+            (Model::WindowedGreedy, _) => model::windowed_greedy(a, block_units, self.window.unwrap_or(1.0)),
+        })
+    }
+}
+
+impl Kind for Params {
+    fn create(&self, parts: Parts<'_>) -> std::io::Result<Translator> {
+        Ok(Translator::Other(Other::Plain(Box::new(Waf::new(self, parts)?))))
+    }
+
+    fn lacks(&self) -> Option<&'static str> {
+        Some("it keeps no map of the data")
+    }
+
+    fn blocks_needed(&self) -> Option<u32> {
+        Some(LEAST_BLOCKS)
+    }
+
+    fn of_mock_up(&self, whole: &FtlSection, geometry: &Geometry, user_units: u64) -> Option<TranslationConfig> {
+        let write_amplification = Some(self.amplification(whole, geometry, user_units));
+        Some(TranslationConfig::Waf(Params { write_amplification, ..Params::default() }))
+    }
+
+    fn problems(&self, _: &Setting<'_>, problems: &mut Problems) {
+        if self.write_amplification.is_some()
+            && *self != (Params { write_amplification: self.write_amplification, ..Params::default() })
+        {
+            let what = "given beside `model`, `window` or `hot`, which compute it: expected only one of them";
+            problems.add("ftl.translation.write_amplification", what);
+        }
+        if self.window.is_some() && self.model != Model::WindowedGreedy {
+            problems.add("ftl.translation.window", "only `model = \"windowed_greedy\"` has one");
+        }
+        if self.hot.is_some() && self.model != Model::OldestFirst {
+            problems.add("ftl.translation.hot", "there is a closed form for `model = \"oldest_first\"` only");
+        }
+    }
+}
+
+/// Collection in progress on a die.
+#[derive(Clone, Copy, Debug, Default)]
+struct Collection {
+    /// Units to be moved, of those of the victim.
+    units: u32,
+    /// Rows of the victim that have been read, or skipped because none of their units is to be moved.
+    rows: u32,
+}
+
+/// State of a die: its blocks are a ring in which the frontier follows the victim.
+#[derive(Clone, Debug)]
+struct DieLog {
+    /// Block of the frontier, and of the next victim, within the die.
+    block: u32,
+    victim: u32,
+    /// Next program of the frontier.
+    program: u32,
+    /// Units that may be programmed for the host before the next collection, with a fraction.
+    left: i64,
+    /// Fraction of a unit that the collections so far have moved too little.
+    fraction: u64,
+    collection: Option<Collection>,
+    /// Collection in progress at the start. It goes on when no other idle die is left for a host write: a drive that is
+    /// not busy begins at rest.
+    begun: Option<Collection>,
+    /// Units that have been read and wait to be programmed.
+    gathered: u32,
+    is_reading: bool,
+}
+
+/// The layer.
+struct Waf {
+    parameters: Parameters,
+    partial_write: PartialWrite,
+    counters: FtlCounters,
+    amplification: f64,
+    /// Units that a die may program for the host in the time of one collection, with a fraction.
+    between: u64,
+    writes: HostWrites,
+    dies: Vec<DieLog>,
+    /// Number of dies whose collection of the start has not gone on.
+    begun: u32,
+    medium: Medium,
+    mode: ModeId,
+    read_mode: ModeId,
+}
+
+impl Waf {
+    fn new(params: &Params, parts: Parts<'_>) -> std::io::Result<Waf> {
+        let Parts { config, parameters, starting, .. } = parts;
+        let geometry = parameters.geometry;
+        let section = config.without_layer();
+        let amplification = params.amplification(&section, &geometry, parameters.facts.user_units);
+        let between = (f64::from(geometry.units_per_block) / amplification * f64::from(1 << FRACTION)).round() as u64;
+        let dies = geometry.die_count;
+        let mut rng = Rng::stream(parameters.seed, "ftl.waf");
+        let turns = Permutation::new(u64::from(dies), rng.next_u64());
+        let log = |die: u32, rng: &mut Rng| {
+            // As in the long run, the dies collect in turn. While the host writes at full speed, the share of dies that
+            // collect is the share of units that are moved.
+            let phase = amplification * (turns.at(u64::from(die)) as f64 + rng.unit()) / f64::from(dies);
+            let begun = (phase > 1.0).then(|| {
+                let units = u64::from(geometry.units_per_block) - (between >> FRACTION);
+                let rows = geometry.units_per_block / (geometry.units_per_page * geometry.shape.planes_per_program);
+                Collection { units: units as u32, rows: ((phase - 1.0) / (amplification - 1.0) * f64::from(rows)) as u32 }
+            });
+            DieLog {
+                block: 0,
+                victim: BLOCKS_AHEAD,
+                program: rng.below(u64::from(geometry.programs_per_block)) as u32,
+                left: (between as f64 * phase.min(1.0)) as i64,
+                fraction: 0,
+                collection: None,
+                begun,
+                gathered: 0,
+                is_reading: false,
+            }
+        };
+        let logs: Vec<DieLog> = (0..dies).map(|die| log(die, &mut rng)).collect();
+        let (mode, read_mode) = parameters.facts.normal_modes();
+        let mut medium = medium(&parameters, &starting)?;
+        for (die, log) in (0..dies).map(DieId).zip(&logs) {
+            let blocks = geometry.blocks_of(die);
+            medium.begin_open(BlockId(blocks.start), mode, log.program);
+            (blocks.start + BLOCKS_AHEAD..blocks.end).for_each(|block| medium.begin_full(BlockId(block), mode));
+        }
+        let mut places = places(config.allocation_order, &geometry);
+        places.retain(|(_, plane)| plane.unwrap_or(0) == 0);
+        Ok(Waf {
+            partial_write: config.partial_write,
+            counters: FtlCounters::default(),
+            amplification,
+            between,
+            writes: HostWrites::new(config.write_allocation, &places, geometry.units_per_program, parameters.buffering),
+            begun: logs.iter().filter(|log| log.begun.is_some()).count() as u32,
+            dies: logs,
+            medium,
+            mode,
+            read_mode,
+            parameters,
+        })
+    }
+
+    /// Returns the place of a unit: that of a sequential fill, one program on each die in turn.
+    fn place_of(&self, lpn: Lpn) -> Ppn {
+        let geometry = &self.medium.geometry;
+        let (program, unit) = (lpn.0 / geometry.units_per_program, lpn.0 % geometry.units_per_program);
+        let (turn, position) = (program / geometry.die_count, program % geometry.die_count);
+        let die = self.writes.idle.die_at(position as usize);
+        Ppn(geometry.blocks_of(die).start * geometry.units_per_block + turn * geometry.units_per_program + unit)
+    }
+
+    /// Returns the waiting writes, and whether a die can take them.
+    fn writes_and_takers(&mut self) -> (&mut HostWrites, impl Fn(DieId) -> bool) {
+        let spares = self.spares_begun();
+        let Waf { writes, dies, .. } = self;
+        let takes = move |log: &DieLog| log.collection.is_none() && !(spares && log.begun.is_some());
+        (writes, move |die: DieId| takes(&dies[die.index()]))
+    }
+
+    /// Returns true if an idle die can take a write for which no die needs to go on with the collection of the start.
+    fn spares_begun(&self) -> bool {
+        let takes = |log: &DieLog| log.collection.is_none() && log.begun.is_none();
+        self.begun > 0 && (0..).map(DieId).zip(&self.dies).any(|(die, log)| takes(log) && self.writes.idle.contains(die))
+    }
+
+    /// Adds a complete unit to the write queue, and wakes a die for it.
+    fn enqueue(&mut self, slot: u32, now: SimTime, out: &mut Outbox) {
+        let list = self.writes.push(slot, None, now, out);
+        let (writes, takes) = self.writes_and_takers();
+        writes.wake_for(list, takes, &mut out.ready);
+    }
+
+    /// Returns the slot of the program of the oldest waiting units.
+    fn program_host(&mut self, die: DieId, now: SimTime, out: &mut Outbox) -> u32 {
+        let units_per_program = self.medium.geometry.units_per_program;
+        let mut bound = 0;
+        while bound < units_per_program {
+            let Some(slot) = self.writes.take(die) else { break };
+            self.medium.programs[die.index()].bind_host(slot, &mut self.writes.queue, now, &mut out.signals);
+            bound += 1;
+        }
+        let encode = if self.parameters.facts.codes[self.mode.index()] == 0 { 0 } else { bound };
+        let slot = self.program(die, Reason::Host, bound, encode, out);
+        self.dies[die.index()].left -= i64::from(units_per_program) << FRACTION;
+        if self.dies[die.index()].left <= 0 {
+            self.begin_collection(die);
+        }
+        slot
+    }
+
+    /// Returns the slot of a program at the frontier of a die.
+    fn program(&mut self, die: DieId, reason: Reason, bound: u32, encode: u32, out: &mut Outbox) -> u32 {
+        let geometry = self.medium.geometry;
+        let log = &mut self.dies[die.index()];
+        let block = BlockId(geometry.blocks_of(die).start + log.block);
+        let at = log.program;
+        self.medium.begin_program_of(block, self.mode);
+        log.program += 1;
+        if log.program == geometry.programs_per_block {
+            log.block = (log.block + 1) % geometry.blocks_per_die;
+            log.program = 0;
+            assert!(log.block != log.victim, "the frontier of {die:?} has met its victim");
+        }
+        self.counters.count_program(reason, self.mode, bound, geometry.units_per_program);
+        out.operations.add(self.medium.program_at(block, at, self.mode, reason, encode))
+    }
+
+    /// Begins a collection, which frees a block: what the host does not program of it is moved.
+    fn begin_collection(&mut self, die: DieId) {
+        let log = &mut self.dies[die.index()];
+        log.left += self.between as i64;
+        let moved = (u64::from(self.medium.geometry.units_per_block) << FRACTION) - self.between + log.fraction;
+        log.fraction = moved & ((1 << FRACTION) - 1);
+        log.collection = Some(Collection { units: (moved >> FRACTION) as u32, rows: 0 });
+        self.counters.collections += 1;
+    }
+
+    /// Returns the slot of the next operation of a die's collection; `None` while it waits for data.
+    fn collect(&mut self, die: DieId, collection: Collection, out: &mut Outbox) -> Option<u32> {
+        let geometry = self.medium.geometry;
+        if self.dies[die.index()].is_reading {
+            return None;
+        }
+        if self.dies[die.index()].gathered >= geometry.units_per_program {
+            self.dies[die.index()].gathered -= geometry.units_per_program;
+            self.medium.programs[die.index()].bind_moved(geometry.units_per_program);
+            return Some(self.program(die, Reason::Gc, geometry.units_per_program, 0, out));
+        }
+        let victim = BlockId(geometry.blocks_of(die).start + self.dies[die.index()].victim);
+        let row_units = geometry.units_per_page * geometry.shape.planes_per_program;
+        let rows = geometry.units_per_block / row_units;
+        // The units to be moved are spread over the rows.
+        let moved_before = |row: u32| (u64::from(collection.units) * u64::from(row) / u64::from(rows)) as u32;
+        let Some(row) = (collection.rows..rows).find(|&row| moved_before(row + 1) > moved_before(row)) else {
+            self.medium.begin_whole_erase(victim);
+            return Some(out.operations.add(self.medium.erase_of(victim, Reason::Gc)));
+        };
+        let units = moved_before(row + 1) - moved_before(row);
+        let log = &mut self.dies[die.index()];
+        log.collection = Some(Collection { rows: row + 1, ..collection });
+        (log.is_reading, log.gathered) = (true, log.gathered + units);
+        let first = Ppn(geometry.first_of(victim).0 + row * row_units);
+        let read = self.medium.read_at(first, self.read_mode, Reason::Gc, Owner::Collector);
+        Some(out.operations.add(Operation { units, pages: units.min(geometry.shape.planes_per_program), ..read }))
+    }
+
+    fn erased(&mut self, ended: Ended, operation: &Operation, now: SimTime, out: &mut Outbox) {
+        let geometry = &self.medium.geometry;
+        let log = &mut self.dies[operation.die.index()];
+        log.victim = (log.victim + 1) % geometry.blocks_per_die;
+        log.collection = None;
+        let is_behind = log.left <= 0;
+        erased(&mut self.medium, &self.parameters, (ended, operation), now, out);
+        // A program of small blocks takes more than a collection frees for the host.
+        if is_behind {
+            self.begin_collection(operation.die);
+        }
+    }
+}
+
+impl Translation for Waf {
+    fn read(&mut self, command: CommandId, first: Lpn, count: u32, _now: SimTime, out: &mut Outbox) -> u32 {
+        let mut reads = Joined::default();
+        for lpn in (first.0..first.0 + count).map(Lpn) {
+            let read = self.medium.read_at(self.place_of(lpn), self.read_mode, Reason::Host, Owner::Command(command));
+            reads.add(read, &self.medium, out);
+        }
+        reads.end(out)
+    }
+
+    fn write(&mut self, unit: &HostUnit, now: SimTime, out: &mut Outbox) -> bool {
+        self.counters.host_units += 1;
+        let slot = self.writes.accept(unit, now, out);
+        let is_complete = unit.whole || self.partial_write == PartialWrite::Whole;
+        if is_complete {
+            self.enqueue(slot, now, out);
+        } else {
+            self.writes.queue.units[slot].since = now;
+            out.read(self.medium.read_at(self.place_of(unit.lpn), self.read_mode, Reason::Rmw, Owner::PartialRead(slot)));
+        }
+        let (writes, takes) = self.writes_and_takers();
+        writes.program_soon(slot, unit, takes, &mut out.ready);
+        is_complete
+    }
+
+    fn trim(&mut self, _first: Lpn, count: u32, _now: SimTime, _out: &mut Outbox) {
+        self.counters.trimmed_units += u64::from(count);
+    }
+
+    fn drain(&mut self, what: Drain, ready: &mut ReadyDies) {
+        let (writes, takes) = self.writes_and_takers();
+        writes.drain(what, takes, ready);
+    }
+
+    fn has_drained(&mut self, _now: SimTime, out: &mut Outbox) -> bool {
+        out.signals.queued_write_pages == 0
+    }
+
+    fn next(&mut self, die: DieId, may_program: bool, now: SimTime, out: &mut Outbox) -> Pulled {
+        let log = &self.dies[die.index()];
+        let programs = match log.collection {
+            _ if log.begun.is_some() => false,
+            Some(_) => !log.is_reading && log.gathered >= self.medium.geometry.units_per_program,
+            None => self.writes.may_pull(die),
+        };
+        if programs && !may_program {
+            return Pulled::NeedsBuffer;
+        }
+        if self.dies[die.index()].begun.is_some() {
+            if !self.writes.may_pull(die) || (self.writes.are_pulled() && self.spares_begun()) {
+                return Pulled::Nothing;
+            }
+            self.begun -= 1;
+            self.dies[die.index()].collection = self.dies[die.index()].begun.take();
+        }
+        let slot = if let Some(collection) = self.dies[die.index()].collection {
+            self.collect(die, collection, out)
+        } else {
+            programs.then(|| {
+                let slot = self.program_host(die, now, out);
+                let (writes, takes) = self.writes_and_takers();
+                writes.wake_after_take(takes, &mut out.ready);
+                slot
+            })
+        };
+        let Some(slot) = slot else { return Pulled::Nothing };
+        self.writes.idle.remove(die);
+        Pulled::Operation(slot)
+    }
+
+    fn operation_done(&mut self, ended: Ended, operation: &Operation, now: SimTime, out: &mut Outbox) {
+        match (operation.owner, operation.kind) {
+            (Owner::ProgramUnit, _) => self.medium.whole_program_done(ended, operation, &mut self.writes.queue, out),
+            (Owner::PartialRead(slot), _) => {
+                let unit = &mut self.writes.queue.units[slot];
+                unit.filled_in = now.since(unit.since);
+                self.enqueue(slot, now, out);
+            }
+            (Owner::Collector, OperationKind::Erase) => self.erased(ended, operation, now, out),
+            (Owner::Collector, _) => {
+                self.dies[operation.die.index()].is_reading = false;
+                out.ready.mark(operation.die);
+            }
+            _ => {}
+        }
+    }
+
+    fn report(&self) -> Report<'_> {
+        Report { counters: &self.counters, free_blocks: None }
+    }
+
+    fn figures(&self) -> Vec<(&'static str, f64)> {
+        vec![("write_amplification", self.amplification)]
+    }
+
+    fn demand(&self, die: DieId) -> Demand {
+        // A die that collects takes no write.
+        let takes = self.dies[die.index()].collection.is_none();
+        Demand { urgent_move: false, oldest_write: self.writes.oldest(die).filter(|_| takes) }
+    }
+
+    fn turn_ended(&mut self, die: DieId, end: TurnEnd, _now: SimTime, out: &mut Outbox) {
+        self.writes.idle.set(die, end == TurnEnd::Idle);
+        if end != TurnEnd::Idle {
+            let (writes, takes) = self.writes_and_takers();
+            writes.wake_instead(takes, &mut out.ready);
+        }
+    }
+
+    fn unit_at(&self, ppn: Ppn) -> u32 {
+        // The inverse of `place_of`.
+        let geometry = &self.medium.geometry;
+        let (block, unit) = geometry.split(ppn);
+        let die = geometry.die_of(block);
+        let within = (block.0 - geometry.blocks_of(die).start) * geometry.units_per_block + unit;
+        let program = within / geometry.units_per_program * geometry.die_count + self.writes.idle.rank_of(die);
+        let lpn = u64::from(program) * u64::from(geometry.units_per_program) + u64::from(within % geometry.units_per_program);
+        if lpn < self.parameters.facts.user_units { lpn as u32 } else { 0 }
+    }
+
+    fn medium(&self) -> &Medium {
+        &self.medium
+    }
+
+    fn medium_mut(&mut self) -> &mut Medium {
+        &mut self.medium
+    }
+}

@@ -1,0 +1,171 @@
+//! Host writes that wait for dies, and the idle dies that may take them, under layers without a map.
+
+use super::idle::IdleDies;
+use super::order::WriteAllocation;
+use super::{Buffering, Drain, Gate, WriteQueue, Writer};
+use kit::{DieId, HostUnit, Outbox, ReadyDies, SimTime};
+
+/// Waiting host writes: in one list, from which idle dies take the oldest, or in a list for each die, which is chosen
+/// on arrival.
+pub(crate) struct HostWrites {
+    pub queue: WriteQueue,
+    gate: Gate,
+    pub idle: IdleDies,
+    allocation: WriteAllocation,
+    /// Dies in the order in which they take turns, and the position of the last write under round-robin allocation.
+    turns: Vec<DieId>,
+    arrivals: u32,
+    units_per_program: u32,
+    buffering: Buffering,
+}
+
+impl HostWrites {
+    /// Returns the empty queue of a drive whose dies have these places in the allocation order.
+    pub fn new(
+        allocation: WriteAllocation,
+        places: &[(DieId, Option<u32>)],
+        units_per_program: u32,
+        buffering: Buffering,
+    ) -> HostWrites {
+        let idle = IdleDies::new(places);
+        HostWrites {
+            queue: WriteQueue::new(if allocation == WriteAllocation::Pull { 1 } else { idle.die_count() }),
+            gate: Gate::default(),
+            idle,
+            allocation,
+            turns: places.iter().map(|(die, _)| *die).collect(),
+            arrivals: 0,
+            units_per_program,
+            buffering,
+        }
+    }
+
+    /// Returns true if idle dies take writes from one list.
+    pub fn are_pulled(&self) -> bool {
+        self.allocation == WriteAllocation::Pull
+    }
+
+    /// Returns the list from which a die takes writes.
+    pub fn list_of(&self, die: DieId) -> usize {
+        if self.are_pulled() { 0 } else { die.index() }
+    }
+
+    /// Returns true if a die may take a program of the writes that wait for it ([`WriteQueue::may_pull`]).
+    pub fn may_pull(&self, die: DieId) -> bool {
+        self.may_pull_from(self.list_of(die))
+    }
+
+    fn may_pull_from(&self, list: usize) -> bool {
+        self.queue.may_pull(list, self.units_per_program, &self.gate, &self.buffering)
+    }
+
+    /// Accepts a unit of a host write. Returns its slot.
+    pub fn accept(&mut self, unit: &HostUnit, now: SimTime, out: &mut Outbox) -> u32 {
+        let HostUnit { command, lpn, last, buffered, .. } = *unit;
+        let writer = if buffered.is_some() { Writer::Buffer } else { Writer::Command(command) };
+        let slot = self.queue.accept(lpn, writer, last);
+        out.signals.queued_write_requests += u64::from(last);
+        if let Some(number) = buffered {
+            self.queue.units[slot].number = number;
+            self.wait_if_durable(slot, unit, now, out);
+        }
+        slot
+    }
+
+    fn wait_if_durable(&mut self, slot: u32, unit: &HostUnit, now: SimTime, out: &Outbox) {
+        if unit.durable {
+            self.queue.wait_for(slot, unit.command, unit.stalled, now, &out.signals.clock);
+        }
+    }
+
+    /// Lets a unit take the place of the one that waits in a slot of the write buffer.
+    pub fn absorb(&mut self, slot: u32, (unit, number): (&HostUnit, u64), now: SimTime, out: &mut Outbox) {
+        self.queue.units[slot].absorb(unit.whole);
+        let renews = self.buffering.renews && self.queue.units[slot].number > self.gate.flush_until;
+        out.tray.released.push(if renews { self.queue.renew(slot, number) } else { number });
+        self.wait_if_durable(slot, unit, now, out);
+    }
+
+    /// Adds a complete unit to the list that its die takes from: its own die's with `own`, and otherwise that of the
+    /// die that the allocation chooses. Returns the list.
+    pub fn push(&mut self, slot: u32, own: Option<DieId>, now: SimTime, out: &mut Outbox) -> usize {
+        let die = own.or_else(|| match self.allocation {
+            WriteAllocation::Pull => None,
+            WriteAllocation::Static => Some(self.turns[self.queue.units[slot].lpn.index() % self.turns.len()]),
+            WriteAllocation::RoundRobin => {
+                self.arrivals = (self.arrivals + 1) % self.turns.len() as u32;
+                Some(self.turns[self.arrivals as usize])
+            }
+        });
+        let list = die.map_or(0, DieId::index);
+        out.signals.queued_write_pages += 1;
+        self.queue.push(list, slot, now, &out.signals.clock);
+        list
+    }
+
+    /// Wakes a die for what waits in a list. `takes`: the die can take writes.
+    pub fn wake_for(&mut self, list: usize, takes: impl Fn(DieId) -> bool, ready: &mut ReadyDies) {
+        if self.may_pull_from(list) {
+            if self.are_pulled() {
+                self.idle.wake_one(takes, ready);
+            } else if self.idle.contains(DieId(list as u32)) {
+                ready.mark(DieId(list as u32));
+            }
+        }
+    }
+
+    /// Wakes dies for all that waits.
+    pub fn wake_for_all(&mut self, takes: impl Fn(DieId) -> bool, ready: &mut ReadyDies) {
+        if self.are_pulled() {
+            if self.queue.len(0) > 0 {
+                self.idle.wake_one(takes, ready);
+            }
+        } else {
+            (0..self.idle.die_count()).filter(|&die| self.queue.len(die) > 0).for_each(|die| ready.mark(DieId(die as u32)));
+        }
+    }
+
+    /// Wakes other dies after a die took writes: they may take the next ones.
+    pub fn wake_after_take(&mut self, takes: impl Fn(DieId) -> bool, ready: &mut ReadyDies) {
+        if self.buffering.longest_first {
+            self.wake_for_all(takes, ready);
+        } else {
+            self.wake_instead(takes, ready);
+        }
+    }
+
+    /// Wakes another idle die for the writes that a die which has become busy may have been woken for.
+    pub fn wake_instead(&mut self, takes: impl Fn(DieId) -> bool, ready: &mut ReadyDies) {
+        if self.are_pulled() && self.may_pull_from(0) {
+            self.idle.wake_one(takes, ready);
+        }
+    }
+
+    /// Changes the conditions under which writes are programmed, and wakes dies.
+    pub fn drain(&mut self, what: Drain, takes: impl Fn(DieId) -> bool, ready: &mut ReadyDies) {
+        if self.gate.change(what) {
+            self.wake_for_all(takes, ready);
+        }
+        if let Drain::All(_) = what {
+            ready.mark_all();
+        }
+    }
+
+    /// Has a unit of the write buffer programmed for which its command waits, with the units before it.
+    pub fn program_soon(&mut self, slot: u32, unit: &HostUnit, takes: impl Fn(DieId) -> bool, ready: &mut ReadyDies) {
+        let number = self.queue.units[slot].number;
+        if unit.durable && unit.buffered.is_some() && self.buffering.waits_to_fill && number > self.gate.flush_until {
+            self.drain(Drain::Flush(number), takes, ready);
+        }
+    }
+
+    /// Takes the oldest unit that waits for a die out of its list. Its slot is released once it is bound.
+    pub fn take(&mut self, die: DieId) -> Option<u32> {
+        self.queue.pop(self.list_of(die))
+    }
+
+    /// Returns the instant since which the oldest unit waits for a die.
+    pub fn oldest(&self, die: DieId) -> Option<SimTime> {
+        self.queue.oldest(self.list_of(die))
+    }
+}
