@@ -1,5 +1,6 @@
 //! Counts of a translation layer.
 
+use kit::archive::{Archived, MOST_COUNTED, require};
 use kit::reason::REASON_COUNT;
 use kit::{ModeId, Reason};
 use serde::{Deserialize, Serialize};
@@ -53,6 +54,48 @@ impl FtlCounters {
         if reason == Reason::Host {
             self.host_units_by_mode[mode.index()] += u64::from(bound);
         }
+    }
+
+    /// Checks that the counts of a saved drive can go on.
+    pub(crate) fn check(&self) -> Archived {
+        let FtlCounters {
+            units_programmed,
+            host_units,
+            absorbed,
+            unmapped_reads,
+            reads_in_flight,
+            buffer_hits,
+            cache_hits,
+            read_ahead,
+            read_ahead_waits,
+            relocation_skipped,
+            collections,
+            host_units_by_mode,
+            units_by_mode,
+            units_apart,
+            retention_refusals,
+            trimmed_units,
+            lazy_erases,
+        } = self;
+        let lists: [&[u64]; 3] = [units_programmed, host_units_by_mode, units_by_mode];
+        let counts = [
+            host_units,
+            absorbed,
+            unmapped_reads,
+            reads_in_flight,
+            buffer_hits,
+            cache_hits,
+            read_ahead,
+            read_ahead_waits,
+            relocation_skipped,
+            collections,
+            units_apart,
+            retention_refusals,
+            trimmed_units,
+            lazy_erases,
+        ];
+        let most = lists.into_iter().flatten().chain(counts).copied().max().unwrap_or(0);
+        require(most <= MOST_COUNTED, || format!("a counter of its work stands at {most}, more than can be counted"))
     }
 
     /// Returns the counts since `earlier`.

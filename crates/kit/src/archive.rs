@@ -45,6 +45,18 @@ impl<'a> Archive<'a> {
         Ok(())
     }
 
+    /// Saves the elements of `list`, or replaces them with as many loaded ones. `what` names them in the error.
+    pub fn list<T: Serialize + DeserializeOwned>(&mut self, list: &mut Vec<T>, what: &str) -> Archived {
+        let count = list.len();
+        self.value(list)?;
+        require(list.len() == count, || format!("it has {} {what}, and this drive has {count}", list.len()))
+    }
+
+    /// Returns true if values are loaded.
+    pub fn is_loading(&self) -> bool {
+        matches!(self.0, Direction::Load(_))
+    }
+
     /// Ends the archive and returns the saved bytes. For loading, returns no bytes, or an error if some were left
     /// unread.
     pub fn finish(self) -> std::result::Result<Vec<u8>, String> {

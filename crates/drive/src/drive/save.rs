@@ -9,6 +9,7 @@ use controller::power_states::PowerImage;
 use controller::resource::Server;
 use crc32fast::Hasher;
 use flash::power::ThermalImage;
+use ftl::{Buffered, Ftl, LoadedLayer};
 use host::{ArbitrationImage, BufferImage};
 use kit::archive::{read_value, unreadable, write_value};
 use kit::queue::Class;
@@ -101,10 +102,10 @@ impl Drive {
     pub fn save(&mut self, identity: &Identity, to: &mut dyn Write) -> std::io::Result<()> {
         let mut summed = Summed { inner: to, sum: Hasher::new() };
         summed.write_all(MAGIC)?;
-        let whole = self.ftl().policy_is_saved_whole();
+        let whole = self.policy_is_saved_whole();
         write_value(&Header { build: BUILD.to_owned(), identity: identity.clone(), whole }, &mut summed)?;
         write_value(&self.image(), &mut summed)?;
-        self.ftl.page_map_mut().expect(NO_MAP).save(&mut summed)?;
+        self.ftl.save(self.now, &mut summed)?;
         let Summed { inner, sum } = summed;
         inner.write_all(&sum.finalize().to_le_bytes())?;
         inner.flush()
@@ -190,7 +191,7 @@ impl Drive {
         }
         let header: Header = read_value(&mut summed).map_err(unreadable)?;
         let image: Image = read_value(&mut summed).map_err(unreadable)?;
-        let state = self.ftl.page_map_mut().expect(NO_MAP).load(&mut summed)?;
+        let state = self.ftl.load(&mut summed)?;
         let Summed { inner, sum } = summed;
         let mut known = [0u8; 4];
         inner.read_exact(&mut known).map_err(unreadable)?;
@@ -207,23 +208,45 @@ impl Drive {
                 header.build
             ));
         }
-        let same_policy = header.identity.policy == identity.policy;
-        let differs = why_not_exact(&header, identity, self.ftl().policy_is_saved_whole());
+        let differs = why_not_exact(&header, identity, self.policy_is_saved_whole());
         let exact = differs.is_none() && !adopt;
-        // With another seed, the same drive continues with other random numbers.
-        let same_but_seed = Identity { seed: header.identity.seed, ..identity.clone() } == header.identity && header.whole;
-        let keeps_policy = exact || !adopt && same_but_seed && self.ftl().policy_is_saved_whole();
         image.check_clock()?;
-        if keeps_policy {
-            self.check_image(&image, &state)?;
-            self.ftl.page_map_mut().expect(NO_MAP).restore(state, exact, image.now)?;
-            self.restore(image, exact)?;
-        } else {
-            let waiting = self.ftl.page_map_mut().expect(NO_MAP).take_over(state, same_policy, image.now)?;
-            self.take_over(&waiting);
-        }
+        let keeps_policy = match state {
+            LoadedLayer::PageMap(state) => {
+                let same_policy = header.identity.policy == identity.policy;
+                // With another seed, the same drive continues with other random numbers.
+                let same_but_seed =
+                    Identity { seed: header.identity.seed, ..identity.clone() } == header.identity && header.whole;
+                let keeps_policy = exact || !adopt && same_but_seed && self.policy_is_saved_whole();
+                if keeps_policy {
+                    self.check_image(&image, state.waiting(), state.queued(), state.flush_until())?;
+                    self.ftl.page_map_mut().expect(NO_MAP).restore(state, exact, image.now)?;
+                    self.restore(image, exact)?;
+                } else {
+                    let waiting = self.ftl.page_map_mut().expect(NO_MAP).take_over(state, same_policy, image.now)?;
+                    self.take_over(&waiting);
+                }
+                keeps_policy
+            }
+            LoadedLayer::Other(state) => {
+                if !exact {
+                    let why = differs.unwrap_or_else(|| "its state is to be changed".to_owned());
+                    return Err(format!("{why}; a drive without a map of its data goes on only as it was saved"));
+                }
+                self.ftl.restore(&state, image.now)?;
+                let Buffered { units, requests, flush_until } = self.ftl.buffered();
+                self.check_image(&image, units.iter().copied(), (units.len() as u64, requests), flush_until)?;
+                self.restore(image, exact)?;
+                true
+            }
+        };
         notes.extend(differs);
         Ok(Resumed { exact, keeps_policy, notes })
+    }
+
+    /// Returns true if a saved drive contains all state on which its decisions depend.
+    fn policy_is_saved_whole(&self) -> bool {
+        self.ftl.page_map().is_none_or(Ftl::policy_is_saved_whole)
     }
 
     /// Restores the state of a saved drive of the same description; `same_seed`: its random streams as well.

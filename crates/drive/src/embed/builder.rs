@@ -1,6 +1,6 @@
 //! The builder of an embedded drive: from the text of a description to a drive in its starting state.
 
-use super::{EmbedError, EmbedErrorKind, EmbeddedDrive, Origin, needs_map};
+use super::{EmbedError, EmbedErrorKind, EmbeddedDrive, Origin};
 use crate::description::{File, no_file};
 use crate::drive::{Drive, Identity};
 use crate::options::Setup;
@@ -131,9 +131,6 @@ impl Builder {
 
     fn start(&self, load: Option<(String, Box<dyn Read + '_>)>, file: File<'_>) -> Result<EmbeddedDrive, EmbedError> {
         let description = description(&self.drive, &self.setup, file)?;
-        if load.is_some() {
-            needs_map(&description, "load")?;
-        }
         let seed = self.setup.seed;
         let mut drive = Drive::new(&description, seed).map_err(|error| too_large(&self.drive.name, &error))?;
         if drive.translator().page_map().is_some_and(Ftl::wants_future) {

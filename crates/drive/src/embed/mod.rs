@@ -395,7 +395,6 @@ impl EmbeddedDrive {
 
     /// Returns the reason why the drive cannot be saved now, if there is one.
     pub fn can_be_saved(&self) -> Result<(), EmbedError> {
-        needs_map(&self.origin.description, "save")?;
         self.needs_nothing_in_flight("save")
     }
 
@@ -473,10 +472,4 @@ pub struct Taken<'a> {
     pub completions: &'a [Completion],
     /// Their latencies by cause, in the order of [`kit::Cause::ALL`]; empty unless requested ([`Builder::causes`]).
     pub causes: &'a [Ledger],
-}
-
-/// Refuses a call that needs a map of the data, where the drive has none.
-fn needs_map(description: &Description, call: &str) -> Result<(), EmbedError> {
-    let problem = description.lacks_map(call, "a saved drive");
-    problem.map_or(Ok(()), |problem| Err(EmbedError::new(EmbedErrorKind::Unsupported, problem)))
 }

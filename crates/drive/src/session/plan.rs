@@ -33,13 +33,8 @@ impl<'a> RunPlan<'a> {
             return Err(Problems::one("--precondition", LOADED));
         }
         let run = &request.run;
-        let needs = [
-            ("--load", files.load.is_some(), "a saved drive"),
-            ("--save", files.save.is_some(), "a saved drive"),
-            ("--power-cut", run.power_cut.is_some(), "a power failure"),
-        ];
-        for (option, _, what) in needs.into_iter().filter(|(_, is_given, _)| *is_given) {
-            description.lacks_map(option, what).map_or(Ok(()), |problem| Err(Problems::from(problem)))?;
+        if let (true, Some(problem)) = (run.power_cut.is_some(), description.lacks_map("--power-cut", "a power failure")) {
+            return Err(problem.into());
         }
         let elsewhere = [
             ("--load", files.load.is_some()),

@@ -380,7 +380,7 @@ pub const KEYS: &[Key] = &[
     key("map_cache.capacity_pages", MAPPING, "pages", "Pages of the map for which there is space in memory."),
     key("translation", TRANSLATION, "",
         "Translation layer without a page map. Absent on a drive with one. What needs a map is `null` there: wear, \
-         collections, modes, saved states."),
+         collections, modes."),
     key("translation.kind", TRANSLATION, "", "Name of the translation layer (`ftl.translation`)."),
     key("translation.write_amplification", TRANSLATION, "ratio", "Write amplification of `waf`, given or computed."),
     key("translation.zones", TRANSLATION, "count", "Zones of a drive with zones."),

@@ -20,15 +20,15 @@ pub(super) const FLASH: Origin = Model("dies and channels (flash)");
 pub(super) const BUSY: Origin = Model("busy times of dies, channels (flash) and the controller's resources (controller)");
 pub(super) const PAGE_BUFFERS: Origin = Model("page buffers of the channel controllers (flash/page_buffers)");
 pub(super) const MAPPING: Origin = Model("mapping, allocation and relocation (ftl)");
-pub(super) const BUFFER: Origin = Model("write buffer and read cache (host/buffer, ftl/writes, ftl/read_cache)");
+pub(super) const BUFFER: Origin = Model("write buffer and read cache (host/buffer, ftl/queue, ftl/read_cache)");
 pub(super) const READS: Origin = Model("errors of stored data, decoding and retries (controller/reads)");
-pub(super) const WEAR: Origin = Model("wear of blocks (ftl/endurance)");
-pub(super) const RETENTION: Origin = Model("retention limits (ftl/retention)");
+pub(super) const WEAR: Origin = Model("wear of blocks (ftl/layer/page_map/endurance)");
+pub(super) const RETENTION: Origin = Model("retention limits (ftl/layer/page_map/retention)");
 pub(super) const POLICY: Origin = Model("mode policy (ftl/policy)");
 pub(super) const POWER: Origin = Model("currents of the dies (flash/power)");
 pub(super) const POWER_OF_PARTS: Origin = Model("powers and energies of parts beside the flash (kit/power, controller/energy)");
 pub(super) const STATES: Origin = Model("power states of the drive (controller/power_states)");
-pub(super) const TRANSLATION: Origin = Model("translation layer (ftl/translation)");
+pub(super) const TRANSLATION: Origin = Model("translation layer (ftl/layer)");
 
 /// Calls `visit` with path and value of every leaf of a document: scalars, and empty objects and arrays.
 pub fn walk(document: &Value, visit: &mut dyn FnMut(&[&str], &Value)) {

@@ -51,6 +51,7 @@ mod regulated;
 mod relaxed;
 mod run_loop;
 mod saved;
+mod saved_layers;
 mod scaled;
 mod sizes;
 mod starting_states;

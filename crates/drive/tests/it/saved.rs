@@ -102,8 +102,7 @@ pub fn of_preset(preset: &Preset, state: &str, policy: Option<&str>) -> RunReque
     if description.buffer.buffers > 2 { request.set("buffer.buffers=2") } else { request }
 }
 
-/// Returns true if the translation layer of a preset is the page map: others have one starting state, and are not
-/// saved.
+/// Returns true if the translation layer of a preset is the page map: others have one starting state.
 pub fn has_map(preset: &Preset) -> bool {
     let description = Description::read(preset.name, preset.text, &[]).unwrap_or_else(|problems| panic!("{problems}"));
     description.ftl.translation.build(()).lacks().is_none()

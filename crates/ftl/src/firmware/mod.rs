@@ -5,6 +5,7 @@ mod parse;
 
 use crate::policy::Facts;
 use kit::{DieId, Geometry, Lpn, ModeId, Nanos, Operation, OperationKind, Ppn, Reason};
+use serde::{Deserialize, Serialize};
 
 pub use parse::parse;
 
@@ -58,7 +59,7 @@ impl Header {
 }
 
 /// A unit of a host write: the number of the command, and the index of the unit within it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(crate) struct UnitName {
     pub command: u32,
     pub index: u32,

@@ -3,15 +3,17 @@
 use super::contract::{Pulled, Report, TurnEnd};
 use super::{Parts, erased, medium};
 use crate::counters::FtlCounters;
-use crate::medium::Medium;
 use crate::medium::operations::Joined;
+use crate::medium::{BlockState, Medium};
 use crate::parameters::Parameters;
 use crate::queue::idle::IdleDies;
 use crate::queue::order::places;
-use crate::queue::{NONE, WriteQueue, Writer};
+use crate::queue::{NONE, Waiting, WriteQueue, Writer};
+use kit::archive::{Archive, Archived, require};
 use kit::{
     BlockId, CommandId, Demand, DieId, Ended, HostUnit, ModeId, Operation, OperationKind, Outbox, Owner, Ppn, Reason, SimTime,
 };
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
 /// Units of a program that have come.
@@ -37,6 +39,13 @@ enum Work {
     Program { block: BlockId, program: u32, chain: u32, since: SimTime },
     /// Erase of a block; `NONE`, or the slot in which the command waits for it.
     Erase { block: BlockId, waiting: u32 },
+}
+
+/// Work of a die in a saved drive.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+enum SavedWork {
+    Program { block: u32, program: u32, units: Vec<Waiting>, since: SimTime },
+    Erase { block: u32 },
 }
 
 /// Blocks that are programmed and erased as the host says.
@@ -212,5 +221,84 @@ impl ByHost {
 
     pub fn report(&self) -> Report<'_> {
         Report { counters: &self.counters, free_blocks: None }
+    }
+
+    /// Saves, or loads and checks, the state ([`Translation::state`](super::Translation::state)).
+    pub fn state(&mut self, archive: &mut Archive<'_>, now: SimTime) -> Archived {
+        let facts = &self.parameters.facts;
+        self.medium.state(archive, now, (facts.write_modes.len(), facts.erase_modes.len()))?;
+        archive.value(&mut self.counters)?;
+        let mut idle = self.idle.image();
+        archive.value(&mut idle)?;
+        let saved = |work: &Work| match *work {
+            Work::Program { block, program, chain, since } => {
+                SavedWork::Program { block: block.0, program, units: self.writes.chain_image(chain), since }
+            }
+            Work::Erase { block, waiting } => {
+                assert_eq!(waiting, NONE, "no command waits for a drive at rest");
+                SavedWork::Erase { block: block.0 }
+            }
+        };
+        let mut work: Vec<Vec<SavedWork>> = self.work.iter().map(|work| work.iter().map(saved).collect()).collect();
+        archive.list(&mut work, "dies")?;
+        if archive.is_loading() {
+            self.counters.check()?;
+            require(self.idle.restore(idle), || "its idle dies are not those of this drive".to_owned())?;
+            self.check_work(&work, now)?;
+            let writes = &mut self.writes;
+            let mut restored = |work: &SavedWork| match work {
+                SavedWork::Program { block, program, units, since } => {
+                    let chain = writes.restore_chain(units);
+                    Work::Program { block: BlockId(*block), program: *program, chain, since: *since }
+                }
+                SavedWork::Erase { block } => Work::Erase { block: BlockId(*block), waiting: NONE },
+            };
+            self.work = work.iter().map(|work| work.iter().map(&mut restored).collect()).collect();
+        }
+        Ok(())
+    }
+
+    /// Checks the work of the dies: the programs of a block follow those that are done, and each block that holds
+    /// nothing any more is to be erased once.
+    fn check_work(&self, work: &[Vec<SavedWork>], now: SimTime) -> Archived {
+        let geometry = &self.medium.geometry;
+        let gives_up = |block: BlockId| self.medium.block(block).is(BlockState::Victim);
+        // The next program of each block; none while it waits for its erase.
+        let mut next: Vec<Option<u32>> = (0..geometry.block_count)
+            .map(|block| (!gives_up(BlockId(block))).then_some(self.medium.block(BlockId(block)).programmed.into()))
+            .collect();
+        for (die, work) in (0..).map(DieId).zip(work) {
+            for one in work {
+                let &(SavedWork::Program { block, .. } | SavedWork::Erase { block }) = one;
+                require(geometry.blocks_of(die).contains(&block), || format!("die {} works on block {block} of another", die.0))?;
+                let expected = &mut next[block as usize];
+                let fits = match one {
+                    SavedWork::Program { program, units, since, .. } => {
+                        *expected == Some(*program)
+                            && *program < geometry.programs_per_block
+                            && (1..=geometry.units_per_program as usize).contains(&units.len())
+                            && *since <= now
+                            && units.iter().all(|unit| unit.since <= now)
+                    }
+                    SavedWork::Erase { .. } => expected.is_none(),
+                };
+                require(fits, || format!("die {} has work that does not follow from what it has done: {one:?}", die.0))?;
+                *expected = Some(expected.map_or(0, |program| program + 1));
+            }
+        }
+        let left = next.iter().position(Option::is_none);
+        require(left.is_none(), || format!("block {left:?} waits for an erase that its die has not to do"))
+    }
+
+    /// Returns the number of programs of each block that are done, or that its die has to do.
+    pub fn programs_given(&self) -> Vec<u32> {
+        let mut given: Vec<u32> =
+            (0..self.medium.geometry.block_count).map(|block| self.medium.programs_done(BlockId(block))).collect();
+        for work in self.work.iter().flatten() {
+            if let Work::Program { block, .. } = work {
+                given[block.index()] += 1;
+            }
+        }
+        given
     }
 }

@@ -4,7 +4,9 @@ use super::pass_through::chunks::Chunks;
 use super::zns::table::Table;
 use crate::counters::FtlCounters;
 use crate::medium::Medium;
+use crate::queue::Buffered;
 use crate::queue::Drain;
+use kit::archive::{Archive, Archived};
 use kit::{
     CommandId, Demand, DieId, Ended, HostCommand, HostUnit, Lpn, Operation, Outbox, Ppn, Problem, ReadyDies, SimTime, Status,
     Timer,
@@ -66,6 +68,13 @@ pub trait Translation: Send {
 
     /// Returns the mapping unit whose data was written to a place; 0 if it holds none.
     fn unit_at(&self, ppn: Ppn) -> u32;
+
+    /// Saves the state of the layer at rest, or loads it into a new layer of the same description. What is loaded is
+    /// checked against itself: the error names the claims that contradict each other. `now` is the clock of the drive.
+    fn state(&mut self, archive: &mut Archive<'_>, now: SimTime) -> Archived;
+
+    /// Returns the units of the write buffer that the layer holds.
+    fn buffered(&self) -> Buffered;
 
     /// Returns the medium that the layer stands on.
     fn medium(&self) -> &Medium;

@@ -11,7 +11,8 @@ use crate::medium::counts::Counts;
 use crate::parameters::Parameters;
 use crate::queue::host::HostWrites;
 use crate::queue::order::{WriteAllocation, places};
-use crate::queue::{Drain, Writer};
+use crate::queue::{Buffered, Drain, Writer};
+use kit::archive::{Archive, Archived, require};
 use kit::{
     CommandId, Demand, DieId, Ended, Geometry, HostUnit, Ledger, Lpn, ModeId, Operation, Outbox, Owner, Part, Ppn, Problems,
     ReadSource, ReadyDies, Reason, Record, SimTime,
@@ -34,7 +35,7 @@ const MOST_PLACES: u32 = 1 << 31;
 ///
 /// Start-gap (Qureshi et al., MICRO 2009) levels the wear: each region of a die has one place more than lines, the gap,
 /// and after each `gap_interval` writes to the region the line before the gap moves into it, for one read and one
-/// program of the die. No policy, no starting state other than that of a new drive, and no saved state. A trim leaves
+/// program of the die. No policy, and no starting state other than that of a new drive. A trim leaves
 /// the data as it is. See `docs/models/rram_drives.md`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -124,7 +125,7 @@ impl Kind for Params {
 }
 
 /// State of a die.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 struct Die {
     /// Unit that is being programmed, by the host or by a move; `NONE` without one.
     programming: u32,
@@ -136,7 +137,7 @@ struct Die {
     reads: Vec<u32>,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Moving {
     made: Move,
     is_read: bool,
@@ -196,6 +197,27 @@ impl InPlace {
     fn push_read(&mut self, die: DieId, place: Ppn, reason: Reason, owner: Owner, out: &mut Outbox) {
         self.dies[die.index()].reads.push(place.0);
         out.read(self.medium.read_at(place, self.read_mode, reason, owner));
+    }
+
+    /// Checks the dies and the waiting units of a saved drive, and finds the units of the write buffer.
+    fn restore(&mut self) -> Archived {
+        for (die, state) in (0..).map(DieId).zip(&self.dies) {
+            let is_own = |region: &u32| self.placement.die_of_region(*region) == Some(die);
+            let moves =
+                |one: &Moving| one.is_read && is_own(&one.made.region) && one.made == self.placement.next_move(one.made.region);
+            let is_sound = state.programming == NONE
+                && state.reads.is_empty()
+                && state.owed.iter().all(is_own)
+                && state.moving.as_ref().is_none_or(moves);
+            require(is_sound, || format!("die {} is in no state of a drive at rest: {state:?}", die.0))?;
+        }
+        for (die, slot) in self.writes.waiting() {
+            let lpn = self.writes.queue.units[slot].lpn;
+            let is_own = self.placement.die_of(lpn).index() == die && self.buffered.get(lpn.0).is_none();
+            require(is_own, || format!("unit {} waits twice, or for die {die}, which is not its own", lpn.0))?;
+            *self.buffered.entry(lpn.0) = slot;
+        }
+        self.counters.check()
     }
 
     /// Returns the source of a unit's data: the write buffer, the controller or its place.
@@ -434,6 +456,21 @@ impl Translation for InPlace {
 
     fn unit_at(&self, ppn: Ppn) -> u32 {
         self.placement.unit_at(ppn).map_or(0, |lpn| lpn.0)
+    }
+
+    fn state(&mut self, archive: &mut Archive<'_>, now: SimTime) -> Archived {
+        let facts = &self.parameters.facts;
+        self.medium.state(archive, now, (facts.write_modes.len(), facts.erase_modes.len()))?;
+        self.writes.state(archive, facts.user_units, now)?;
+        self.placement.state(archive, self.gap_interval)?;
+        archive.value(&mut self.counters)?;
+        archive.value(&mut self.moves)?;
+        archive.list(&mut self.dies, "dies")?;
+        if archive.is_loading() { self.restore() } else { Ok(()) }
+    }
+
+    fn buffered(&self) -> Buffered {
+        self.writes.buffered()
     }
 
     fn medium(&self) -> &Medium {

@@ -20,7 +20,7 @@ use kit::{Ended, Geometry, HostCommand, Operation, Outbox, Problems, SimTime, St
 
 pub use contract::{Physical, Pulled, Recordable, Report, Translation, TurnEnd, Zoned};
 pub use section::FtlConfig;
-pub use translator::{Other, Translator};
+pub use translator::{LoadedLayer, Other, Translator};
 
 /// Parts of a description from which a translation layer is made.
 pub struct Parts<'a> {
@@ -76,7 +76,7 @@ pub trait Kind {
     fn create(&self, parts: Parts<'_>) -> std::io::Result<Translator>;
 
     /// Returns what the layer lacks that a drive with a map of its data has; `None` if it has such a map. Policies,
-    /// starting states and saved drives need one.
+    /// starting states, power failures and lives need one.
     fn lacks(&self) -> Option<&'static str>;
 
     /// Returns the number of blocks that each die needs, where that does not follow from user data, free blocks and

@@ -9,7 +9,8 @@ use crate::medium::Medium;
 use crate::parameters::Parameters;
 use crate::queue::host::HostWrites;
 use crate::queue::order::places;
-use crate::queue::{Drain, Writer};
+use crate::queue::{Buffered, Drain, Writer};
+use kit::archive::{Archive, Archived, require};
 use kit::queue::Class;
 use kit::{
     BlockId, Cause, CommandId, Demand, DieId, Encoding, Ended, Event, Events, Geometry, HostUnit, Ledger, Lpn, Nanos, Operation,
@@ -27,7 +28,7 @@ use std::sync::Arc;
 /// firmware can be run on another controller or with other times of the flash. The geometry and the workload must be
 /// those of the file.
 ///
-/// There is no policy, no retention limit, no stored error and no saved state. The "offline" mode of the thesis on
+/// There is no policy, no retention limit and no stored error. The "offline" mode of the thesis on
 /// SSDExplorer (1.3.1).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -65,7 +66,7 @@ impl Kind for Params {
 }
 
 /// State of a die.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct ReplayedDie {
     /// Index of the next entry, and of that of the last operation.
     next: usize,
@@ -86,7 +87,7 @@ struct ReplayedDie {
 }
 
 /// State of a unit of a host write.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum UnitState {
     Expected,
     /// In this slot of the write queue; false while the part that the host did not write is read.
@@ -145,6 +146,26 @@ impl Replay {
             parameters,
             trace,
         })
+    }
+
+    /// Checks the dies and the waiting units of a saved drive.
+    fn check(&self) -> Archived {
+        for (die, (state, entries)) in self.dies.iter().zip(&self.trace.dies).enumerate() {
+            let is_sound = state.next <= entries.len() && state.data_under_way == 0 && state.supersedes.is_empty();
+            require(is_sound, || format!("die {die} is in no state of a drive at rest: {state:?}"))?;
+        }
+        let commands = self.trace.commands.len();
+        require(self.next as usize <= commands, || format!("it played {} commands of {commands}", self.next))?;
+        let waiting = self.writes.waiting();
+        for (_, slot) in &waiting {
+            let name = self.slots.get(*slot as usize);
+            let unit = name.and_then(|name| self.trace.unit(*name));
+            let fits = unit.is_some_and(|unit| self.units[unit] == UnitState::Waits(*slot, true));
+            require(fits, || format!("the unit in slot {slot} of the write queue is none of the file: {name:?}"))?;
+        }
+        let all = self.units.iter().filter(|unit| matches!(unit, UnitState::Waits(..))).count();
+        require(all == waiting.len(), || format!("{all} units of the file wait, and {} are queued", waiting.len()))?;
+        self.counters.check()
     }
 
     /// Returns the index of the next command, if the file has the same one there; otherwise the replay fails.
@@ -636,6 +657,25 @@ impl Translation for Replay {
 
     fn unit_at(&self, ppn: Ppn) -> u32 {
         self.first_units.get(&ppn.0).copied().unwrap_or(0)
+    }
+
+    fn state(&mut self, archive: &mut Archive<'_>, now: SimTime) -> Archived {
+        let facts = &self.parameters.facts;
+        self.medium.state(archive, now, (facts.write_modes.len(), facts.erase_modes.len()))?;
+        self.writes.state(archive, facts.user_units, now)?;
+        archive.value(&mut self.counters)?;
+        archive.list(&mut self.dies, "dies")?;
+        archive.list(&mut self.units, "units of writes")?;
+        archive.value(&mut self.slots)?;
+        archive.value(&mut self.next)?;
+        archive.value(&mut self.first_units)?;
+        archive.value(&mut self.played)?;
+        archive.value(&mut self.waited)?;
+        if archive.is_loading() { self.check() } else { Ok(()) }
+    }
+
+    fn buffered(&self) -> Buffered {
+        self.writes.buffered()
     }
 
     fn medium(&self) -> &Medium {

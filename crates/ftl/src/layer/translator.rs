@@ -1,16 +1,18 @@
 //! The translation layer of a drive.
 
 use super::contract::{Physical, Pulled, Recordable, Report, Translation, TurnEnd, Zoned};
-use super::page_map::ftl::Ftl;
+use super::page_map::ftl::{Ftl, Loaded};
 use super::page_map::record::Recorder;
 use super::pass_through::chunks::Chunks;
 use super::zns::table::Table;
 use crate::medium::Medium;
-use crate::queue::Drain;
+use crate::queue::{Buffered, Drain};
+use kit::archive::{Archive, Archived, read_value, unreadable, write_value};
 use kit::{
     CommandId, Demand, DieId, Ended, HostCommand, HostUnit, Journal, Lpn, Operation, Outbox, Ppn, Problem, ReadyDies, SimTime,
     Status, Stored, Timer,
 };
+use std::io::{Read, Write};
 use std::ops::Range;
 
 /// The translation layer of a drive. The page map is a variant of its own, so that its calls are direct.
@@ -223,6 +225,54 @@ impl Translator {
         match self {
             Translator::PageMap(map) => map.store.medium.stored(ppn, now),
             Translator::Other(other) => other.layer_mut().medium_mut().stored(ppn, now),
+        }
+    }
+}
+
+/// State of a translation layer in a saved drive.
+pub enum LoadedLayer {
+    /// That of a page map. Its tables are already in the layer; the rest waits to be restored or taken over.
+    PageMap(Loaded),
+    /// That of another layer ([`Translation::state`]).
+    Other(Vec<u8>),
+}
+
+/// Saving.
+impl Translator {
+    /// Writes the state of the layer of a drive at rest, at the instant `now`.
+    pub fn save(&mut self, now: SimTime, to: &mut dyn Write) -> std::io::Result<()> {
+        match self {
+            Translator::PageMap(map) => map.save(to),
+            Translator::Other(Other::Recorded(recorder)) => recorder.page_map_mut().save(to),
+            Translator::Other(other) => {
+                let mut archive = Archive::saving();
+                let saved = other.layer_mut().state(&mut archive, now).and_then(|()| archive.finish());
+                write_value(&saved.map_err(std::io::Error::other)?, to)
+            }
+        }
+    }
+
+    /// Reads a state that was saved by a drive with such a layer.
+    pub fn load(&mut self, from: &mut dyn Read) -> Result<LoadedLayer, String> {
+        match self.page_map_mut() {
+            Some(map) => map.load(from).map(LoadedLayer::PageMap),
+            None => read_value(from).map(LoadedLayer::Other).map_err(unreadable),
+        }
+    }
+
+    /// Restores the state of a layer of the same description, which is not a page map.
+    pub fn restore(&mut self, state: &[u8], now: SimTime) -> Archived {
+        let Translator::Other(other) = self else { unreachable!("a page map has a state of its own") };
+        let mut archive = Archive::loading(state);
+        other.layer_mut().state(&mut archive, now)?;
+        archive.finish().map(drop)
+    }
+
+    /// Returns the units of the write buffer that a layer other than the page map holds.
+    pub fn buffered(&self) -> Buffered {
+        match self {
+            Translator::PageMap(_) => Buffered::default(),
+            Translator::Other(other) => other.layer().buffered(),
         }
     }
 }

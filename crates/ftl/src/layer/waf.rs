@@ -6,12 +6,13 @@ use super::contract::{Pulled, Report, TurnEnd};
 use super::{Kind, Other, Parts, Setting, Translation, TranslationConfig, Translator, erased, medium};
 use crate::config::{FtlSection, PartialWrite};
 use crate::counters::FtlCounters;
-use crate::medium::Medium;
 use crate::medium::operations::Joined;
+use crate::medium::{BlockState, Medium};
 use crate::parameters::Parameters;
-use crate::queue::Drain;
 use crate::queue::host::HostWrites;
 use crate::queue::order::places;
+use crate::queue::{Buffered, Drain};
+use kit::archive::{Archive, Archived, require};
 use kit::{
     BlockId, CommandId, Demand, DieId, Ended, Geometry, HostUnit, Lpn, ModeId, Operation, OperationKind, Outbox, Owner,
     Permutation, Ppn, Problems, ReadyDies, Reason, Rng, SimTime,
@@ -50,7 +51,7 @@ pub enum Model {
 /// done. The write amplification is given, or computed for uniform random writes.
 ///
 /// A read goes to the die, and the page, that a sequential fill would have written; each unit counts as written. There
-/// is no policy, no retention limit and no saved state; trims have no effect. The thesis on SSDExplorer (1.3.2)
+/// is no policy and no retention limit; trims have no effect. The thesis on SSDExplorer (1.3.2)
 /// explores its architectures so.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -129,7 +130,7 @@ impl Kind for Params {
 }
 
 /// Collection in progress on a die.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct Collection {
     /// Units to be moved, of those of the victim.
     units: u32,
@@ -138,7 +139,7 @@ struct Collection {
 }
 
 /// State of a die: its blocks are a ring in which the frontier follows the victim.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 struct DieLog {
     /// Block of the frontier, and of the next victim, within the die.
     block: u32,
@@ -294,6 +295,46 @@ impl Waf {
         }
         self.counters.count_program(reason, self.mode, bound, geometry.units_per_program);
         out.operations.add(self.medium.program_at(block, at, self.mode, reason, encode))
+    }
+
+    /// Checks the log of a die of a saved drive: its blocks are a ring of free ones before the victim, and full ones from
+    /// there on, and the free ones have room for all that is programmed before the next erase.
+    fn check_log(&self, die: DieId, log: &DieLog) -> Archived {
+        let geometry = &self.medium.geometry;
+        let (blocks, whole) = (geometry.blocks_per_die, geometry.units_per_program);
+        let (row_units, largest) = (geometry.units_per_page * geometry.shape.planes_per_program, geometry.units_per_block);
+        let of_collection = |one: &Collection| one.units <= largest && one.rows <= largest / row_units;
+        let most = i64::from(largest + whole) << FRACTION;
+        let fits = log.block < blocks
+            && log.victim < blocks
+            && log.program < geometry.programs_per_block
+            && log.fraction < 1 << FRACTION
+            && (-most..=self.between as i64).contains(&log.left)
+            && !log.is_reading
+            && log.gathered <= largest
+            && (log.collection.is_none() || log.begun.is_none())
+            && log.collection.iter().chain(&log.begun).all(of_collection);
+        require(fits, || format!("die {} has a log that cannot be: {log:?}", die.0))?;
+        let free = (log.victim + blocks - log.block) % blocks;
+        for step in 0..blocks {
+            let block = geometry.blocks_of(die).start + (log.block + step) % blocks;
+            let record = self.medium.block(BlockId(block));
+            let programmed = if step == 0 { log.program } else { 0 };
+            let fits = if step < free {
+                matches!(record.state(), BlockState::Free | BlockState::Open) && u32::from(record.programmed) == programmed
+            } else {
+                record.state() == BlockState::Closed
+            };
+            require(fits, || format!("block {block} of die {} is {record:?}, and the log says {log:?}", die.0))?;
+        }
+        let room =
+            (u64::from(free) * u64::from(geometry.programs_per_block)).saturating_sub(log.program.into()) * u64::from(whole);
+        let moves = match log.collection.or(log.begun) {
+            Some(collection) => collection.units + log.gathered,
+            None => largest - (self.between >> FRACTION) as u32 + 1 + log.gathered,
+        };
+        let needed = u64::from(moves) + (log.left.max(0) as u64 >> FRACTION) + 1 + u64::from(whole);
+        require(room >= needed, || format!("die {} has room for {room} units before its next erase, and needs {needed}", die.0))
     }
 
     /// Begins a collection, which frees a block: what the host does not program of it is moved.
@@ -467,6 +508,24 @@ impl Translation for Waf {
         let program = within / geometry.units_per_program * geometry.die_count + self.writes.idle.rank_of(die);
         let lpn = u64::from(program) * u64::from(geometry.units_per_program) + u64::from(within % geometry.units_per_program);
         if lpn < self.parameters.facts.user_units { lpn as u32 } else { 0 }
+    }
+
+    fn state(&mut self, archive: &mut Archive<'_>, now: SimTime) -> Archived {
+        let facts = &self.parameters.facts;
+        self.medium.state(archive, now, (facts.write_modes.len(), facts.erase_modes.len()))?;
+        self.writes.state(archive, facts.user_units, now)?;
+        archive.value(&mut self.counters)?;
+        archive.list(&mut self.dies, "dies")?;
+        if archive.is_loading() {
+            self.counters.check()?;
+            (0..).map(DieId).zip(&self.dies).try_for_each(|(die, log)| self.check_log(die, log))?;
+            self.begun = self.dies.iter().filter(|log| log.begun.is_some()).count() as u32;
+        }
+        Ok(())
+    }
+
+    fn buffered(&self) -> Buffered {
+        self.writes.buffered()
     }
 
     fn medium(&self) -> &Medium {

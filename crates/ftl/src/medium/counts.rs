@@ -1,12 +1,15 @@
 //! A table of numbers by line or place: memory follows those that are in it, not those of the drive.
 
+use kit::archive::{Archived, require};
+use serde::{Deserialize, Serialize};
+
 /// Key of an entry that is free.
 const FREE: u32 = u32::MAX;
 /// Entries of a new table.
 const FIRST_ENTRIES: usize = 64;
 
 /// A table from `u32` to `u32` with open addressing, at most half full: 16 to 32 bytes for each number in it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Counts {
     entries: Vec<(u32, u32)>,
     len: usize,
@@ -25,6 +28,19 @@ impl Counts {
     /// Returns the values, in no particular order.
     pub fn values(&self) -> impl Iterator<Item = u32> + '_ {
         self.entries.iter().filter(|(key, _)| *key != FREE).map(|(_, value)| *value)
+    }
+
+    /// Checks a loaded table, whose keys are to be below `end`.
+    pub fn check(&self, end: u64) -> Archived {
+        let size = self.entries.len();
+        let is_sized = size.is_power_of_two() && size >= FIRST_ENTRIES && 2 * self.len <= size;
+        require(is_sized, || format!("a table of {size} entries for {} numbers cannot be", self.len))?;
+        let taken = || self.entries.iter().enumerate().filter(|(_, (key, _))| *key != FREE);
+        require(taken().count() == self.len, || {
+            format!("{} entries of a table are taken, and it claims {}", taken().count(), self.len)
+        })?;
+        let strange = taken().find(|(at, (key, _))| u64::from(*key) >= end || self.find(*key) != *at);
+        require(strange.is_none(), || format!("an entry of a table is not where it belongs: {strange:?}"))
     }
 
     fn home(&self, key: u32) -> usize {

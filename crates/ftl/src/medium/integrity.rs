@@ -44,6 +44,7 @@ pub struct Integrity {
     /// Write mode of each program since the start of the run, if a block holds data of several modes; otherwise empty.
     modes: Vec<u8>,
     /// The write mode of all data, also where a read goes to a block that is free: under a layer without a map.
+    #[serde(skip)]
     pub only_mode: Option<ModeId>,
     /// Places with data that could not be corrected when it was read to be moved or completed, and the places to which
     /// it went. It is lost until the logical unit is written again.

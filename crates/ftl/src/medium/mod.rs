@@ -11,6 +11,7 @@ pub(crate) mod integrity;
 pub(crate) mod operations;
 pub(crate) mod pages;
 pub(crate) mod program;
+mod save;
 pub(crate) mod space;
 mod wear;
 mod whole;

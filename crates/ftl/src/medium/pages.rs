@@ -2,15 +2,25 @@
 
 use super::Medium;
 use super::counts::Counts;
-use kit::{ModeId, Nanos, Ppn, SimTime, Stored};
+use kit::archive::Archived;
+use kit::{Geometry, ModeId, Nanos, Ppn, SimTime, Stored};
+use serde::{Deserialize, Serialize};
 
 /// Writes of each page: they are its wear.
+#[derive(Serialize, Deserialize)]
 pub(crate) struct PageWrites {
     writes: Counts,
     /// Writes of each page, and age of the data, at the start.
     cycles: u32,
     age: Nanos,
     mode: ModeId,
+}
+
+impl PageWrites {
+    /// Checks the counts of a saved drive.
+    pub fn check(&self, geometry: &Geometry) -> Archived {
+        self.writes.check(geometry.unit_count())
+    }
 }
 
 impl Medium {

@@ -2,7 +2,8 @@
 
 use super::idle::IdleDies;
 use super::order::WriteAllocation;
-use super::{Buffering, Drain, Gate, WriteQueue, Writer};
+use super::{Buffered, Buffering, Drain, Gate, WriteQueue, Writer};
+use kit::archive::{Archive, Archived, require};
 use kit::{DieId, HostUnit, Outbox, ReadyDies, SimTime};
 
 /// Waiting host writes: in one list, from which idle dies take the oldest, or in a list for each die, which is chosen
@@ -167,5 +168,42 @@ impl HostWrites {
     /// Returns the instant since which the oldest unit waits for a die.
     pub fn oldest(&self, die: DieId) -> Option<SimTime> {
         self.queue.oldest(self.list_of(die))
+    }
+
+    /// Saves, or loads, what waits and the turns of the dies. What is loaded is checked, on a drive of `user_units`.
+    pub fn state(&mut self, archive: &mut Archive<'_>, user_units: u64, now: SimTime) -> Archived {
+        let (lists, turns) = (self.queue.list_count(), self.turns.len() as u32);
+        let (mut writes, mut idle) = (self.queue.image(), self.idle.image());
+        archive.value(&mut writes)?;
+        archive.value(&mut idle)?;
+        archive.value(&mut self.arrivals)?;
+        archive.value(&mut self.gate.flush_until)?;
+        if archive.is_loading() {
+            require(writes.lists.len() == lists, || "its write queue is not that of this drive".to_owned())?;
+            require(self.idle.restore(idle), || "its idle dies are not those of this drive".to_owned())?;
+            require(self.arrivals < turns, || format!("die {} of {turns} had the last turn", self.arrivals))?;
+            let mut slots: Vec<u32> = writes.units().map(|unit| unit.slot).collect();
+            slots.sort_unstable();
+            let is_once =
+                slots.windows(2).all(|pair| pair[0] < pair[1]) && slots.last().is_none_or(|last| (*last as usize) < writes.slots);
+            require(is_once, || format!("units wait in slots that are not theirs: {slots:?} of {}", writes.slots))?;
+            let strange = writes.units().find(|unit| u64::from(unit.lpn.0) >= user_units || unit.since > now);
+            require(strange.is_none(), || format!("a unit waits that cannot be: {strange:?}"))?;
+            self.queue.restore(&writes);
+        }
+        Ok(())
+    }
+
+    /// Returns the list and the slot of each unit that waits.
+    pub fn waiting(&self) -> Vec<(usize, u32)> {
+        let of_list = |list: usize| {
+            std::iter::successors(self.queue.head(list), |&slot| self.queue.after(slot)).map(move |slot| (list, slot))
+        };
+        (0..self.queue.list_count()).flat_map(of_list).collect()
+    }
+
+    /// Returns the units of the write buffer that wait.
+    pub fn buffered(&self) -> Buffered {
+        Buffered { flush_until: self.gate.flush_until, ..self.queue.buffered() }
     }
 }

@@ -8,7 +8,7 @@ use crate::read_cache::ReadCacheConfig;
 use kit::clock::{Reading, charge_wait};
 use kit::{Cause, CommandId, DriveClock, Ledger, Lpn, Nanos, Part, SimTime, Slab, Tray};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// End of a list or of a chain of waiting units.
 pub(crate) const NONE: u32 = u32::MAX;
@@ -152,6 +152,17 @@ impl WritesImage {
     pub fn units(&self) -> impl Iterator<Item = &Waiting> {
         self.lists.iter().flatten()
     }
+}
+
+/// Units of the write buffer that a layer holds, for the check of a loaded drive.
+#[derive(Clone, Debug, Default)]
+pub struct Buffered {
+    /// Slot, unit and number in the write buffer of each.
+    pub units: Vec<(u32, Lpn, u64)>,
+    /// Number of requests that end with one of them.
+    pub requests: u64,
+    /// Units of the write buffer up to this number are to be programmed.
+    pub flush_until: u64,
 }
 
 /// Treatment of the units of host writes until they are programmed.
@@ -393,6 +404,25 @@ impl WriteQueue {
         Waiting { slot, lpn, last, plane, prior, dropped, obsolete, part, since, number }
     }
 
+    /// Returns a chain of waiting units, which begins with the one that came last, for saving: the oldest first.
+    pub fn chain_image(&self, chain: u32) -> Vec<Waiting> {
+        let next = |slot: u32| (slot != NONE).then_some(slot);
+        let slots = std::iter::successors(next(chain), |&slot| next(self.units[slot].next));
+        let mut units: Vec<Waiting> = slots.map(|slot| self.waiting(slot)).collect();
+        units.reverse();
+        units
+    }
+
+    /// Restores a saved chain, in other slots. Returns the unit with which it begins, or `NONE`.
+    pub fn restore_chain(&mut self, units: &[Waiting]) -> u32 {
+        units.iter().fold(NONE, |chain, unit| {
+            let slot = self.accept(unit.lpn, Writer::Buffer, unit.last);
+            self.keep(slot, unit.since, &DriveClock::default());
+            (self.units[slot].number, self.units[slot].next) = (unit.number, chain);
+            slot
+        })
+    }
+
     /// Restores a saved queue, which has been found sound.
     pub fn restore(&mut self, image: &WritesImage) {
         // No more slots than are in use: others are added in the same order as they are needed.
@@ -487,6 +517,17 @@ impl WriteQueue {
             self.units[next].previous = previous;
         }
         self.lengths[list] -= 1;
+    }
+
+    /// Returns the units of the write buffer that wait.
+    pub fn buffered(&self) -> Buffered {
+        let free: BTreeSet<u32> = self.units.free_slots().iter().copied().collect();
+        let units: Vec<u32> = (0..self.units.len() as u32).filter(|slot| !free.contains(slot)).collect();
+        Buffered {
+            requests: units.iter().filter(|&&slot| self.units[slot].last).count() as u64,
+            units: units.iter().map(|&slot| (slot, self.units[slot].lpn, self.units[slot].number)).collect(),
+            flush_until: 0,
+        }
     }
 
     /// Returns the number of units in the longest list.

@@ -2,9 +2,8 @@
 
 use super::Image;
 use crate::drive::Drive;
-use ftl::Loaded;
 use kit::archive::{Archived, require};
-use kit::{Nanos, SimTime, Timer};
+use kit::{Lpn, Nanos, SimTime, Timer};
 
 /// Longest time for which a server of the controller is busy with messages that nobody waits for.
 const LONGEST_MESSAGE: Nanos = Nanos::SECOND;
@@ -35,15 +34,22 @@ impl Image {
 }
 
 impl Drive {
-    /// Checks what a drive of the same description, whose data is `state`, says of its stages.
-    pub(super) fn check_image(&self, image: &Image, state: &Loaded) -> Archived {
+    /// Checks what a drive of the same description says of its stages. `waiting`: slot, unit and number of each unit of
+    /// its write buffer; `queued`: units and requests that wait for a die; units up to the number `flush_until` are to
+    /// be programmed.
+    pub(super) fn check_image(
+        &self,
+        image: &Image,
+        waiting: impl Iterator<Item = (u32, Lpn, u64)>,
+        queued: (u64, u64),
+        flush_until: u64,
+    ) -> Archived {
         image.check_instants()?;
-        let queued = (image.queued_write_pages, image.queued_write_requests);
-        require(queued == state.queued(), || {
-            let (units, requests) = state.queued();
-            format!("{units} units of {requests} requests wait for a die, and it claims {} of {}", queued.0, queued.1)
+        let claimed = (image.queued_write_pages, image.queued_write_requests);
+        require(claimed == queued, || {
+            format!("{} units of {} requests wait for a die, and it claims {} of {}", queued.0, queued.1, claimed.0, claimed.1)
         })?;
-        self.host.buffer().check(&image.buffer, state.waiting(), state.flush_until(), image.now)
+        self.host.buffer().check(&image.buffer, waiting, flush_until, image.now)
     }
 
     /// Checks the restored state of the data together with the gauges and the timers.
@@ -55,7 +61,19 @@ impl Drive {
         })?;
         let is_pending = armed.flatten().is_none_or(|armed| of_states.clone().any(|(at, _)| *at == armed));
         require(is_pending, || format!("its power state changes at {:?}, and no timer is pending for it", armed.flatten()))?;
-        let map = self.ftl.page_map_mut().expect(super::NO_MAP);
-        map.check_restored(timers, self.now, &self.out.signals)
+        if let Some(map) = self.ftl.page_map_mut() {
+            return map.check_restored(timers, self.now, &self.out.signals);
+        }
+        let (dies, plays) = (self.flash.turns().count(), self.ftl.recordable().is_some());
+        let signals = &self.out.signals;
+        require(!signals.hold && (plays || !signals.no_space), || {
+            "it holds reads back, or has no space, under a translation layer that does not".to_owned()
+        })?;
+        let odd = timers.iter().find(|(_, timer)| match timer {
+            Timer::Replay(die) => !plays || die.index() >= dies,
+            Timer::Flush | Timer::PowerState => false,
+            Timer::Idle { .. } | Timer::Move(_) | Timer::Retention | Timer::Policy => true,
+        });
+        require(odd.is_none(), || format!("a timer is pending that the translation layer does not have: {odd:?}"))
     }
 }

@@ -1,6 +1,8 @@
 //! The place of a unit, computed: striping over dies, an optional permutation within a die, and start-gap.
 
+use kit::archive::{Archive, Archived, require};
 use kit::{DieId, Divisor, Geometry, Lpn, Ppn, Rng};
+use serde::{Deserialize, Serialize};
 
 /// Places of the units of a drive.
 ///
@@ -20,7 +22,7 @@ pub(super) struct Placement {
 }
 
 /// Registers of start-gap of a region: `lines` logical lines on `lines + 1` places.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Region {
     start: u32,
     gap: u32,
@@ -29,7 +31,7 @@ struct Region {
 }
 
 /// A move of a line into the gap.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Move {
     pub region: u32,
     pub from: Ppn,
@@ -58,6 +60,19 @@ impl Placement {
             regions: vec![Region { start: 0, gap: lines, writes: 0 }; (geometry.die_count * regions) as usize],
             shuffle: key.map(|key| Feistel::new(regions * lines, key)),
         }
+    }
+
+    /// Saves, or loads and checks, the registers of the regions. A gap moves after `interval` writes.
+    pub fn state(&mut self, archive: &mut Archive<'_>, interval: u32) -> Archived {
+        archive.list(&mut self.regions, "regions")?;
+        let lines = self.lines();
+        let odd = self.regions.iter().position(|one| one.start >= lines || one.gap > lines || one.writes >= interval);
+        require(odd.is_none(), || format!("region {odd:?} has registers that cannot be"))
+    }
+
+    /// Returns the die of a region; `None` if there is no such region.
+    pub fn die_of_region(&self, region: u32) -> Option<DieId> {
+        ((region as usize) < self.regions.len()).then(|| DieId(region / self.by_regions.value()))
     }
 
     fn lines(&self) -> u32 {

@@ -6,7 +6,8 @@ use crate::layer::page_map::ftl::Ftl;
 use crate::map::{Mapped, decode};
 use crate::medium::Medium;
 use crate::medium::program::{NO_PLACE, UnitKind};
-use crate::queue::{Drain, Writer};
+use crate::queue::{Buffered, Drain, Writer};
+use kit::archive::{Archive, Archived};
 use kit::{
     BlockId, CommandId, Demand, DieId, Ended, HostUnit, Lpn, Operation, OperationKind, Outbox, Owner, Ppn, ReadyDies, Reason,
     SimTime, Timer,
@@ -457,6 +458,14 @@ impl Translation for Recorder {
 
     fn unit_at(&self, ppn: Ppn) -> u32 {
         self.ftl.unit_at(ppn)
+    }
+
+    fn state(&mut self, _archive: &mut Archive<'_>, _now: SimTime) -> Archived {
+        unreachable!("the page map is saved, not its record")
+    }
+
+    fn buffered(&self) -> Buffered {
+        self.ftl.writes.buffered()
     }
 
     fn medium(&self) -> &Medium {

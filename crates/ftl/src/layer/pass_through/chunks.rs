@@ -2,9 +2,11 @@
 
 use super::lines::Lines;
 use kit::Status;
+use kit::archive::{Archive, Archived, require};
+use serde::{Deserialize, Serialize};
 
 /// State of a chunk.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum ChunkState {
     /// Nothing is written.
     #[default]
@@ -43,7 +45,7 @@ impl ChunkState {
 }
 
 /// A chunk.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Chunk {
     /// Its state.
     pub state: ChunkState,
@@ -104,6 +106,31 @@ impl Chunks {
         counts[ChunkState::Free as usize] = dies * (rules.chunks_per_die - full);
         let all = (0..dies * rules.chunks_per_die).map(chunk).collect();
         Chunks { rules, all, counts, open_of_die: vec![0; dies as usize], lines: None, before: Vec::new() }
+    }
+
+    /// Saves, or loads and checks, the chunks of a drive at rest. `programmed` returns the mapping units of a chunk that
+    /// are programmed.
+    pub(super) fn state(&mut self, archive: &mut Archive<'_>, programmed: impl Fn(u32) -> u32) -> Archived {
+        archive.list(&mut self.all, "chunks")?;
+        if archive.is_loading() {
+            for (index, chunk) in (0..).zip(&self.all) {
+                let fits = match chunk.state {
+                    ChunkState::Free | ChunkState::Offline => chunk.written == 0,
+                    ChunkState::Open => chunk.written < self.rules.units,
+                    ChunkState::Closed => chunk.written == self.rules.units,
+                };
+                require(fits && programmed(index) == chunk.written, || {
+                    format!("{} units of chunk {index} are programmed, and it is {chunk:?}", programmed(index))
+                })?;
+            }
+            self.open_of_die.fill(0);
+            self.counts = [0; 4];
+            for (chunk, at) in self.all.iter().zip(0..) {
+                self.counts[chunk.state as usize] += 1;
+                self.open_of_die[(at / self.rules.chunks_per_die) as usize] += u32::from(chunk.state == ChunkState::Open);
+            }
+        }
+        Ok(())
     }
 
     /// Returns the chunks with the lines in which the host of a run uses them.

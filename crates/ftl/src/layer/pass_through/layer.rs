@@ -8,7 +8,8 @@ use crate::layer::contract::{Physical, Pulled, Report, TurnEnd};
 use crate::layer::{Parts, Translation, whole_units};
 use crate::medium::Medium;
 use crate::medium::operations::Joined;
-use crate::queue::{Drain, Writer};
+use crate::queue::{Buffered, Drain, Writer};
+use kit::archive::{Archive, Archived, require};
 use kit::{
     BlockId, CommandId, Demand, DieId, Ended, HostCommand, HostUnit, Lpn, Op, Operation, OperationKind, Outbox, Owner, Ppn,
     ReadyDies, SimTime, Slab, Status, UNIT_BYTES,
@@ -255,6 +256,25 @@ impl Translation for PassThrough {
 
     fn unit_at(&self, ppn: Ppn) -> u32 {
         ppn.0
+    }
+
+    fn state(&mut self, archive: &mut Archive<'_>, now: SimTime) -> Archived {
+        self.blocks.state(archive, now)?;
+        require(self.blocks.has_drained(), || "a chunk waits for a program or an erase, and no command does".to_owned())?;
+        let (medium, whole) = (&self.blocks.medium, self.blocks.medium.geometry.units_per_program);
+        self.chunks.state(archive, |chunk| medium.programs_done(BlockId(chunk)) * whole)?;
+        for count in [&mut self.resets, &mut self.refused, &mut self.vectored] {
+            archive.value(count)?;
+        }
+        for (pending, chunk) in self.pending.iter_mut().zip(self.chunks.all()) {
+            assert!(pending.gathered.is_empty(), "all data of a drive at rest has come");
+            pending.queued = chunk.written / whole;
+        }
+        Ok(())
+    }
+
+    fn buffered(&self) -> Buffered {
+        self.blocks.writes.buffered()
     }
 
     fn medium(&self) -> &Medium {

@@ -24,7 +24,7 @@ pub const VECTORS: u64 = 1 << 20;
 /// A chunk is written from its beginning on, in multiples of a program (`ws_min`), and reset as a whole, by a trim that
 /// covers it: the trim completes with the erase. Reads, writes and resets of up to 64 scattered addresses are one
 /// command (those of the C library and the Rust crate, and with `stripe_unit` those of a run). A write completes once
-/// it is programmed: there is no write buffer, no policy, no collection, no retention limit and no saved state.
+/// it is programmed: there is no write buffer, no policy, no collection and no retention limit.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {

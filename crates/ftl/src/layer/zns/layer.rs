@@ -1,18 +1,20 @@
 //! The layer: where the units of zones are, and what the dies do for them.
 
 use super::Params;
-use super::table::{Change, Table, ZoneState};
+use super::table::{Change, Table, Zone, ZoneState};
 use crate::layer::by_host::{ByHost, Gathered};
 use crate::layer::contract::{Pulled, Report, TurnEnd, Zoned};
 use crate::layer::{Parts, Translation, whole_units};
 use crate::medium::Medium;
 use crate::medium::operations::Joined;
-use crate::queue::{Drain, Writer};
+use crate::queue::{Buffered, Drain, Waiting, Writer};
+use kit::archive::{Archive, Archived, require};
 use kit::{
     BlockId, CommandFlags, CommandId, Demand, DieId, Ended, HostCommand, HostUnit, Ledger, Lpn, Op, Operation, Outbox, Part, Ppn,
     ReadyDies, SimTime, Status, UNIT_BYTES,
 };
-use std::collections::VecDeque;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, VecDeque};
 
 /// Data of a zone that is not programmed.
 #[derive(Clone, Debug, Default)]
@@ -29,7 +31,7 @@ struct Pending {
 }
 
 /// Counts of what zones do.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct Counts {
     resets: u64,
     finishes: u64,
@@ -102,6 +104,40 @@ impl Zns {
         let offset = lpn.0 % self.size;
         let (block, program) = self.program_at(lpn.0 / self.size, offset / geometry.units_per_program);
         Ppn(geometry.first_of(block).0 + program * geometry.units_per_program + offset % geometry.units_per_program)
+    }
+
+    /// Returns the units of the incomplete program unit of a zone at rest: all others are with their dies.
+    fn incomplete(&self, zone: u32) -> Vec<Waiting> {
+        let pending = &self.pending[zone as usize];
+        assert!(pending.expected == 0 && pending.gathered.len() <= 1, "all data of a drive at rest has come");
+        pending.gathered.front().map_or(Vec::new(), |gathered| self.blocks.writes.chain_image(gathered.chain))
+    }
+
+    /// Restores the data of a zone that is not programmed. `given`: programs of each block that are done, or that its
+    /// die has to do. A zone must have as much data there and in the write buffer as is written to it.
+    fn restore(&mut self, zone: u32, (epoch, units): &(u32, Vec<Waiting>), given: &[u32], now: SimTime) -> Archived {
+        let whole = self.blocks.medium.geometry.units_per_program;
+        let Zone { state, written, .. } = self.table.zones()[zone as usize];
+        let takes_data = !matches!(state, ZoneState::Full | ZoneState::ReadOnly | ZoneState::Offline);
+        let (first, incomplete) = if takes_data { (written / whole, written % whole) } else { (0, 0) };
+        let is_of_unit =
+            |one: &Waiting| one.lpn.0 / self.size == zone && one.lpn.0 % self.size / whole == first && one.since <= now;
+        require(units.len() == incomplete as usize && units.iter().all(is_of_unit), || {
+            format!("{written} units of zone {zone}, which is {state:?}, are written, and these wait: {units:?}")
+        })?;
+        if takes_data {
+            let mut expected: BTreeMap<BlockId, u32> = self.blocks_of(zone).map(|block| (block, 0)).collect();
+            for unit in 0..first {
+                *expected.entry(self.program_at(zone, unit).0).or_default() += 1;
+            }
+            let differs = expected.iter().find(|(block, count)| given[block.index()] != **count);
+            require(differs.is_none(), || format!("the programs of zone {zone} are not those of its data: {differs:?}"))?;
+        }
+        let chain = self.blocks.writes.restore_chain(units);
+        let gathered = (incomplete > 0).then_some(Gathered { chain, units: incomplete, is_queued: false });
+        self.pending[zone as usize] =
+            Pending { epoch: *epoch, expected: 0, gathered: gathered.into_iter().collect(), first, is_finished: false };
+        Ok(())
     }
 
     /// Lets a command for zones take effect.
@@ -307,6 +343,24 @@ impl Translation for Zns {
         let offset =
             (program * self.zone_dies + rank % self.zone_dies) * geometry.units_per_program + unit % geometry.units_per_program;
         if (zone as usize) < self.table.zones().len() { zone * self.size + offset } else { 0 }
+    }
+
+    fn state(&mut self, archive: &mut Archive<'_>, now: SimTime) -> Archived {
+        self.blocks.state(archive, now)?;
+        self.table.state(archive)?;
+        archive.value(&mut self.counts)?;
+        let mut zones: Vec<(u32, Vec<Waiting>)> =
+            (0..).zip(&self.pending).map(|(zone, pending)| (pending.epoch, self.incomplete(zone))).collect();
+        archive.list(&mut zones, "zones")?;
+        if archive.is_loading() {
+            let given = self.blocks.programs_given();
+            (0..).zip(&zones).try_for_each(|(zone, saved)| self.restore(zone, saved, &given, now))?;
+        }
+        Ok(())
+    }
+
+    fn buffered(&self) -> Buffered {
+        self.blocks.writes.buffered()
     }
 
     fn medium(&self) -> &Medium {

@@ -20,7 +20,7 @@ const MOST_UNITS: u64 = 1 << 32;
 ///
 /// A program unit is programmed once all of it is written, or its zone is finished: until then its data is in the write
 /// buffer, which is assumed to be protected against power loss, so that flushes and writes with FUA do not wait for the
-/// medium. There is no policy, no retention limit and no saved state; trims have no effect.
+/// medium. There is no policy and no retention limit; trims have no effect.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {

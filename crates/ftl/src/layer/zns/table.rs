@@ -1,9 +1,11 @@
 //! Zones: their states, write pointers and limits, by the rules of the NVMe Zoned Namespace Command Set.
 
+use kit::archive::{Archive, Archived, require};
 use kit::{Status, ZoneAction};
+use serde::{Deserialize, Serialize};
 
 /// State of a zone.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum ZoneState {
     /// Nothing is written.
     #[default]
@@ -72,7 +74,7 @@ impl ZoneState {
 }
 
 /// A zone.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Zone {
     /// Its state.
     pub state: ZoneState,
@@ -135,6 +137,31 @@ impl Table {
         counts[ZoneState::Empty as usize] = count - full;
         counts[ZoneState::Full as usize] = full;
         Table { limits, zones: (0..count).map(zone).collect(), counts, implicit: Vec::new(), touches: 0, implicit_closes: 0 }
+    }
+
+    /// Saves, or loads and checks, the zones.
+    pub(super) fn state(&mut self, archive: &mut Archive<'_>) -> Archived {
+        archive.list(&mut self.zones, "zones")?;
+        archive.value(&mut self.implicit)?;
+        archive.value(&mut self.touches)?;
+        archive.value(&mut self.implicit_closes)?;
+        if archive.is_loading() {
+            let fits = |zone: &Zone| {
+                zone.written <= self.limits.capacity
+                    && zone.touched <= self.touches
+                    && (zone.state != ZoneState::Empty || zone.written == 0)
+            };
+            let odd = self.zones.iter().position(|zone| !fits(zone));
+            require(odd.is_none(), || format!("zone {odd:?} is in no state that a zone can have"))?;
+            let of_state =
+                |state: ZoneState| (0..).zip(&self.zones).filter(move |(_, zone)| zone.state == state).map(|(at, _)| at);
+            let mut listed = self.implicit.clone();
+            listed.sort_unstable();
+            let is_listed = listed.into_iter().eq(of_state(ZoneState::ImplicitlyOpen));
+            require(is_listed, || format!("its implicitly open zones are not those that it lists: {:?}", self.implicit))?;
+            self.counts = ZoneState::ALL.map(|state| of_state(state).count() as u32);
+        }
+        Ok(())
     }
 
     /// Returns the sizes and limits.

@@ -81,34 +81,10 @@ pub struct Loaded {
     policy: PolicyImage,
 }
 
-/// Writes the tables of the blocks.
-pub(super) fn write_blocks(store: &Store, to: &mut dyn Write) -> std::io::Result<()> {
-    to.write_all(bytemuck::cast_slice(store.medium.blocks.as_slice()))?;
-    to.write_all(bytemuck::cast_slice(&store.medium.erase_counts))?;
-    to.write_all(bytemuck::cast_slice(&store.medium.wear))?;
-    to.write_all(&store.medium.erase_modes)?;
-    to.write_all(bytemuck::cast_slice(&store.medium.first_program))
-}
-
-/// Reads the tables of the blocks, as [`write_blocks`] writes them.
-pub(super) fn read_blocks(store: &mut Store, from: &mut dyn Read) -> std::io::Result<()> {
-    from.read_exact(bytemuck::cast_slice_mut(store.medium.blocks.as_mut_slice()))?;
-    from.read_exact(bytemuck::cast_slice_mut(&mut store.medium.erase_counts))?;
-    from.read_exact(bytemuck::cast_slice_mut(&mut store.medium.wear))?;
-    from.read_exact(&mut store.medium.erase_modes)?;
-    from.read_exact(bytemuck::cast_slice_mut(&mut store.medium.first_program))
-}
-
 /// Reads the origin of the places of a drive of the size of `store`.
 pub(super) fn read_origin(store: &Store, from: &mut dyn Read) -> Result<Option<Origin>, String> {
     let image: Option<OriginImage> = read_value(from).map_err(unreadable)?;
     image.map(|image| Origin::restore(image, store.medium.geometry, store.user_units)).transpose()
-}
-
-/// Returns the closed blocks of each die, in the order of closing.
-pub(super) fn closed_blocks(store: &Store) -> Vec<Vec<u32>> {
-    let dies = (0..store.medium.geometry.die_count).map(DieId);
-    dies.map(|die| store.medium.closed_blocks(die).map(|block| block.0).collect()).collect()
 }
 
 impl Ftl {
@@ -137,7 +113,7 @@ impl Ftl {
         write_value(&store.places.image(), to)?;
         store.places.save(to)?;
         to.write_all(bytemuck::cast_slice(store.medium.valid.as_slice()))?;
-        write_blocks(store, to)?;
+        store.medium.write_tables(to)?;
         write_value(&self.image(), to)?;
         let mut own = Archive::saving();
         self.policy.state(&mut own).and_then(|()| own.finish()).map_err(std::io::Error::other).and_then(|own| {
@@ -201,7 +177,7 @@ impl Ftl {
         assert!(!gate.is_open && store.medium.is_at_rest(), "the drive is at rest");
         Image {
             counters: counters.clone(),
-            closed: closed_blocks(store),
+            closed: store.medium.closed_lists(),
             space: space.image(),
             retention: retention.image(),
             integrity: store.medium.integrity.clone(),
@@ -234,7 +210,7 @@ impl Ftl {
         let origin = read_origin(store, from)?;
         store.places.load(origin, from).map_err(unreadable)?;
         from.read_exact(bytemuck::cast_slice_mut(store.medium.valid.as_mut_slice())).map_err(unreadable)?;
-        read_blocks(store, from).map_err(unreadable)?;
+        store.medium.read_tables(from).map_err(unreadable)?;
         let image = read_value(from).map_err(unreadable)?;
         let policy = read_value(from).map_err(unreadable)?;
         Ok(Loaded { image, policy })

@@ -1,7 +1,7 @@
 //! The copy of a starting state, from which further drives with the same key start: in memory, or in a file for other
 //! processes of the same build.
 
-use super::save::{closed_blocks, read_blocks, read_origin, write_blocks};
+use super::save::read_origin;
 use crate::layer::page_map::collector::Collector;
 use crate::layer::page_map::ftl::Ftl;
 use crate::layer::page_map::precondition::StartingKey;
@@ -115,9 +115,9 @@ impl Ftl {
         write_value(&store.places.image(), to)?;
         store.places.save_whole(to)?;
         store.medium.valid.save(to)?;
-        write_blocks(store, to)?;
+        store.medium.write_tables(to)?;
         let (space, rng, collectors) = (self.space.image(), self.rng.clone(), self.collectors.clone());
-        write_value(&Image { closed: closed_blocks(store), space, rng, collectors }, to)
+        write_value(&Image { closed: store.medium.closed_lists(), space, rng, collectors }, to)
     }
 
     /// Brings a new drive to the state that another one with the same key has written. After an error, which says why
@@ -128,7 +128,7 @@ impl Ftl {
         let origin = read_origin(store, from)?;
         store.places.load_whole(origin, from).map_err(unreadable)?;
         store.medium.valid.load(from).map_err(unreadable)?;
-        read_blocks(store, from).map_err(unreadable)?;
+        store.medium.read_tables(from).map_err(unreadable)?;
         let Image { closed, space, rng, collectors } = read_value(from).map_err(unreadable)?;
         store.medium.restore_as_it_was(&closed);
         self.space.restore(space)?;

@@ -5,18 +5,13 @@
 //! contradiction is the error.
 
 use super::{Image, Loaded, PolicyImage};
-use crate::counters::FtlCounters;
 use crate::layer::page_map::collector::Collector;
 use crate::layer::page_map::ftl::Ftl;
 use crate::map::{Store, encode, mark_valid};
 use crate::medium::BlockState;
-use crate::medium::Medium;
 use crate::queue::Waiting;
-use kit::archive::{Archived, MOST_COUNTED, require};
+use kit::archive::{Archived, require};
 use kit::{BlockId, DieId, IdleDelay, Lpn, ModeId, Ppn, Signals, SimTime, Table, Timer};
-
-/// Largest number of erases of a block that a saved drive may state: the count can go on.
-const MOST_ERASES: u32 = 1 << 31;
 
 impl Loaded {
     /// Returns the slot, the unit and the number in the write buffer of each unit that waits.
@@ -41,9 +36,10 @@ impl Ftl {
     /// closed and open blocks, its collections, and what waits. Enters the places on flash in the map.
     pub(super) fn check_data(&mut self, image: &Image, policy: &PolicyImage, now: SimTime) -> Archived {
         let modes = self.parameters.facts.write_modes.len();
-        self.check_records(now)?;
+        let facts = &self.parameters.facts;
+        self.store.medium.check_records(now, (facts.write_modes.len(), facts.erase_modes.len()))?;
         self.rebuild_map()?;
-        self.check_closed(&image.closed)?;
+        self.store.medium.check_closed(&image.closed)?;
         image.space.check_frontiers(&self.store.medium)?;
         self.check_collectors(&image.collectors)?;
         if let Some(integrity) = &image.integrity {
@@ -58,34 +54,6 @@ impl Ftl {
         let last =
             policy.bits.get((used / 64) as usize).filter(|_| !used.is_multiple_of(64)).map_or(0, |last| last >> (used % 64));
         require(last == 0, || "its policy's state has bits beyond the last unit".to_owned())
-    }
-
-    /// Checks the record of each block by itself.
-    fn check_records(&self, now: SimTime) -> Archived {
-        let Medium { geometry, erase_counts, erase_modes, first_program, .. } = &self.store.medium;
-        let facts = &self.parameters.facts;
-        let now = i64::try_from(now.0).unwrap_or(i64::MAX);
-        let times = first_program.iter().zip(erase_counts).zip(erase_modes);
-        for (block, (record, ((&since, &erases), &erased_in))) in
-            self.store.medium.blocks.as_slice().iter().zip(times).enumerate()
-        {
-            require(usize::from(record.mode()) < facts.write_modes.len(), || {
-                format!("block {block} is written in mode {}, which the drive does not have", record.mode())
-            })?;
-            require(usize::from(erased_in) < facts.erase_modes.len(), || {
-                format!("block {block} was erased in mode {erased_in}, which the drive does not have")
-            })?;
-            require(record.is_at_rest(), || format!("block {block} is in no state of a drive at rest: {record:?}"))?;
-            let is_empty = matches!(record.state(), BlockState::Free | BlockState::Retired);
-            require(!is_empty || record.is_blank(), || format!("block {block} is empty, and has data or pins: {record:?}"))?;
-            let places = u32::from(record.programmed) * geometry.units_per_program;
-            require(places <= geometry.units_per_block, || {
-                format!("block {block} has {places} programmed units, and place for {}", geometry.units_per_block)
-            })?;
-            require(erases < MOST_ERASES, || format!("block {block} has been erased {erases} times, more than can be counted"))?;
-            require(since <= now, || format!("block {block} was opened at {since} ns, and the clock stands at {now} ns"))?;
-        }
-        Ok(())
     }
 
     /// Enters each valid place in the map. The places of a block must be as many as its record says, and within what
@@ -139,24 +107,6 @@ impl Ftl {
             return Err(format!("{} units are at {all_valid} places", entered + computed));
         };
         Err(format!("unit {} is at place {} and at place {}", lpn.0, ppn.0, store.code_of(lpn) - 1))
-    }
-
-    /// Checks the lists of closed blocks.
-    fn check_closed(&self, closed: &[Vec<u32>]) -> Archived {
-        let geometry = &self.store.medium.geometry;
-        require(closed.len() == geometry.die_count as usize, || "its dies are not those of this drive".to_owned())?;
-        let mut is_listed = vec![false; geometry.block_count as usize];
-        for (die, &block) in (0..).zip(closed).flat_map(|(die, list)| list.iter().map(move |block| (die, block))) {
-            let is_closed =
-                geometry.blocks_of(DieId(die)).contains(&block) && self.store.medium.block(BlockId(block)).is(BlockState::Closed);
-            require(is_closed && !is_listed[block as usize], || {
-                format!("block {block} is listed as a closed block of die {die}, and is none or listed twice")
-            })?;
-            is_listed[block as usize] = true;
-        }
-        let records = self.store.medium.blocks.as_slice().iter();
-        let (all, listed) = (records.filter(|record| record.is(BlockState::Closed)).count(), closed.iter().flatten().count());
-        require(all == listed, || format!("{all} blocks are closed, and {listed} are listed"))
     }
 
     fn check_collectors(&self, collectors: &[Collector]) -> Archived {
@@ -330,50 +280,6 @@ impl Store {
 #[inline(never)]
 fn unknown(place: u32, lpn: u32) -> String {
     format!("place {place} holds unit {lpn}, which the drive does not have")
-}
-
-impl FtlCounters {
-    /// Checks that the counts of a saved drive can go on.
-    fn check(&self) -> Archived {
-        let FtlCounters {
-            units_programmed,
-            host_units,
-            absorbed,
-            unmapped_reads,
-            reads_in_flight,
-            buffer_hits,
-            cache_hits,
-            read_ahead,
-            read_ahead_waits,
-            relocation_skipped,
-            collections,
-            host_units_by_mode,
-            units_by_mode,
-            units_apart,
-            retention_refusals,
-            trimmed_units,
-            lazy_erases,
-        } = self;
-        let lists: [&[u64]; 3] = [units_programmed, host_units_by_mode, units_by_mode];
-        let counts = [
-            host_units,
-            absorbed,
-            unmapped_reads,
-            reads_in_flight,
-            buffer_hits,
-            cache_hits,
-            read_ahead,
-            read_ahead_waits,
-            relocation_skipped,
-            collections,
-            units_apart,
-            retention_refusals,
-            trimmed_units,
-            lazy_erases,
-        ];
-        let most = lists.into_iter().flatten().chain(counts).copied().max().unwrap_or(0);
-        require(most <= MOST_COUNTED, || format!("a counter of its work stands at {most}, more than can be counted"))
-    }
 }
 
 #[cfg(test)]
