@@ -23,7 +23,6 @@ import ssdlab
 from chromium import dom_of
 from conftest import wait_for
 from ssdlab.explore import design, pool, rows, statistics, tasks
-from ssdlab.explore.expression import Expression
 from ssdlab.explore.folder import Folder, read_rows
 from ssdlab.explore.spec import Range, Spec
 from ssdlab.report import library
@@ -370,56 +369,6 @@ def test_a_row_is_whole_or_not_there(here, cli):
     with Folder.opened(here / "out", spec.text, schema) as folder:
         assert not (here / "out" / ".abc.new").exists()
         assert folder.done == {wanted[0].id: "failed"}
-
-
-@pytest.mark.parametrize(
-    ("text", "value"),
-    [
-        ("2 + 3 * 4 - 1", 13),
-        ("(2 + 3) * 4", 20),
-        ("-2 ** 2", -4),
-        ("2 ** 3 ** 2", 512),
-        ("7 // 2 + 7 % 4", 6),
-        ("1 < 2 <= 2 < 3", True),
-        ("1 < 3 < 2", False),
-        ("not 1 > 2 and 2 > 1 or 1 > 2", True),
-        ("4KiB * 2 == 8KiB", True),
-        ("50us < 1ms", True),
-        ("200MT/s / 2", 1e8),
-        ("a.b[0].c + 1", 4),
-        ("t in ['x', 'y'] and t != 'z'", True),
-        ("if(a.b[0].c > 2, 'big', 'small')", "big"),
-        ("max(1, 2, 3) + round(2.6) + floor(2.6) + ceil(2.1) + sqrt(16) + log2(8) + abs(-1)", 19),
-        ("size <= 64KiB", True),
-    ],
-)
-def test_expressions(text, value):
-    assert Expression.parse(text).value({"a.b[0].c": 3, "t": "x", "size": "16KiB"}) == value
-
-
-@pytest.mark.parametrize(
-    ("text", "complaint"),
-    [
-        ("1 +", "column 4: expected a value, not the end"),
-        ("(1", "column 3: expected `)`"),
-        ("1 2", "column 3: unexpected `2`"),
-        ("a $ b", "column 3: unexpected `$`"),
-        ("foo(1)", "unknown function `foo`"),
-        ("t + 1", "expected a number, not 'x'"),
-        ("t < 1", "a text and a number cannot be compared"),
-        ("2 ** 1000", "exponent 1000"),
-        ("1 / 0", "a division by zero"),
-        ("zz", "zz: no such field"),
-        ("1 and 2", "expected a condition, not the value 1"),
-        ("__import__('os')", "unknown function `__import__`"),
-    ],
-)
-def test_bad_expressions(text, complaint):
-    with pytest.raises(ssdlab.InputError) as refused:
-        Expression.parse(text).value({"t": "x"})
-    assert complaint in str(refused.value)
-    with pytest.raises(ssdlab.InputError, match="expected a condition"):
-        Expression.parse("1 + 1").holds({})
 
 
 def test_quantiles_of_t_are_those_of_scipy():

@@ -4,14 +4,19 @@ Numbers, sizes, times and currents with their units (``16KiB``, ``50us``, ``200M
 ``true`` and ``false``, names of fields, ``+ - * / // % **``, comparisons, which may be chained, ``in [...]``, ``not``,
 ``and``, ``or``, parentheses, and the functions ``min``, ``max``, ``abs``, ``round``, ``floor``, ``ceil``, ``sqrt``,
 ``log2``, ``if``.
+
+The words of a text are checked for their order, then Python's parser finds out what belongs to what. It sees a
+placeholder for each value and name, so that no text reaches Python itself. Of its tree, only the nodes that
+:class:`_Reader` names are accepted.
 """
 
 from __future__ import annotations
 
+import ast
 import math
 import operator
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -60,45 +65,82 @@ _PLAIN = (
     ("J", "aJ", 1.0),
 )
 _UNIT = "|".join(sorted(map(re.escape, _UNITS), key=len, reverse=True))
+_NUMBER = r"(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?"
 _TOKEN = re.compile(
-    rf"\s*(?:(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)(?P<unit>{_UNIT})?(?![\w.])"
+    rf"\s*(?:(?P<number>{_NUMBER}(?:{_UNIT})?)(?![\w.])"
     r"|(?P<name>[A-Za-z_]\w*(?:\[\d+\])*(?:\.\w+(?:\[\d+\])*)*)"
     r"|(?P<text>\"[^\"]*\"|'[^']*')"
     r"|(?P<sign>\*\*|//|<=|>=|==|!=|[-+*/%<>()\[\],]))"
 )
-_QUANTITY = re.compile(rf"\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*({_UNIT})?\s*")
+_QUANTITY = re.compile(rf"\s*([-+]?{_NUMBER})\s*({_UNIT})?\s*")
 
-_COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-    "==": operator.eq,
-    "!=": operator.ne,
+_WORDS = {"and", "or", "not", "in"}
+_TRUTHS = {"true": True, "false": False}
+#: Closing bracket of each opening one; signs between two values, in front of one, and before a ``not``.
+_CLOSING = {"(": ")", "[": "]"}
+_ARITHMETIC = {"+", "-", "*", "/", "//", "%", "**"}
+_BETWEEN = {*_ARITHMETIC, "<", "<=", ">", ">=", "==", "!=", "in", "and", "or"}
+_PREFIXES = {"-", "not"}
+_BEFORE_NOT = {"", "(", ",", "and", "or", "not"}
+
+_COMPARISONS: dict[type[ast.cmpop], tuple[str, Callable[[Any, Any], bool]]] = {
+    ast.Lt: ("<", operator.lt),
+    ast.LtE: ("<=", operator.le),
+    ast.Gt: (">", operator.gt),
+    ast.GtE: (">=", operator.ge),
+    ast.Eq: ("==", operator.eq),
+    ast.NotEq: ("!=", operator.ne),
+    ast.In: ("in", lambda one, members: one in members),
 }
-_SUMS: dict[str, Callable[[Any, Any], Any]] = {"+": operator.add, "-": operator.sub}
-_PRODUCTS: dict[str, Callable[[Any, Any], Any]] = {
-    "*": operator.mul,
-    "/": operator.truediv,
-    "//": operator.floordiv,
-    "%": operator.mod,
-}
-_FUNCTIONS: dict[str, Callable[..., Any]] = {
-    "min": min,
-    "max": max,
-    "abs": abs,
-    "round": round,
-    "floor": math.floor,
-    "ceil": math.ceil,
-    "sqrt": math.sqrt,
-    "log2": math.log2,
-}
-#: Largest exponent, so that a power cannot take the machine's memory.
+#: Longest text, most arithmetic signs, deepest nesting, largest exponent, least digits of ``round`` and most bits of a
+#: whole number (those of the largest ``float``), so that no expression takes the machine's time or memory.
+_LONGEST = 20_000
+_MOST_SIGNS = 1_000
+_DEEPEST = 150
 _MOST_POWER = 64
+_LEAST_DIGITS = -308
+_MOST_BITS = 1024
+
+
+def _power(base: Any, exponent: Any) -> Any:
+    if abs(exponent) > _MOST_POWER:
+        raise ValueError(f"exponent {exponent}: expected at most {_MOST_POWER}")
+    if base < 0 and not float(exponent).is_integer():
+        raise ValueError(f"{base} ** {exponent}: a negative number has powers of whole exponents only")
+    return base**exponent
+
+
+def _round(number: Any, digits: Any = None) -> Any:
+    if digits is not None and digits < _LEAST_DIGITS:
+        raise ValueError(f"round to {digits} digits: expected at least {_LEAST_DIGITS}")
+    return round(number, digits)
+
+
+_OPERATIONS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+    ast.Pow: _power,
+}
+_MANY = 10**6
+#: Functions, each with its least and largest number of arguments.
+_FUNCTIONS: dict[str, tuple[Callable[..., Any], int, int]] = {
+    "min": (min, 2, _MANY),
+    "max": (max, 2, _MANY),
+    "abs": (abs, 1, 1),
+    "round": (_round, 1, 2),
+    "floor": (math.floor, 1, 1),
+    "ceil": (math.ceil, 1, 1),
+    "sqrt": (math.sqrt, 1, 1),
+    "log2": (math.log2, 1, 1),
+}
 
 #: Values of names: from a dotted name to its value. It raises ``KeyError`` for an unknown name.
 Names = Callable[[str], Any]
-_Node = Callable[[Names], Any]
+_Value = Callable[[Names], Any]
 
 
 def quantity(value: object) -> object:
@@ -126,14 +168,6 @@ def alike(number: Any, example: object) -> Any:
 
 
 @dataclass(frozen=True, slots=True)
-class _Token:
-    kind: str
-    text: str
-    at: int
-    unit: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class Expression:
     """An expression that has been parsed.
 
@@ -153,7 +187,7 @@ class Expression:
     text: str
     #: Names of fields in it.
     names: tuple[str, ...]
-    _node: _Node
+    _value: _Value
 
     @classmethod
     def parse(cls, text: str) -> Expression:
@@ -162,9 +196,8 @@ class Expression:
         Raises:
             InputError: it is none; the message has the column.
         """
-        parser = _Parser(text)
-        node = parser.whole()
-        return cls(text, tuple(dict.fromkeys(parser.names)), node)
+        reader = _Reader(text)
+        return cls(text, reader.names(), reader.whole())
 
     def value(self, names: Mapping[str, object] | Names) -> Any:
         """Returns the value, with the values of the names.
@@ -174,7 +207,7 @@ class Expression:
         """
         look_up: Names = names.__getitem__ if isinstance(names, Mapping) else names
         try:
-            return self._node(look_up)
+            return self._value(look_up)
         except KeyError as error:
             raise InputError(f"`{self.text}`: {error.args[0]}: no such field") from None
         except ZeroDivisionError:
@@ -194,164 +227,179 @@ class Expression:
         return value
 
 
-class _Parser:
-    """Recursive descent over the tokens of a text."""
+@dataclass(frozen=True, slots=True)
+class _Token:
+    kind: str
+    text: str
+    #: Place in the text, from 0.
+    at: int
+
+    @property
+    def sign(self) -> str:
+        """The text of a sign or a word such as ``and``; empty for a value."""
+        return self.text if self.kind == "sign" else ""
+
+
+class _Reader:
+    """Reader of the expression that a text is."""
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self.names: list[str] = []
         self.tokens = self._tokens()
-        self.next = 0
-
-    def _tokens(self) -> list[_Token]:
-        tokens, at = [], 0
-        while self.text[at:].strip():
-            match = _TOKEN.match(self.text, at)
-            if match is None or match.lastgroup is None:
-                at += len(self.text[at:]) - len(self.text[at:].lstrip())
-                raise self._complaint(at, f"unexpected `{self.text[at]}`")
-            kind = "number" if match["number"] else match.lastgroup
-            tokens.append(_Token(kind, match[kind], match.start(kind), match["unit"]))
-            at = match.end()
-        return tokens
+        self._check_order()
+        #: Token of each column of the text that Python's parser sees.
+        self.columns: dict[int, _Token] = {}
 
     def _complaint(self, at: int, what: str) -> InputError:
         return InputError(f"`{self.text}`: column {at + 1}: {what}")
 
-    def _peek(self) -> str | None:
-        """Returns the sign or word that comes next; ``None`` at the end and before a value."""
-        token = self.tokens[self.next] if self.next < len(self.tokens) else None
-        return token.text if token is not None and token.kind in ("sign", "name") else None
+    def _tokens(self) -> list[_Token]:
+        if len(self.text) > _LONGEST:
+            raise InputError(f"an expression of {len(self.text)} characters: expected at most {_LONGEST}")
+        tokens, at, end = [], 0, len(self.text.rstrip())
+        while at < end:
+            match = _TOKEN.match(self.text, at)
+            if match is None or match.lastgroup is None:
+                at = end - len(self.text[at:end].lstrip())
+                raise self._complaint(at, f"unexpected `{self.text[at]}`")
+            kind, text = match.lastgroup, match[match.lastgroup]
+            tokens.append(_Token("sign" if text in _WORDS else kind, text, match.start(kind)))
+            at = match.end()
+        if sum(token.sign in _ARITHMETIC for token in tokens) > _MOST_SIGNS:
+            raise InputError(f"`{self.text}`: expected at most {_MOST_SIGNS} arithmetic signs")
+        return tokens
 
-    def _take(self) -> _Token:
-        if self.next >= len(self.tokens):
-            raise self._complaint(len(self.text), "expected a value, not the end")
-        self.next += 1
-        return self.tokens[self.next - 1]
+    def _check_order(self) -> None:
+        """Checks that values and the signs between them alternate, and that each bracket is closed."""
+        closing: list[str] = []
+        before = _Token("sign", "", 0)
+        is_value_due = True
+        for token in self.tokens:
+            sign = token.sign
+            if (sign == "[") is not (before.sign == "in"):
+                wanted = "a list only after `in`" if sign == "[" else f"`[`, not `{token.text}`"
+                raise self._complaint(token.at, f"expected {wanted}")
+            if sign == "[" or (sign == "(" and (is_value_due or before.kind == "name")):
+                closing.append(_CLOSING[sign])
+                is_value_due = True
+                if len(closing) > _DEEPEST:
+                    raise self._complaint(token.at, f"brackets are nested more than {_DEEPEST} deep")
+            elif is_value_due:
+                is_value_due = sign != ""
+                if is_value_due and (sign not in _PREFIXES or (sign == "not" and before.sign not in _BEFORE_NOT)):
+                    raise self._complaint(token.at, f"expected a value, not `{sign}`")
+            elif closing and sign == closing[-1]:
+                closing.pop()
+            elif sign in _BETWEEN or (sign == "," and closing):
+                is_value_due = True
+            else:
+                raise self._complaint(token.at, f"expected `{closing[-1]}`" if closing else f"unexpected `{token.text}`")
+            before = token
+        if is_value_due or closing:
+            wanted = "`[`" if before.sign == "in" else "a value" if is_value_due else f"`{closing[-1]}`"
+            raise self._complaint(len(self.text), f"expected {wanted}, not the end")
 
-    def _expect(self, sign: str) -> None:
-        if self._peek() != sign:
-            at = self.tokens[self.next].at if self.next < len(self.tokens) else len(self.text)
-            raise self._complaint(at, f"expected `{sign}`")
-        self.next += 1
+    def names(self) -> tuple[str, ...]:
+        """Returns the names of the fields."""
+        after = [token.sign for token in self.tokens[1:]] + [""]
+        names = [token.text for token, sign in zip(self.tokens, after, strict=True) if token.kind == "name" and sign != "("]
+        return tuple(name for name in dict.fromkeys(names) if name not in _TRUTHS)
 
-    def whole(self) -> _Node:
-        """Parses all of the text."""
-        node = self._either()
-        if self.next < len(self.tokens):
-            token = self.tokens[self.next]
-            raise self._complaint(token.at, f"unexpected `{token.text}`")
-        return node
+    def whole(self) -> _Value:
+        """Returns the value of all of the text."""
+        seen = ""
+        for index, token in enumerate(self.tokens):
+            self.columns[len(seen)] = token
+            seen += f"{token.sign or f'_{index}'} "
+        try:
+            return self._read(ast.parse(seen, mode="eval").body)
+        except (RecursionError, MemoryError):
+            raise self._complaint(0, "nested too deeply") from None
 
-    def _either(self) -> _Node:
-        left = self._both()
-        while self._peek() == "or":
-            self.next += 1
-            left = _either(left, self._both())
-        return left
+    def _read(self, node: ast.expr, depth: int = 0) -> _Value:
+        token = self.columns[node.col_offset]
+        if depth > _DEEPEST:
+            raise self._complaint(token.at, f"nested more than {_DEEPEST} deep")
+        match node:
+            case ast.Name():
+                return self._leaf(token)
+            case ast.BinOp():
+                return self._series(node, depth)
+            case ast.Compare():
+                return self._comparison(node, depth)
+            case ast.Call(func=ast.Name()):
+                return self._call(node, depth)
+            case ast.BoolOp(op=op, values=values):
+                decide = any if isinstance(op, ast.Or) else all
+                parts = [self._read(value, depth + 1) for value in values]
+                return lambda names: decide(_truth(part(names)) for part in parts)
+            case ast.UnaryOp(op=ast.Not(), operand=operand):
+                inner = self._read(operand, depth + 1)
+                return lambda names: not _truth(inner(names))
+            case ast.UnaryOp(op=ast.USub(), operand=operand):
+                inner = self._read(operand, depth + 1)
+                return lambda names: -_number(inner(names))
+        one = "one value in parentheses" if isinstance(node, ast.Tuple) else "a list only after `in`, with no operation on it"
+        raise self._complaint(token.at, f"expected {one}")
 
-    def _both(self) -> _Node:
-        left = self._negation()
-        while self._peek() == "and":
-            self.next += 1
-            left = _both(left, self._negation())
-        return left
+    def _leaf(self, token: _Token) -> _Value:
+        if token.kind == "name" and token.text not in _TRUTHS:
+            return lambda names: quantity(names(token.text))
+        fixed = quantity(token.text) if token.kind == "number" else _TRUTHS.get(token.text, token.text[1:-1])
+        return lambda _: fixed
 
-    def _negation(self) -> _Node:
-        if self._peek() == "not":
-            self.next += 1
-            inner = self._negation()
-            return lambda names: not _truth(inner(names))
-        return self._comparison()
+    def _series(self, node: ast.BinOp, depth: int) -> _Value:
+        """Reads operations from left to right, however many they are."""
+        right: list[ast.BinOp] = []
+        left: ast.expr = node
+        while isinstance(left, ast.BinOp):
+            right.append(left)
+            left = left.left
+        first = self._read(left, depth + 1)
+        steps = [(_OPERATIONS[type(one.op)], self._read(one.right, depth + 1)) for one in reversed(right)]
 
-    def _comparison(self) -> _Node:
-        operands, signs = [self._sum()], list[str]()
-        while (sign := self._peek()) in (*_COMPARISONS, "in"):
-            self.next += 1
-            signs.append(str(sign))
-            operands.append(self._list() if sign == "in" else self._sum())
-        return _chain(operands, signs) if signs else operands[0]
+        def result(names: Names) -> Any:
+            value = first(names)
+            for apply, operand in steps:
+                value = _bounded(apply(_number(value), _number(operand(names))))
+            return value
 
-    def _list(self) -> _Node:
-        self._expect("[")
-        members = [self._sum()]
-        while self._peek() == ",":
-            self.next += 1
-            members.append(self._sum())
-        self._expect("]")
+        return result
+
+    def _comparison(self, node: ast.Compare, depth: int) -> _Value:
+        operands = [self._read(node.left, depth + 1)]
+        for sign, operand in zip(node.ops, node.comparators, strict=True):
+            if isinstance(sign, ast.In) and isinstance(operand, ast.List):
+                operands.append(self._members(operand, depth + 1))
+            else:
+                operands.append(self._read(operand, depth + 1))
+
+        def holds(names: Names) -> bool:
+            values = [operand(names) for operand in operands]
+            pairs = zip(node.ops, values, values[1:], strict=False)
+            return all(_compared(type(sign), left, right) for sign, left, right in pairs)
+
+        return holds
+
+    def _members(self, node: ast.List, depth: int) -> _Value:
+        members = [self._read(member, depth) for member in node.elts]
         return lambda names: [member(names) for member in members]
 
-    def _sum(self) -> _Node:
-        return self._series(_SUMS, self._product)
-
-    def _product(self) -> _Node:
-        return self._series(_PRODUCTS, self._signed)
-
-    def _series(self, operators: Mapping[str, Callable[[Any, Any], Any]], operand: Callable[[], _Node]) -> _Node:
-        left = operand()
-        while (sign := self._peek()) in operators:
-            self.next += 1
-            left = _applied(operators[str(sign)], left, operand())
-        return left
-
-    def _signed(self) -> _Node:
-        if self._peek() == "-":
-            self.next += 1
-            inner = self._signed()
-            return lambda names: -_number(inner(names))
-        return self._power()
-
-    def _power(self) -> _Node:
-        base = self._value()
-        if self._peek() != "**":
-            return base
-        self.next += 1
-        return _applied(_power, base, self._signed())
-
-    def _value(self) -> _Node:
-        token = self._take()
-        if token.kind == "number":
-            number = quantity(token.text + (token.unit or ""))
-            return lambda _: number
-        if token.kind == "text":
-            text = token.text[1:-1]
-            return lambda _: text
-        if token.kind == "name":
-            return self._named(token)
-        if token.text == "(":
-            inner = self._either()
-            self._expect(")")
-            return inner
-        raise self._complaint(token.at, f"expected a value, not `{token.text}`")
-
-    def _named(self, token: _Token) -> _Node:
-        name = token.text
-        if name in ("true", "false"):
-            return lambda _: name == "true"
-        if self._peek() == "(":
-            return self._call(token)
-        if name in ("and", "or", "not", "in"):
-            raise self._complaint(token.at, f"expected a value, not `{name}`")
-        self.names.append(name)
-        return lambda names: quantity(names(name))
-
-    def _call(self, token: _Token) -> _Node:
-        known = [*_FUNCTIONS, "if"]
-        if token.text not in known:
-            raise self._complaint(token.at, str(unknown_name("function", token.text, known)))
-        self.next += 1
-        given = [self._either()]
-        while self._peek() == ",":
-            self.next += 1
-            given.append(self._either())
-        self._expect(")")
+    def _call(self, node: ast.Call, depth: int) -> _Value:
+        token = self.columns[node.func.col_offset]
+        if token.text not in (*_FUNCTIONS, "if"):
+            raise self._complaint(token.at, str(unknown_name("function", token.text, [*_FUNCTIONS, "if"])))
+        given = [self._read(argument, depth + 1) for argument in node.args]
         if token.text == "if":
             if len(given) != 3:
                 raise self._complaint(token.at, "expected if(CONDITION, VALUE, VALUE)")
             condition, then, other = given
             return lambda names: (then if _truth(condition(names)) else other)(names)
-        function = _FUNCTIONS[token.text]
-        return lambda names: function(*(_number(one(names)) for one in given))
+        function, fewest, most = _FUNCTIONS[token.text]
+        if not fewest <= len(given) <= most:
+            wanted = f"{fewest}" if most == fewest else f"{fewest} or more" if most == _MANY else f"{fewest} to {most}"
+            raise self._complaint(token.at, f"{token.text} of {len(given)} values: expected {wanted}")
+        return lambda names: function(*[_number(one(names)) for one in given])
 
 
 def _truth(value: object) -> bool:
@@ -366,35 +414,14 @@ def _number(value: Any) -> Any:
     return value
 
 
-def _power(base: Any, exponent: Any) -> Any:
-    if abs(exponent) > _MOST_POWER:
-        raise ValueError(f"exponent {exponent}: expected at most {_MOST_POWER}")
-    return base**exponent
+def _bounded(value: Any) -> Any:
+    if isinstance(value, int) and value.bit_length() > _MOST_BITS:
+        raise OverflowError("a number above 1.8e308")
+    return value
 
 
-def _either(left: _Node, right: _Node) -> _Node:
-    return lambda names: _truth(left(names)) or _truth(right(names))
-
-
-def _both(left: _Node, right: _Node) -> _Node:
-    return lambda names: _truth(left(names)) and _truth(right(names))
-
-
-def _applied(apply: Callable[[Any, Any], Any], left: _Node, right: _Node) -> _Node:
-    return lambda names: apply(_number(left(names)), _number(right(names)))
-
-
-def _chain(operands: Sequence[_Node], signs: Sequence[str]) -> _Node:
-    def compare(names: Names) -> bool:
-        values = [operand(names) for operand in operands]
-        return all(_compared(sign, left, right) for sign, left, right in zip(signs, values, values[1:], strict=False))
-
-    return compare
-
-
-def _compared(sign: str, left: Any, right: Any) -> bool:
-    if sign == "in":
-        return left in right
-    if sign not in ("==", "!=") and isinstance(left, str) is not isinstance(right, str):
-        raise TypeError(f"{left!r} {sign} {right!r}: a text and a number cannot be compared")
-    return _COMPARISONS[sign](left, right)
+def _compared(sign: type[ast.cmpop], left: Any, right: Any) -> bool:
+    word, compare = _COMPARISONS[sign]
+    if word not in ("==", "!=", "in") and isinstance(left, str) is not isinstance(right, str):
+        raise TypeError(f"{left!r} {word} {right!r}: a text and a number cannot be compared")
+    return compare(left, right)
