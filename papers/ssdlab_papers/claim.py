@@ -19,7 +19,18 @@ from ssdlab_papers.address import address, derived
 from ssdlab_papers.entry import Entry, finite
 from ssdlab_papers.sentence import sentence
 
-__all__ = ["CLAIM_VERDICTS", "SCORED_VERDICTS", "Claim", "number", "on_loads", "statement", "taken", "untestable"]
+__all__ = [
+    "CLAIM_VERDICTS",
+    "SCORED_VERDICTS",
+    "Claim",
+    "interval_of",
+    "number",
+    "on_loads",
+    "statement",
+    "taken",
+    "unclaimed",
+    "untestable",
+]
 
 #: Verdicts of claims, in the order in which they are counted.
 CLAIM_VERDICTS = ("reproduced", "direction only", "holds if", "differs", "not testable", "input", "shown")
@@ -150,6 +161,11 @@ class Claim(Entry):
         }
 
 
+def interval_of(found: Estimate) -> tuple[float, float] | None:
+    """Returns the interval of an estimate; ``None`` without one."""
+    return None if found.low is None or found.high is None else (found.low, found.high)
+
+
 def _half(found: Estimate) -> float:
     """Returns half of the width of an interval; 0 without one."""
     return 0.0 if found.low is None or found.high is None else (found.high - found.low) / 2.0
@@ -199,7 +215,7 @@ def number(
         low=published - resolution - half,
         high=published + resolution + half,
         seeds=found.count,
-        interval=None if found.low is None or found.high is None else (found.low, found.high),
+        interval=interval_of(found),
         agrees=agrees,
         **further,
     )
@@ -288,6 +304,22 @@ def statement(
         shown=shown,
         low=low,
         high=high,
+        **further,
+    )
+
+
+def unclaimed(found: Estimate, shown: str, *, work: str, where: str, what: str, **further: Any) -> Claim:
+    """Returns what no work claims: it is shown, and not scored."""
+    return Claim(
+        work=work,
+        where=where,
+        what=what,
+        published=further.pop("published", "–"),
+        standing=further.pop("standing", "derived"),
+        ours=found.mean,
+        shown=shown,
+        seeds=found.count,
+        unscored="shown",
         **further,
     )
 

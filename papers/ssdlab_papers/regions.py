@@ -8,7 +8,7 @@ plausible settings alone and one among all; the trials of both are shown.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
@@ -18,9 +18,21 @@ from ssdlab.charts import Axis, Chart, Mark, Series
 from ssdlab_papers.claim import Claim
 from ssdlab_papers.entry import Picture, Table
 from ssdlab_papers.setting import Setting
-from ssdlab_papers.sweeps import searched
+from ssdlab_papers.sweeps import run_search
+from ssdlab_papers.traces import Load
 
-__all__ = ["Open", "Region", "region", "settled"]
+__all__ = [
+    "Open",
+    "Region",
+    "between",
+    "choice",
+    "claim_with_region",
+    "load_fields",
+    "region",
+    "speed_field",
+    "spread",
+    "with_region",
+]
 
 #: Names of the measures of a search.
 _VALUE, _OFF = "value", "off"
@@ -68,6 +80,23 @@ class Open:
     def has_numbers(self) -> bool:
         """True if its values are numbers, so that they have a place on an axis."""
         return "choices" not in self.choices or all(type(value) in (int, float) for value in self.choices["choices"])
+
+
+def choice(field: str, title: str, values: Sequence[Any], plausible: Iterable[Any] | None = None, *, why: str) -> Open:
+    """Returns a parameter with choices, of which these are plausible, by default all."""
+    given = frozenset(values if plausible is None else plausible)
+    return Open(field=field, title=title, choices={"choices": [*values]}, plausible=given, why=why)
+
+
+def spread(field: str, title: str, values: Sequence[Any], plausible: tuple[float, float] | None = None, *, why: str) -> Open:
+    """Returns a parameter with numbers to choose from, of which those between two are plausible, by default all."""
+    ends = plausible or (min(values), max(values))
+    return Open(field=field, title=title, choices={"choices": [*values]}, plausible=ends, why=why)
+
+
+def between(field: str, title: str, low: float, high: float, plausible: tuple[float, float] | None = None, *, why: str) -> Open:
+    """Returns a parameter between two ends, of which the part between two numbers is plausible, by default all."""
+    return Open(field=field, title=title, choices={"low": low, "high": high}, plausible=plausible or (low, high), why=why)
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,6 +203,11 @@ class Region:
             if at
         )
 
+    def entries(self) -> Iterator[Picture | Table]:
+        """Yields the pictures and the table."""
+        yield from self.pictures()
+        yield self.table()
+
     def table(self) -> Table:
         """Returns all trials."""
         columns = [each.field for each in self.parameters]
@@ -264,9 +298,9 @@ def region(
         "measure": {_VALUE: quantity, _OFF: f"abs({_VALUE} - ({published!r}))"},
         "objective": [{"key": _OFF}],
     }
-    done = searched(setting, replace(ssdlab.Spec.open(document), name=name), trials)
+    done = run_search(setting, replace(ssdlab.Spec.open(document), name=name), trials)
     within = {**document, "search": {each.field: each.among_plausible() for each in parameters}}
-    plausible = searched(setting, replace(ssdlab.Spec.open(within), name=f"{name}-plausible"), trials)
+    plausible = run_search(setting, replace(ssdlab.Spec.open(within), name=f"{name}-plausible"), trials)
     # A search may come back to a setting.
     rows = {
         tuple(row[each.field] for each in parameters): row
@@ -278,7 +312,7 @@ def region(
     return Region(name, title, published, tolerance, tuple(parameters), tuple(rows.values()), ordered)
 
 
-def settled(claim: Claim, found: Region, published: str = "", part: str = "") -> Claim:
+def claim_with_region(claim: Claim, found: Region, published: str = "", part: str = "") -> Claim:
     """Returns a claim with the region in which its value comes out.
 
     It holds there if the region is plausible for the work: at two settings at least, as a single one among so many may
@@ -301,3 +335,26 @@ def settled(claim: Claim, found: Region, published: str = "", part: str = "") ->
     elif found.plausible:
         said += ", which alone is no region"
     return replace(claim, note="; ".join(filter(None, (claim.note, said))))
+
+
+def with_region(claim: Claim, found: Region, published: str = "", part: str = "") -> Iterator[Claim | Picture | Table]:
+    """Yields a claim with the region in which its value comes out (:func:`settled`), and what the region shows."""
+    yield claim_with_region(claim, found, published, part)
+    yield from found.entries()
+
+
+def load_fields(load: Load, fields: Mapping[str, object], stop_after: int | None = None) -> dict[str, object]:
+    """Returns the workload of a search and its options, from the fields of a point with the load.
+
+    A search changes the speed alone of a workload: the rest are options of the runs. A look-alike takes none, and is
+    run for `stop_after` requests, if not whole.
+    """
+    given = {key.removeprefix("workload."): value for key, value in fields.items()}
+    reading = {key: value for key, value in given.items() if key not in ("workload", "time_scale")}
+    stopped = {} if stop_after is None else {"stop_after": stop_after}
+    return {"workload": given["workload"], "options": reading if load.is_trace else stopped}
+
+
+def speed_field(load: Load) -> str:
+    """Returns the field of the replay speed: an option of a trace, and a field of a look-alike."""
+    return "workload.time_scale" if load.is_trace else "workload.speed"

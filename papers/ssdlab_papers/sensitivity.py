@@ -10,7 +10,7 @@ that it predicts without having seen them, and has the degree that predicts them
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from ssdlab.charts import Axis, Chart, Mark, Series
 from ssdlab.explore.statistics import Estimate
-from ssdlab_papers.claim import Claim
+from ssdlab_papers.claim import Claim, unclaimed
 from ssdlab_papers.entry import Picture, Table
 from ssdlab_papers.setting import Setting
 from ssdlab_papers.sweeps import Sample, samples
@@ -97,16 +97,12 @@ class Sensitivity:
 
     def claim(self, **place: Any) -> Claim:
         """Returns the result in words, which no work claims; `place` has at least the fields `work` and `where`."""
-        return Claim(
-            what="what a reader must believe: " + self.title,
-            published="–",
-            standing=" and ".join(dict.fromkeys(each.standing for each in self.assumed)),
-            ours=self.usual.mean,
-            shown=self.text,
-            seeds=self.usual.count,
-            unscored="shown",
-            **place,
-        )
+        standing = " and ".join(dict.fromkeys(each.standing for each in self.assumed))
+        return unclaimed(self.usual, self.text, what="what a reader must believe: " + self.title, standing=standing, **place)
+
+    def entries(self, claim: Claim) -> Iterator[Claim | Picture | Table]:
+        """Yields a claim on the result, the picture and the table."""
+        yield from (claim, self.picture(), self.table())
 
     def table(self) -> Table:
         """Returns ends and indices of each number."""

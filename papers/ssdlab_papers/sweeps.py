@@ -23,7 +23,7 @@ from ssdlab.explore.statistics import Estimate, estimate
 from ssdlab.explore.tasks import engine_hash
 from ssdlab_papers.setting import Setting
 
-__all__ = ["Points", "Sample", "curve", "over_seeds", "samples", "searched", "swept"]
+__all__ = ["Points", "Sample", "curve", "over_seeds", "run_search", "run_sweep", "samples"]
 
 #: Rows of a sweep by their names.
 Row = Mapping[str, Any]
@@ -127,13 +127,13 @@ def samples(
     count = seeds or setting.seeds
     kept = {"columns": [*columns]} if columns else {}
     document = {"seeds": count, **kept, "points": [*once.values()], **further}
-    table = swept(setting, replace(ssdlab.Spec.open(document), name=name))
+    table = run_sweep(setting, replace(ssdlab.Spec.open(document), name=name))
     rows = iter(sorted(table.to_pylist(), key=lambda row: row["index"]))
     found = {key: Sample({row["seed"]: row for row in (next(rows) for _ in range(count))}) for key in once}
     return [found[key] for key in keys]
 
 
-def swept(setting: Setting, spec: ssdlab.Spec) -> pa.Table:
+def run_sweep(setting: Setting, spec: ssdlab.Spec) -> pa.Table:
     """Does the runs of a specification, and returns their rows.
 
     Raises:
@@ -155,7 +155,7 @@ def swept(setting: Setting, spec: ssdlab.Spec) -> pa.Table:
     return done.table
 
 
-def searched(setting: Setting, spec: ssdlab.Spec, trials: int) -> ssdlab.Optimisation:
+def run_search(setting: Setting, spec: ssdlab.Spec, trials: int) -> ssdlab.Optimisation:
     """Does a search, one trial at a time, so that it can be repeated exactly.
 
     Raises:

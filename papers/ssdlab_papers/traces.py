@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -237,6 +238,11 @@ class Load:
         changed = {key: value for key, value in options.items() if value != _LOOK_ALIKE_OPTIONS[key][0]}
         fields = {"speed": float(time_scale), "requests": requests or self.requests, **changed}
         return {"workload": str(self.path), **{f"workload.{key}": value for key, value in fields.items()}}
+
+
+def titles(loads: Sequence[Load]) -> str:
+    """Returns the titles of loads."""
+    return ", ".join(load.title for load in loads)
 
 
 def _replaced(text: str, field: str, value: str) -> str:

@@ -15,11 +15,12 @@ from ssdlab.analyses import access
 from ssdlab.explore.statistics import estimate
 from ssdlab_papers import agcr
 from ssdlab_papers.agcr import assumed, costs, figures, regions, shares, why
-from ssdlab_papers.agcr.loads import NAMES, OF_MSR, Loads, every, is_of_the_paper, length, loads
-from ssdlab_papers.agcr.runs import POLICIES, RIVALS, Case, Cases, Run, flat, mean_of, measured, run, seen, worded
+from ssdlab_papers.agcr.loads import NAMES, OF_MSR, every_trace, is_of_the_paper, length, loads
+from ssdlab_papers.agcr.runs import POLICIES, RIVALS, Case, Cases, Run, flat, mean_of, run, run_cases
 from ssdlab_papers.claim import Claim
 from ssdlab_papers.entry import Picture, Table
-from ssdlab_papers.regions import Open, settled
+from ssdlab_papers.real_first import Loads, shown_claim, worded_claim
+from ssdlab_papers.regions import Open, claim_with_region
 from ssdlab_papers.sensitivity import Sensitivity
 from ssdlab_papers.setting import Setting
 from ssdlab_papers.sweeps import Sample
@@ -165,9 +166,9 @@ def test_every_trace_of_a_folder_is_run_but_in_a_quick_run(tmp_path):
     )
     (tmp_path / "more.csv").write_text((tmp_path / "hm_0.csv").read_text())
     folder = Traces(tmp_path)
-    found = every(Setting(traces=folder))
+    found = every_trace(Setting(traces=folder))
     assert [(load.name, load.requests, load.is_trace) for load in found.real] == [("hm_0", 9, True), ("more", 9, True)]
-    assert every(Setting(quick=True, traces=folder)).real == every(Setting()).real == ()
+    assert every_trace(Setting(quick=True, traces=folder)).real == every_trace(Setting()).real == ()
 
 
 def test_the_headline_is_scored_around_the_published_value():
@@ -210,9 +211,9 @@ def test_more_low_cost_accesses_must_be_considerably_more():
 
 def test_what_no_work_claims_has_no_range():
     found = alike(case()).find(mean_of(lambda case, seed: 0.5))
-    shown = seen(found, str, where="w", what="x", published="–")
+    shown = shown_claim(found, str, where="w", what="x", published="–")
     assert (shown.verdict, shown.low, shown.high, shown.accepted) == ("shown", None, None, "")
-    assert worded(found, str, where="w", what="x", published="low", high=0.4).verdict == "differs"
+    assert worded_claim(found, str, where="w", what="x", published="low", high=0.4).verdict == "differs"
 
 
 def beyond(one: Claim) -> Iterator[Claim]:
@@ -272,7 +273,7 @@ def test_the_storage_is_what_the_engine_keeps():
 
 def test_a_look_alike_written_down_is_the_load(tmp_path):
     load = look_alike("hm_0")
-    once = shares.written_down(load, 500, tmp_path / "hm_0.csv")
+    once = shares.write_trace(load, 500, tmp_path / "hm_0.csv")
     found = access(once)
     assert (found.reads + found.writes, found.to_dict()) == (500, shares.accesses(load, 500, 1).to_dict())
     assert shares.accesses(load, 500, 2).to_dict() != found.to_dict()
@@ -293,7 +294,9 @@ def test_who_overwrites_writes_cheaper_and_rewrites_little():
 def test_a_sweep_runs_what_a_single_run_does():
     load = look_alike("prxy_0")
     setting = Setting(quick=True)
-    found = measured(setting, "test", {"AGCR": ("AGCR", {}), "window 4": ("AGCR", {"policy.agcr.window": 4})}, Loads((), (load,)))
+    found = run_cases(
+        setting, "test", {"AGCR": ("AGCR", {}), "window 4": ("AGCR", {"policy.agcr.window": 4})}, Loads((), (load,))
+    )
     (one,) = found.alike
     assert one.run("AGCR", 1).mean_us("all") == run(load.workload(8_000), "AGCR").mean_us("all")
     assert one.run("AGCR", 1).row["declared_state_bits_per_unit"] == 4
@@ -369,11 +372,11 @@ def test_a_headline_holds_if_its_region_is_plausible():
     assert hit.region(missed) is hit.regions["overall"]
     assert len(hit.regions["overall"].hits) == 2
     assert len(hit.regions["overall"].plausible) == 1
-    single = settled(missed, hit.region(missed))
+    single = claim_with_region(missed, hit.region(missed))
     assert (single.verdict, single.note.endswith("which alone is no region")) == ("direction only", True)
     region = hit.regions["overall"]
-    assert settled(missed, replace(region, rows=(*region.rows, *region.rows))).verdict == "holds if"
-    assert settled(missed, made_map(all=0.7).region(missed)).verdict == "direction only"
+    assert claim_with_region(missed, replace(region, rows=(*region.rows, *region.rows))).verdict == "holds if"
+    assert claim_with_region(missed, made_map(all=0.7).region(missed)).verdict == "direction only"
     assert hit.region(replace(missed, headline=False)) is None
     # One of the gains alone is not all of them.
     assert (hit.together.ours, hit.together.verdict) == (0, "differs")
@@ -410,7 +413,7 @@ def test_the_full_form_has_maps_and_what_must_be_believed(monkeypatch):
         )  # fmt: skip
 
     monkeypatch.setattr(regions, "maps", lambda setting, used: made_map(all=0.85))
-    monkeypatch.setattr(assumed, "of_gain", believed)
+    monkeypatch.setattr(assumed, "gain_sensitivity", believed)
     found = experiment_on_made_runs(monkeypatch, full=True)
     overall = next(each for each in found if isinstance(each, Claim) and each.headline)
     assert "comes out in 1 of " in overall.note

@@ -15,9 +15,10 @@ from ssdlab_papers.autoftl import assumed, delays, examples, figures, gaps, mode
 from ssdlab_papers.autoftl.figures import Results
 from ssdlab_papers.autoftl.gaps import Gaps
 from ssdlab_papers.autoftl.loads import CONFIGURATIONS, ENTERPRISE, MOBILE, Case, Configuration, cases
-from ssdlab_papers.autoftl.runs import LEVELS, Both, Found
+from ssdlab_papers.autoftl.runs import LEVELS, Both, CaseRuns
 from ssdlab_papers.claim import Claim, number
 from ssdlab_papers.entry import Picture, Table
+from ssdlab_papers.formats import change_text
 from ssdlab_papers.regions import Region
 from ssdlab_papers.setting import Setting
 from ssdlab_papers.sweeps import Sample
@@ -53,14 +54,16 @@ def sample(gain: float = 0.0, level: int = 4, spread: float = 0.0, **numbers: fl
     return Sample({1: row(-1.0), 2: row(1.0)})
 
 
-def found(on: Configuration, name: str, gain: float, speed: float | None = None, minus: float | None = None, **numbers) -> Found:
+def found(
+    on: Configuration, name: str, gain: float, speed: float | None = None, minus: float | None = None, **numbers
+) -> CaseRuns:
     """A case with made-up numbers; without `minus`, slow erases gain nothing."""
     case = Case(on, load(name), on.speed if speed is None else speed)
     lives = {"autoftl": sample(gain, **numbers), "autoftl_minus": sample(gain if minus is None else minus)}
-    return Found(case, sample(), lives)
+    return CaseRuns(case, sample(), lives)
 
 
-def results(*several: Found) -> Results:
+def results(*several: CaseRuns) -> Results:
     return Results(Both((), several))
 
 
@@ -103,8 +106,8 @@ def test_the_quantities_of_rows():
 
 
 def test_a_mean_over_loads_is_taken_seed_by_seed():
-    moving = Found(Case(MOBILE, load(), 1.0), sample(), {policy: sample(0.4, spread=0.02) for policy in runs.POLICIES})
-    against = Found(Case(MOBILE, load("copy"), 1.0), sample(), {policy: sample(0.2, spread=-0.02) for policy in runs.POLICIES})
+    moving = CaseRuns(Case(MOBILE, load(), 1.0), sample(), {policy: sample(0.4, spread=0.02) for policy in runs.POLICIES})
+    against = CaseRuns(Case(MOBILE, load("copy"), 1.0), sample(), {policy: sample(0.2, spread=-0.02) for policy in runs.POLICIES})
     mean = runs.over(runs.of_auto(runs.gain), [moving, against])
     assert (mean.count, mean.mean, mean.low, mean.high) == (2, *[pytest.approx(0.3)] * 3)
     most = runs.over(runs.of_auto(runs.gain), [moving, against], max)
@@ -325,22 +328,22 @@ def test_a_headline_that_is_not_met_gets_its_region_in_the_full_form(monkeypatch
 
     monkeypatch.setattr(regions, "region", region)
     used = cases(Setting())
-    common = {"unit": runs.change, "work": "autoFTL", "where": "f", "headline": True}
+    common = {"unit": change_text, "work": "autoFTL", "where": "f", "headline": True}
     missed = number(Estimate(2, 0.3, 0.29, 0.31), 0.38, 0.005, what="gain, mean over the mobile loads", **common)
     full, speed = Setting(full=True), 1.0
-    claim, *others = regions.with_region(full, used, missed)
+    claim, *others = regions.with_region_of_case(full, used, missed)
     assert (claim.verdict, [type(each) for each in others]) == ("differs", [Picture, Picture, Table])
     assert "alone +38.0 % comes out in 2 of 2 plausible settings (one load of the claim's mean)" in claim.note
     alone = replace(missed, load="downloading to a phone (look-alike)")
-    assert next(iter(regions.with_region(full, used, alone))).verdict == "holds if"
+    assert next(iter(regions.with_region_of_case(full, used, alone))).verdict == "holds if"
     del asked[1:]
     assert asked == [("autoftl-mobile", "lifetime.max_pe_ratio - 1", "dpes-mobile", 0.38)]
     speed = 4.0
-    claim, *_ = regions.with_region(full, used, missed)
+    claim, *_ = regions.with_region_of_case(full, used, missed)
     assert (claim.verdict, "in none of 0 plausible settings, and in 2 of 2 others" in claim.note) == ("differs", True)
-    assert [*regions.with_region(Setting(), used, missed)] == [missed]
+    assert [*regions.with_region_of_case(Setting(), used, missed)] == [missed]
     overall = number(Estimate(2, 0.3, 0.29, 0.31), 0.612, 0.0005, what="gain, mean over all loads", **common)
-    assert [*regions.with_region(full, used, overall)] == [overall]
+    assert [*regions.with_region_of_case(full, used, overall)] == [overall]
     assert [*assumed.entries(QUICK, used)] == []
 
 
@@ -348,15 +351,15 @@ def test_a_headline_that_is_not_met_gets_its_region_in_the_full_form(monkeypatch
 def test_a_search_and_a_sensitivity_run(monkeypatch):
     used = cases(QUICK)
     phone = next(case for case in used.alike if case.on is MOBILE)
-    found = regions.searched(QUICK, phone, 0.38, trials=2)
+    found = regions.find_region(QUICK, phone, 0.38, trials=2)
     assert 2 <= len(found.rows) <= 4
     assert {row["workload.replay"] for row in found.rows} == {"gaps"}
     assert all(0.0 < row["value"] < 0.94 for row in found.rows)
     share, keep = assumed.ASSUMED[0], assumed.ASSUMED[4]
-    one = assumed.of_gain(QUICK, phone, [share, keep], draws=8)
+    one = assumed.gain_sensitivity(QUICK, phone, [share, keep], draws=8)
     # More of the margin by narrow levels, which a full buffer cannot use, gains less.
     assert one.ends[0][0].mean > one.usual.mean > one.ends[0][1].mean
-    assert assumed.chosen(used)[0] == phone
+    assert assumed.chosen_cases(used)[0] == phone
 
 
 @pytest.mark.slow
@@ -371,22 +374,22 @@ def test_delayed_pages_are_those_that_autoftl_adds():
 @pytest.mark.slow
 def test_gaps_of_a_look_alike():
     case = Case(MOBILE, load(), 1.0)
-    each = gaps.measured(case, 1)
+    each = gaps.gaps_of(case, 1)
     assert sum(each.bins) == pytest.approx(1.0)
-    assert gaps.measured(Case(MOBILE, load(), 100.0), 1).bins[0] > each.bins[0] + 0.2
-    assert gaps.measured(case, 2) != each
+    assert gaps.gaps_of(Case(MOBILE, load(), 100.0), 1).bins[0] > each.bins[0] + 0.2
+    assert gaps.gaps_of(case, 2) != each
 
 
 @pytest.mark.slow
 def test_every_claim_of_a_quick_run_can_fail():
     used = cases(QUICK)
-    between, measured = gaps.found(QUICK, used), figures.measured(QUICK, used)
+    between, measured = gaps.gaps_by_case(QUICK, used), figures.run_results(QUICK, used)
     claims = of_kind(Claim, iter([*figures.entries(measured), *figures.busy(measured, between), *gaps.entries(between)]))
     check(claims)
     for one in measured.found.alike:
-        auto, minus = (one.of(runs.gain, policy).mean for policy in runs.POLICIES)
+        auto, minus = (one.estimate(runs.gain, policy).mean for policy in runs.POLICIES)
         # The wear of an erase lies between that of the slow EV4 and the nominal one.
         assert 0.0 < minus < auto < 0.94
-        assert one.of(runs.slow, "autoftl_minus").mean == 0.0
-        assert one.of(runs.slow).mean > 0.3
-        assert sum(one.of(runs.share_at(level)).mean for level in LEVELS) == pytest.approx(1.0)
+        assert one.estimate(runs.slow, "autoftl_minus").mean == 0.0
+        assert one.estimate(runs.slow).mean > 0.3
+        assert sum(one.estimate(runs.share_at(level)).mean for level in LEVELS) == pytest.approx(1.0)

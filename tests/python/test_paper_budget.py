@@ -11,7 +11,7 @@ import pytest
 import ssdlab
 import ssdlab_papers
 from ssdlab.explore.rows import flat
-from ssdlab_papers.budget import errors, front, results, runs, tables, told
+from ssdlab_papers.budget import errors, front, results, runs, tables, unscored
 from ssdlab_papers.budget.results import Board, Boards, Found
 from ssdlab_papers.budget.runs import BASELINE, COLUMNS, CONTENDERS, SECONDARY, Busy, Drives, Run
 from ssdlab_papers.claim import Claim
@@ -41,7 +41,7 @@ def measured(drives: Drives, load: Load, wear: float, *names: str, speed: float 
     load = dataclasses.replace(load, at_most=40_000)
     points = [runs.point(drives, named[name], load, speed, wear) for name in names]
     found = samples(Setting(quick=True), "test", points, columns=COLUMNS)
-    return [Run.of(sample.rows[1], runs.wears_of(named[name], wear)) for name, sample in zip(names, found, strict=True)]
+    return [Run.from_row(sample.rows[1], runs.wears_of(named[name], wear)) for name, sample in zip(names, found, strict=True)]
 
 
 def a_run(**fields: float) -> Run:
@@ -70,12 +70,12 @@ def test_the_window_is_spent_once():
 
 def test_every_mode_is_derived_and_every_combination_closes():
     for wear in (0.0, 1.0):
-        text = runs.resolved("all", wear).text
+        text = runs.resolved_drive("all", wear).text
         for contender in CONTENDERS:
             if contender.table == "all":
                 settings = {"policy.kind": contender.policy, **contender.settings}
                 assert ssdlab.check(ssdlab.Drive.from_text(text), set=settings)
-    modes = ssdlab.describe(runs.resolved("all", 1.0))["write_modes"]
+    modes = ssdlab.describe(runs.resolved_drive("all", 1.0))["write_modes"]
     times = {mode["name"]: mode["program_ns"] for mode in modes}
     # At the rated wear, the full promise allows no step wider than the normal one; a short promise or softer sensing
     # does.
@@ -107,7 +107,7 @@ def test_one_bit_per_cell_and_weak_codes_are_on_the_same_drive(load, drives):
     assert (cached.programs, cached.wear) > (base.programs, 1.2 * base.wear)
     # The strong code is the bottleneck unless it is used only for data that outlives the weak code.
     assert relaxed.mean_ns < 1.1 * base.mean_ns < 0.5 * rival.mean_ns
-    modes = {mode["name"]: mode for mode in ssdlab.describe(runs.resolved("codes", 0.0))["write_modes"]}
+    modes = {mode["name"]: mode for mode in ssdlab.describe(runs.resolved_drive("codes", 0.0))["write_modes"]}
     assert modes["fast"]["program_ns"] == modes["normal"]["program_ns"]
     assert 0 < modes["fast"]["retention_ns"] < 0.5 * modes["normal"]["retention_ns"]
 
@@ -124,11 +124,11 @@ def test_a_run_without_an_erase_wears_less_than_one_would():
         "energy": {"per_host_byte_j": 2e-8},
     }
     summary["flash"]["programs"]["host"] = 100
-    quiet = Run.of(dict(flat(summary, "")), {"nominal": 1.0, "ev1": 0.5})
+    quiet = Run.from_row(dict(flat(summary, "")), {"nominal": 1.0, "ev1": 0.5})
     assert (quiet.wear, quiet.wear_per_erase, quiet.tail_ns, quiet.erased) == (0.0025, 1.0, 7.0, 0.0)
     assert quiet.joule_per_gb == pytest.approx(20.0)
     summary["modes"]["erase"]["ev1"] = 4
-    worn = Run.of(dict(flat(summary, "")), {"nominal": 1.0, "ev1": 0.5})
+    worn = Run.from_row(dict(flat(summary, "")), {"nominal": 1.0, "ev1": 0.5})
     assert (worn.wear, worn.erased) == (0.02, 2.56)
 
 
@@ -216,7 +216,7 @@ def test_intervals_are_those_over_the_seeds_of_a_policy(load):
     # Student's t with one degree of freedom.
     assert (found.low, found.high) == (pytest.approx(0.6 - 1.2706, abs=1e-3), pytest.approx(0.6 + 1.2706, abs=1e-3))
     assert (both.mean("separate", 0.0).count, both.mean("separate", 0.0).low) == (1, None)
-    assert told.told(found) == "0.60 ± 1.27"
+    assert unscored.text_of(found) == "0.60 ± 1.27"
     table = results.every_run(both)
     row = next(row for row in table.rows if row[3] == "ofwar")
     assert row[table.columns.index("seeds")] == 2
@@ -259,7 +259,7 @@ def test_the_speeds_of_all_loads_are_searched_together(load, drives, monkeypatch
     factors = {"financial1": 0.05, "other": 0.001}
     monkeypatch.setattr(runs, "point", lambda _, __, load, speed, ___: {"speed": speed, "factor": factors[load.name]})
     monkeypatch.setattr(runs, "samples", instead)
-    monkeypatch.setattr(Run, "of", classmethod(lambda _, row, __: a_run(utilisation=row[0] * row[1])))
+    monkeypatch.setattr(Run, "from_row", classmethod(lambda _, row, __: a_run(utilisation=row[0] * row[1])))
     found = runs.busy(Setting(), drives, [load, other])
     # Utilisation grows with speed: half is reached at ten and five hundred times the recorded speed, in two sweeps.
     assert [on.speed for on in found] == [pytest.approx(10.0), pytest.approx(500.0)]
@@ -267,7 +267,7 @@ def test_the_speeds_of_all_loads_are_searched_together(load, drives, monkeypatch
 
 
 def test_a_drive_with_power_does_the_same(load, tmp_path):
-    drive, histories = runs.resolved("speed", 0.0), [tmp_path / "with.csv", tmp_path / "without.csv"]
+    drive, histories = runs.resolved_drive("speed", 0.0), [tmp_path / "with.csv", tmp_path / "without.csv"]
     found = [
         ssdlab.run(drive, load.workload(4_000, 200.0, address="wrap"), "ofwar", set=given, precondition="fill", history=path)
         for given, path in zip(({}, {"power": ""}), histories, strict=True)
@@ -307,7 +307,7 @@ def test_fixed_levels_close_the_budget_too():
     assert tables.bisected(lambda value: value <= 0.3, 1.0) == pytest.approx(0.3, abs=1e-4)
     assert (tables.bisected(lambda _: True, 1.0), tables.bisected(lambda _: False, 1.0)) == (1.0, 0.0)
     for wear in (0.0, 1.0):
-        modes = ssdlab.describe(runs.resolved("all", wear, "fixed"))["write_modes"]
+        modes = ssdlab.describe(runs.resolved_drive("all", wear, "fixed"))["write_modes"]
         assert len(modes) == 13
 
 
@@ -337,7 +337,7 @@ def test_errors_are_in_the_path(load, drives):
 
 
 def test_data_at_and_beyond_its_limit(drives):
-    found = errors.aged(Setting(quick=True), drives)
+    found = errors.run_aged(Setting(quick=True), drives)
     often = {key: errors.retries(sample.rows[1]) for key, sample in found.items()}
     # At their limits both modes have the same error rate, and about as many retries.
     assert often["fast", "4d"] == pytest.approx(often["normal", "3650d"], rel=0.5)
@@ -351,7 +351,7 @@ def test_data_at_and_beyond_its_limit(drives):
 
 
 def test_what_the_engine_does_not_model_is_refused(drives):
-    moved = runs.resolved("speed", 0.0)
+    moved = runs.resolved_drive("speed", 0.0)
     with pytest.raises(ssdlab.InputError, match="moves the levels of the cell"):
         ssdlab.check(moved, set={"ecc.errors": {"kind": "cell"}})
     weak = ssdlab.Drive.from_text(errors._with_codes(True), "weak")

@@ -101,14 +101,14 @@ def test_a_claim_that_a_form_does_not_test_is_an_error(small, monkeypatch):
 def test_only_the_wanted_claim_is_searched(monkeypatch):
     claim = number(Estimate(0, 3.0, None, None), 2.0, 0.1, work="OFWAR", where="figure 9", what="it", unit=str)
     asked: list[str] = []
-    monkeypatch.setattr(regions, "searched", lambda *_, **__: asked.append("searched") or 1 / 0)
+    monkeypatch.setattr(regions, "find_region", lambda *_, **__: asked.append("searched") or 1 / 0)
     load = object()
     for setting in (Setting(), Setting(full=True, wanted="ofwar-fig10a"), Setting(quick=True, wanted=claim.id)):
-        assert [*regions.with_region(setting, claim, load, "a", "extra")] == [claim]
+        assert [*regions.with_region_of_load(setting, claim, load, "a", "extra")] == [claim]
     assert asked == []
     for setting in (Setting(full=True), Setting(full=True, wanted=claim.id)):
         with pytest.raises(ZeroDivisionError):
-            next(iter(regions.with_region(setting, claim, load, "a", "extra")))
+            next(iter(regions.with_region_of_load(setting, claim, load, "a", "extra")))
     assert not Setting(full=True, wanted="another").searches(replace(claim, ours=2.0))
 
 
@@ -157,7 +157,7 @@ def test_a_cell_of_the_tables_runs_only_its_own_points(monkeypatch):
         asked.append(tomllib.loads(spec.text) if isinstance(spec.text, str) else spec.text)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("ssdlab_papers.sweeps.swept", swept)
+    monkeypatch.setattr("ssdlab_papers.sweeps.run_sweep", swept)
     for name in ("ssdexplorer-tab2-9-msn-consumer-b-gain", "ssdexplorer-tab2-8-reads-enterprise-d-sd"):
         with pytest.raises(KeyboardInterrupt):
             papers.run_claim(name, quick=True)

@@ -67,7 +67,7 @@ def test_only_an_open_headline_is_searched_in_the_full_form_alone(monkeypatch):
         row = {each.field: 256 for each in one.parameters} | {"value": 3.5, "off": 0.02}
         return Region("a", one.title, one.published, one.tolerance, one.parameters, (row,), one.parameters)
 
-    monkeypatch.setattr(regions, "searched", searched)
+    monkeypatch.setattr(regions, "find_region", searched)
     missed = replace(a_number(3.0, 0.01, 3.52), where=target.where, what=target.what, headline=True)
     others = [
         replace(missed, headline=False),
@@ -88,7 +88,7 @@ def test_only_an_open_headline_is_searched_in_the_full_form_alone(monkeypatch):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["vertex", "soft-reads", "msn-tail", "rram-pages", "t3-peak"])
 def test_a_search_runs(name):
-    found = regions.searched(Setting(full=True), BY_NAME[name], trials=3)
+    found = regions.find_region(Setting(full=True), BY_NAME[name], trials=3)
     assert 3 <= len(found.rows) <= 6
     assert len({row["value"] for row in found.rows}) > 1
     assert found.table().rows
@@ -121,7 +121,7 @@ def test_the_usual_values_are_those_of_the_preset(given, drive):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("of", [assumed.of_nasd, assumed.of_window])
+@pytest.mark.parametrize("of", [assumed.nasd_sensitivity, assumed.window_sensitivity])
 def test_a_sensitivity_runs(of):
     found = of(Setting(quick=True), draws=12, length=4_000)
     assert len(found.drawn) == 12

@@ -12,6 +12,7 @@ from conftest import wrong
 from ssdlab.explore.statistics import Estimate
 from ssdlab_papers.claim import Claim, number
 from ssdlab_papers.entry import Picture, Table
+from ssdlab_papers.formats import change_text, points_text
 from ssdlab_papers.ofwar import assumed, examples, figures, parallelism, power, regions, rules, runs, sweeps, synthetic, wear
 from ssdlab_papers.ofwar.loads import LENGTHS, OF_THE_PAPER, Loads, loads
 from ssdlab_papers.ofwar.runs import SHAPES, Effect, Line, Pair, Run, shape
@@ -86,7 +87,7 @@ def test_an_effect_is_taken_to_the_baseline():
 def test_the_quantities_of_a_pair_of_rows():
     pair = Pair(load(), sample(), sample(60.0, programs=1650, rewrite=80, fast=400, hits=250, full=30, deviation=5.0))
     found = {
-        name: pair.of(getattr(runs, name)).mean
+        name: pair.estimate(getattr(runs, name)).mean
         for name in ("response", "deviation", "rewritten", "extra", "fast", "hit_rate", "on_full", "reads")
     }
     assert found == pytest.approx(
@@ -146,7 +147,7 @@ def test_steps_and_ends_are_those_of_the_worst_load():
     assert runs.largest_rise([3.0, 2.0, 0.0]) == -1.0
     assert [runs.short(value) for value in (0, 128, 1024, 1500, 65_536)] == ["0", "128", "1K", "1500", "64K"]
     assert lines[0].starting(128).values == (128, 2048)
-    assert lines[0].at(128).of(runs.response).mean == pytest.approx(-0.6)
+    assert lines[0].at(128).estimate(runs.response).mean == pytest.approx(-0.6)
 
 
 def test_what_rises_is_met_by_a_rise_on_every_load_only():
@@ -201,7 +202,7 @@ def test_every_load_has_a_length_and_real_traces_lead(tmp_path):
 
 
 def test_changes_and_points_are_signed():
-    assert (runs.change(-0.523), runs.change(0.0), runs.points(-0.08)) == ("-52.3 %", "+0.0 %", "-8.0 points")
+    assert (change_text(-0.523), change_text(0.0), points_text(-0.08)) == ("-52.3 %", "+0.0 %", "-8.0 points")
 
 
 def test_the_worked_examples_come_out_exactly():
@@ -352,7 +353,7 @@ def test_what_limits_a_load_is_said(bound, stated, deepest, word):
 
 
 def test_a_claim_says_how_many_seeds_it_has():
-    claim = runs.said(Estimate(2, 0.5, 0.4, 0.6), "half", where="f", what="w", published="p", high=0.6, load="l")
+    claim = runs.statement_on(Estimate(2, 0.5, 0.4, 0.6), "half", where="f", what="w", published="p", high=0.6, load="l")
     assert (claim.seeds, claim.interval, claim.verdict, claim.work) == (2, (0.4, 0.6), "reproduced", "OFWAR")
 
 
@@ -366,14 +367,16 @@ def test_a_claim_that_is_not_met_gets_its_region_in_the_full_form(monkeypatch):
         return Region(name, spec["title"], published, tolerance, tuple(parameters), (row, dict(row)), tuple(parameters))
 
     monkeypatch.setattr(regions, "region", region)
-    missed = number(Estimate(2, -0.2, -0.21, -0.19), -0.523, 0.0005, unit=runs.change, work="OFWAR", where="f", what="w")
+    missed = number(Estimate(2, -0.2, -0.21, -0.19), -0.523, 0.0005, unit=change_text, work="OFWAR", where="f", what="w")
     full = Setting(full=True)
     speed = 1
-    mean, *_ = regions.with_region(full, missed, load(), "response", "response")
+    mean, *_ = regions.with_region_of_load(full, missed, load(), "response", "response")
     assert (mean.verdict, mean.note.endswith("plausible settings (one load of the claim's mean)")) == ("differs", True)
     asked.clear()
     missed = replace(missed, load=load().title)
-    claim, *others = regions.with_region(full, missed, load(), "financial1", "response", {"policy.ofwar.write_threshold": 8})
+    claim, *others = regions.with_region_of_load(
+        full, missed, load(), "financial1", "response", {"policy.ofwar.write_threshold": 8}
+    )
     assert claim.verdict == "holds if"
     assert "on IOzone (look-alike) alone -52.3 % comes out in 2 of 2 plausible settings" in claim.note
     assert [type(each) for each in others] == [Picture, Picture, Table]
@@ -388,12 +391,12 @@ def test_a_claim_that_is_not_met_gets_its_region_in_the_full_form(monkeypatch):
     ]
     # Faster than recorded is not plausible: the verdict stays.
     speed = 4
-    claim, *_ = regions.with_region(full, missed, load(), "response", "response")
+    claim, *_ = regions.with_region_of_load(full, missed, load(), "response", "response")
     assert (claim.verdict, "in none of 0 plausible settings, and in 2 of 2 others" in claim.note) == ("differs", True)
     # Without the full form, and for what is met, nothing is searched.
-    assert [*regions.with_region(Setting(), missed, load(), "response", "response")] == [missed]
+    assert [*regions.with_region_of_load(Setting(), missed, load(), "response", "response")] == [missed]
     met = replace(missed, ours=-0.523)
-    assert [*regions.with_region(full, met, load(), "response", "response")] == [met]
+    assert [*regions.with_region_of_load(full, met, load(), "response", "response")] == [met]
     assert len(asked) == 2
 
 

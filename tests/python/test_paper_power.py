@@ -172,11 +172,11 @@ def test_the_numbers_of_a_capped_run():
         "causes": {"read": {"power_wait": 5e5}, "write": {}},
         "energy": {"cap": {"waits": 7}, "mean_w": 2.9, "peak_w": 3.0, "per_host_byte_j": 4e-9},
     }
-    one = caps.Capped.of(BASELINE, "3W", summary)
+    one = caps.Capped.from_summary(BASELINE, "3W", summary)
     assert one.tails == (1000.0, 2000.0, 3000.0, None)
     assert (one.kiops, one.waits, one.wait_read, one.wait_write) == (250.0, 7, 500.0, 0.0)
     assert one.joule_per_gb == pytest.approx(4.0)
-    free = caps.Capped.of(BASELINE, "none", {**summary, "energy": {**summary["energy"], "cap": None}})
+    free = caps.Capped.from_summary(BASELINE, "none", {**summary, "energy": {**summary["energy"], "cap": None}})
     assert free.waits == 0
     claim = caps._answer("baseline", [free, one, one, one])
     assert (claim.verdict, claim.ours) == ("shown", 1.0)
@@ -194,8 +194,10 @@ def test_a_cap_holds_and_costs_the_tail():
     results = {}
     for cap in ("none", "3W"):
         given = {} if cap == "none" else {"power.cap": cap}
-        done = run(caps.resolved("speed"), caps._workload(), "baseline", set=given, stop_after=25_000, precondition="steady")
-        results[cap] = caps.Capped.of(by["baseline"], cap, done.summary)
+        done = run(
+            caps.resolved_drive("speed"), caps._workload(), "baseline", set=given, stop_after=25_000, precondition="steady"
+        )
+        results[cap] = caps.Capped.from_summary(by["baseline"], cap, done.summary)
     free, capped = results["none"], results["3W"]
     assert capped.peak_w <= 3.0 < 8.0 < free.peak_w
     assert capped.tails[1] > 2.0 * free.tails[1]

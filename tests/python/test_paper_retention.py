@@ -17,7 +17,7 @@ from ssdlab_papers.claim import Claim
 from ssdlab_papers.entry import Picture, Table
 from ssdlab_papers.regions import Open, Region
 from ssdlab_papers.retention import assumed, codes, curves, lifetimes, loads, regions, runs, speed, wear, weeks
-from ssdlab_papers.retention.runs import CODES, SPEED, Case, Cases, Gain, Run, measured, written_down
+from ssdlab_papers.retention.runs import CODES, SPEED, Case, Cases, Gain, Run, run_cases, write_trace
 from ssdlab_papers.setting import Setting
 from ssdlab_papers.sweeps import Sample
 from ssdlab_papers.traces import KNOWN, Load, Traces
@@ -72,7 +72,7 @@ def test_nothing_is_drawn_in_the_run_of_a_trace(tmp_path, monkeypatch):
     path.write_text("".join(f"{start + 10**4 * at},h,0,Write,{8192 * at},8192,1\n" for at in range(300)))
     load = Traces(tmp_path).find("prxy_0")
     assert load is not None
-    both = measured(Setting(), "test", {"one": (SPEED, "rr_speed", {})}, loads.Loads((load,), (look_alike("wdev_1"),)))
+    both = run_cases(Setting(), "test", {"one": (SPEED, "rr_speed", {})}, loads.Loads((load,), (look_alike("wdev_1"),)))
     (real,), (alike,) = both.real, both.alike
     assert [len(each.samples["one"].rows) for each in (real, alike)] == [1, 2]
     found = both.find(("one",), lambda runs: runs[0][0].write_ns)
@@ -113,7 +113,7 @@ def test_a_gain_is_taken_to_the_baseline():
 
 
 def test_a_sweep_runs_weeks_of_a_look_alike_as_a_single_run_does(rsrch):
-    found = measured(QUICK, "test", {"one": (SPEED, "rr_speed", {})}, loads.Loads((), (rsrch,)), weeks=True)
+    found = run_cases(QUICK, "test", {"one": (SPEED, "rr_speed", {})}, loads.Loads((), (rsrch,)), weeks=True)
     text = rsrch.workload(10**9).text
     text = f'runtime = "{4 * WEEK}000000000ns"\nramp_time = "{2 * WEEK}000000000ns"\n{text}'
     done = ssdlab.run(SPEED, ssdlab.Workload.from_text(text), "rr_speed", precondition="fill").summary
@@ -175,14 +175,14 @@ def test_drives_have_the_dies_of_the_slides(rsrch):
 
 
 def test_a_look_alike_written_down_is_what_it_plays(rsrch, tmp_path):
-    workload = written_down(rsrch, 1, tmp_path / "week.csv")
+    workload = write_trace(rsrch, 1, tmp_path / "week.csv")
     info = trace_info(workload)
     assert info["span_ns"] < WEEK * 10**9
-    played = ssdlab.run(SPEED, loads.recorded(rsrch, 1), precondition="none").summary
+    played = ssdlab.run(SPEED, loads.recorded_weeks(rsrch, 1), precondition="none").summary
     assert (info["reads"], info["writes"]) == (played["commands"]["read"], played["commands"]["write"])
     assert info["write_bytes"] == played["throughput"]["write_bytes"]
     assert retention(workload).writes * 512 == info["write_bytes"]
-    other = trace_info(written_down(rsrch, 1, tmp_path / "other.csv", seed=2))
+    other = trace_info(write_trace(rsrch, 1, tmp_path / "other.csv", seed=2))
     assert other["write_bytes"] != info["write_bytes"]
 
 
@@ -207,7 +207,7 @@ def test_speed_ups_are_scored_at_both_ends_and_in_the_middle():
 
 def test_the_two_claims_on_hadoop_can_fail_on_both_sides():
     ours = case(trace("hadoop"), baseline=row(write=4800.0, waiting=4600.0), rr_speed=row(write=1000.0, waiting=800.0))
-    response, queueing = [*speed.hadoop(Cases((ours,), ()))]
+    response, queueing = [*speed.hadoop_claims(Cases((ours,), ()))]
     assert (response.ours, response.verdict, queueing.ours, queueing.verdict) == (4.8, "reproduced", 5.75, "reproduced")
     missed_beyond([response, queueing])
 
@@ -222,7 +222,7 @@ def test_queueing_falls_more_than_the_response():
 def test_no_data_outlives_its_guarantee():
     for misses, verdict in ((0, "reproduced"), (1, "differs")):
         ours = case(trace("rsrch_1"), rr_speed=row(misses=misses))
-        claim = weeks.reliable(Cases((ours,), ()))
+        claim = weeks.reliability_claim(Cases((ours,), ()))
         assert (claim.ours, claim.verdict) == (misses, verdict)
     missed_beyond([claim])
 
@@ -294,8 +294,8 @@ def test_random_writes_without_a_pause():
 def test_weeks_compressed_with_their_limits_leave_the_same_behind(rsrch):
     used = loads.Loads((), (rsrch,))
     fields = {**codes.encoder(None), **codes.limits(1000.0)}
-    usual = measured(QUICK, "usual", {"one": (CODES, "rr_ecc", codes.encoder(None))}, used, weeks=True).leading[0].first("one")
-    made = measured(QUICK, "pressed", {"one": (CODES, "rr_ecc", fields)}, used, weeks=True, time_scale=1000.0)
+    usual = run_cases(QUICK, "usual", {"one": (CODES, "rr_ecc", codes.encoder(None))}, used, weeks=True).leading[0].first("one")
+    made = run_cases(QUICK, "pressed", {"one": (CODES, "rr_ecc", fields)}, used, weeks=True, time_scale=1000.0)
     pressed = made.leading[0].first("one")
     assert pressed.host == usual.host
     assert pressed.overhead == pytest.approx(usual.overhead, rel=0.03)
@@ -385,7 +385,7 @@ def test_the_curves_of_the_cell_pass_the_points_of_the_slides():
 
 def test_the_claims_of_a_quick_run_can_fail():
     found = speed.runs(QUICK)
-    claims = [*speed.claims(found), weeks.reliable(found.weeks)]
+    claims = [*speed.claims(found), weeks.reliability_claim(found.weeks)]
     claims += [each for each in lifetimes.entries(QUICK) if isinstance(each, Claim)]
     missed_beyond(claims)
     assert [each.what for each in claims if not each.unscored and not each.can_fail] == []
@@ -414,7 +414,7 @@ def few(monkeypatch):
 def test_a_search_has_the_speed_up_of_two_runs(few):
     load = look_alike("prxy_0")
     target = next(each for each in regions.TARGETS if each.name == "least")
-    found = regions.searched(Setting(full=True), load, target, trials=2, requests=2_000)
+    found = regions.find_region(Setting(full=True), load, target, trials=2, requests=2_000)
     first = found.rows[0]
     played = load.workload(2_000, float(first["workload.speed"]))
     given = {
@@ -427,7 +427,7 @@ def test_a_search_has_the_speed_up_of_two_runs(few):
     assert first["value"] == pytest.approx(means[0] / means[1])
     assert (found.published, found.tolerance) == (pytest.approx(1.8), pytest.approx(0.05))
     queueing = next(each for each in regions.TARGETS if each.name == "queueing")
-    waits = regions.searched(Setting(full=True), load, queueing, trials=2, requests=2_000)
+    waits = regions.find_region(Setting(full=True), load, queueing, trials=2, requests=2_000)
     assert all(row["value"] > 0.0 for row in waits.rows)
 
 
@@ -446,13 +446,13 @@ def test_a_headline_that_is_not_met_gets_its_region(monkeypatch):
         asked.append((load.name, target.name))
         return made_region(4.8, plausible=target.name == "hadoop")
 
-    monkeypatch.setattr(regions, "searched", searched)
-    pieces = [*regions.with_regions(Setting(full=True), speed.hadoop(found), found)]
+    monkeypatch.setattr(regions, "find_region", searched)
+    pieces = [*regions.with_regions(Setting(full=True), speed.hadoop_claims(found), found)]
     claims = [each for each in pieces if isinstance(each, Claim)]
     assert asked == [("hadoop", "hadoop"), ("hadoop", "queueing")]
     assert [each.verdict for each in claims] == ["holds if", "direction only"]
     assert len(pieces) == 6
-    assert len([*regions.with_regions(Setting(), speed.hadoop(found), found)]) == 2
+    assert len([*regions.with_regions(Setting(), speed.hadoop_claims(found), found)]) == 2
 
 
 def test_eight_times_has_a_map_of_how_busy_the_drive_is(monkeypatch):
@@ -463,7 +463,7 @@ def test_eight_times_has_a_map_of_how_busy_the_drive_is(monkeypatch):
         faster = with_encoders((2.0, 1.5, 1.0, 1.0, 1.0, 1.0), (9.0, 8.0, 6.0, 4.0, 2.0, 1.0))
         return codes.Pressed(Cases((faster,), ()), {})
 
-    monkeypatch.setattr(regions, "compressed", pressed)
+    monkeypatch.setattr(regions, "run_compressed", pressed)
     monkeypatch.setattr(regions, "throughputs_of", lambda setting: THROUGHPUTS)
     found = regions.encoders(Setting(full=True))
     assert (shares, len(found.rows), len(found.plausible)) == ([0.01, 0.03, 0.1, 0.3], 12, 12)
@@ -486,7 +486,7 @@ def test_the_usual_values_of_what_is_assumed_are_those_of_the_drive():
 
 def test_the_sensitivity_of_the_speed_up(rsrch):
     chosen = [each for each in assumed.ASSUMED if each.title in ("transfer rate [MT/s]", "writes of parts of pages")]
-    found = assumed.of_gain(QUICK, [rsrch], chosen, draws=8, length=300)
+    found = assumed.gain_sensitivity(QUICK, [rsrch], chosen, draws=8, length=300)
     assert 1.0 < found.usual.mean < 4.0
     slow, fast = found.ends[0]
     # A slow bus takes the same from both.

@@ -16,7 +16,7 @@ from ssdlab_papers.layout import first_page
 from ssdlab_papers.outcome import Outcome
 from ssdlab_papers.setting import Setting
 from ssdlab_papers.ssdexplorer import architectures, depth, retry, soft, translation
-from ssdlab_papers.ssdexplorer.runs import SPECS, swept
+from ssdlab_papers.ssdexplorer.runs import SPECS, run_sweep
 from ssdlab_papers.sweeps import Points, curve
 
 WHAT = {"work": "a work", "where": "figure 1", "what": "a quantity"}
@@ -106,7 +106,7 @@ def test_an_outcome_of_claims_has_their_verdicts(table_2_1):
 
 def test_sweeps_of_experiments_are_taken_up(runs, table_2_1):
     told = []
-    again = swept(dataclasses.replace(runs, progress=lambda share, text: told.append(text)), "links", keep_length=True)
+    again = run_sweep(dataclasses.replace(runs, progress=lambda share, text: told.append(text)), "links", keep_length=True)
     assert told == []
     assert isinstance(again, Points)
     with pytest.raises(LookupError, match="several points"):

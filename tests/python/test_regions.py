@@ -12,7 +12,7 @@ import pytest
 from ssdlab.explore.statistics import Estimate
 from ssdlab_papers import Setting
 from ssdlab_papers.claim import number
-from ssdlab_papers.regions import Open, Region, region, settled
+from ssdlab_papers.regions import Open, Region, claim_with_region, region
 from ssdlab_papers.sensitivity import Assumed, indices, sensitivity
 from ssdlab_papers.sweeps import over_seeds, samples
 
@@ -97,12 +97,12 @@ def test_a_claim_holds_if_its_region_is_plausible():
     plausible = made((1, 2, 0.41), (8, 4, 0.1), (1, 4, 0.38), (2, 4, 0.1), (8, 2, 0.4))
     assert plausible.text == "in 2 of 3 plausible settings: queue depth 1 (of 1 to 2)"
     assert made((1, 2, 0.41), (2, 4, 0.38)).text == "in 2 of 2 plausible settings"
-    assert settled(claim, plausible).verdict == "holds if"
-    part = settled(claim, plausible, "on one load 0.4", "one load of the mean")
+    assert claim_with_region(claim, plausible).verdict == "holds if"
+    part = claim_with_region(claim, plausible, "on one load 0.4", "one load of the mean")
     assert (part.verdict, part.region) == ("direction only", "")
     assert part.note.startswith("on one load 0.4 comes out in 2 of 3 plausible settings")
     assert part.note.endswith(" (one load of the mean)")
-    single = settled(claim, made((1, 2, 0.41), (8, 4, 0.1)))
+    single = claim_with_region(claim, made((1, 2, 0.41), (8, 4, 0.1)))
     assert (single.verdict, single.note.endswith("in 1 of 1 plausible settings, which alone is no region")) == (
         "direction only",
         True,
@@ -112,13 +112,13 @@ def test_a_claim_holds_if_its_region_is_plausible():
         "in none of 1 plausible settings (nearest 0.1 at queue depth 1, channels 2), and in 1 of 1 others: "
         "queue depth 8 (of 1 to 8); channels 4 (of 2 to 4)"
     )
-    found = settled(claim, implausible)
+    found = claim_with_region(claim, implausible)
     assert (found.verdict, "in none of 1 plausible" in found.note) == ("direction only", True)
     nowhere = made((8, 4, 0.9), (1, 2, 0.1))
     assert nowhere.text == "nowhere among 2 settings, 1 of them plausible; nearest 0.1 at queue depth 1, channels 2"
-    assert settled(claim, nowhere).verdict == "direction only"
+    assert claim_with_region(claim, nowhere).verdict == "direction only"
     met = replace(claim, ours=0.4)
-    assert settled(met, nowhere) is met
+    assert claim_with_region(met, nowhere) is met
 
 
 def test_the_pictures_of_a_region_show_every_trial():

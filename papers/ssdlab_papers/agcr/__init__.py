@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterator
 from functools import cache
 
 from ssdlab_papers.agcr import assumed, costs, figures, regions, shares, why
-from ssdlab_papers.agcr.runs import Cases, policies
+from ssdlab_papers.agcr.runs import WORK, Cases, policies
 from ssdlab_papers.claim import Claim
 from ssdlab_papers.entry import Entry, Picture, Table
-from ssdlab_papers.regions import settled
+from ssdlab_papers.regions import claim_with_region
 from ssdlab_papers.section import Sections
 from ssdlab_papers.setting import Setting
 from ssdlab_papers.traces import Load
@@ -45,20 +45,18 @@ def _figures(setting: Setting, cases: Cases, found: Callable[[], regions.Maps]) 
     """Yields the figures, in the full form each headline with the region in which its value comes out."""
     for each in figures.entries(setting, cases):
         where = found().region(each) if isinstance(each, Claim) and setting.searches(each) else None
-        yield each if where is None or not isinstance(each, Claim) else settled(each, where)
+        yield each if where is None or not isinstance(each, Claim) else claim_with_region(each, where)
 
 
 def _regions(setting: Setting, cases: Cases, found: regions.Maps) -> Iterator[Entry | Picture | Table]:
     """Yields the regions, and the sensitivity to what is assumed."""
     yield found.together
     for one in found.regions.values():
-        yield from one.pictures()
-        yield one.table()
-    trusted = assumed.of_gain(setting, _volumes(cases))
-    yield trusted.claim(work="AGCR", where="FACTS 3")
-    yield from (trusted.picture(), trusted.table())
+        yield from one.entries()
+    trusted = assumed.gain_sensitivity(setting, _volumes(cases))
+    yield from trusted.entries(trusted.claim(work=WORK, where="FACTS 3"))
 
 
 def _volumes(cases: Cases) -> list[Load]:
     """Returns the leading loads of the claims."""
-    return [case.load for case in cases.of(figures.is_usual).leading]
+    return [case.load for case in cases.where(figures.is_usual).leading]

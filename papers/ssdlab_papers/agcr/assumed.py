@@ -76,7 +76,7 @@ ASSUMED = (
 )
 
 
-def of_gain(
+def gain_sensitivity(
     setting: Setting, used: Sequence[Load], assumed: Sequence[Assumed] = ASSUMED, draws: int = _DRAWS, length: int = _LENGTH
 ) -> Sensitivity:
     """Returns the sensitivity of the mean gain over the rival on loads."""

@@ -9,24 +9,12 @@ from statistics import fmean
 import numpy as np
 
 from ssdlab.charts import Axis, Chart, Mark, Series
-from ssdlab_papers.agcr.loads import every, is_of_the_paper
-from ssdlab_papers.agcr.runs import (
-    COSTS,
-    RIVALS,
-    Case,
-    Cases,
-    Quantity,
-    change,
-    mean_of,
-    measured,
-    points_of,
-    seen,
-    share_of,
-    valued,
-    worded,
-)
+from ssdlab_papers.agcr.loads import every_trace, is_of_the_paper
+from ssdlab_papers.agcr.runs import COSTS, RIVALS, Case, Cases, Quantity, mean_of, run_cases
 from ssdlab_papers.claim import Claim
 from ssdlab_papers.entry import Picture, Table
+from ssdlab_papers.formats import change_text, points_text, share_text
+from ssdlab_papers.real_first import shown_claim, value_claim, worded_claim
 from ssdlab_papers.setting import Setting
 
 #: Just above 0, and just below a ratio of 1: a claim of more, or of less, excludes the same.
@@ -53,16 +41,16 @@ def ratio(policy: str, other: str, kind: str = "all") -> Quantity:
 def least(policy: str, other: str, kind: str) -> Quantity:
     """Returns the greatest reduction of a response among the loads, as a relative change."""
 
-    def of(cases: Sequence[Case], seed: int) -> float | None:
+    def lowest(cases: Sequence[Case], seed: int) -> float | None:
         found = [value for case in cases if (value := case.over(policy, other, kind, seed)) is not None]
         return min(found) - 1.0 if found else None
 
-    return of
+    return lowest
 
 
-def as_change(value: float) -> str:
-    """Formats a ratio as a relative change."""
-    return change(value - 1.0)
+def ratio_text(value: float) -> str:
+    """Returns a ratio as a relative change in percent."""
+    return change_text(value - 1.0)
 
 
 def is_usual(case: Case) -> bool:
@@ -72,7 +60,7 @@ def is_usual(case: Case) -> bool:
 
 def entries(setting: Setting, cases: Cases) -> Iterator[Claim | Picture | Table]:
     """Yields the figures, their means, and the loads behind them."""
-    usual = cases.of(is_usual)
+    usual = cases.where(is_usual)
     whole = is_of_the_paper(setting, [case.load for case in cases.leading])
     about = "" if whole else PARTS
     yield from figure_1(usual)
@@ -87,9 +75,11 @@ def entries(setting: Setting, cases: Cases) -> Iterator[Claim | Picture | Table]
 
 def _every(setting: Setting) -> Cases | None:
     """Runs every trace in the user's folder, each with one seed; ``None`` without any."""
-    found = every(setting)
+    found = every_trace(setting)
     return (
-        measured(setting, "every", {policy: (policy, {}) for policy in ("AGCR", "rival")}, found, seeds=1) if found.real else None
+        run_cases(setting, "every", {policy: (policy, {}) for policy in ("AGCR", "rival")}, found, seeds=1)
+        if found.real
+        else None
     )
 
 
@@ -97,27 +87,30 @@ def figure_1(usual: Cases) -> Iterator[Claim]:
     """Yields the means of the three schemes, and their order."""
 
     def difference(scheme: str, other: str, kind: str) -> Quantity:
-        def of(case: Case, seed: int) -> float | None:
+        def less(case: Case, seed: int) -> float | None:
             pair = [case.over(each, "MCW/MCR", kind, seed) for each in (scheme, other)]
             return None if pair[0] is None or pair[1] is None else pair[0] - pair[1]
 
-        return mean_of(of)
+        return mean_of(less)
 
     where = "figure 1, section 2.3"
     for what, words, published, quantity, unit, note in (
-        ("reads of HCW/LCR over the default", "-54 %", -0.54, less_one("HCW/LCR", "MCW/MCR", "read"), change, _pulled),
-        ("writes of LCW/HCR over the default", "-26 %", -0.26, less_one("LCW/HCR", "MCW/MCR", "write"), change, _pulled_writes),
+        ("reads of HCW/LCR over the default", "-54 %", -0.54, less_one("HCW/LCR", "MCW/MCR", "read"), change_text, _pulled),
+        (
+            "writes of LCW/HCR over the default", "-26 %", -0.26,
+            less_one("LCW/HCR", "MCW/MCR", "write"), change_text, _pulled_writes,
+        ),
         (
             "reads of LCW/HCR less those of HCW/LCR, in points of the default", "114 %", 1.14,
-            difference("LCW/HCR", "HCW/LCR", "read"), points_of, _pulled,
+            difference("LCW/HCR", "HCW/LCR", "read"), points_text, _pulled,
         ),
         (
             "writes of HCW/LCR less those of LCW/HCR, in points of the default", "61 %", 0.61,
-            difference("HCW/LCR", "LCW/HCR", "write"), points_of, _pulled_writes,
+            difference("HCW/LCR", "LCW/HCR", "write"), points_text, _pulled_writes,
         ),
     ):  # fmt: skip
         found = usual.find(quantity)
-        yield valued(
+        yield value_claim(
             found,
             published,
             _WHOLE,
@@ -128,18 +121,18 @@ def figure_1(usual: Cases) -> Iterator[Claim]:
             agrees=lambda value, published=published: value * published > 0,
             note=note(usual),
         )
-    yield worded(
+    yield worded_claim(
         usual.find(ratio("LCW/HCR", "MCW/MCR")),
-        as_change,
+        ratio_text,
         where=where,
         what="overall response of LCW/HCR over the default",
         published="below 1 (improves the overall performance)",
         high=_BELOW,
         note="writes are most of the responses in these volumes",
     )
-    yield worded(
+    yield worded_claim(
         usual.find(mean_of(_excess)),
-        points_of,
+        points_text,
         where=where,
         what="reads of LCW/HCR over the slowest other scheme, in points of the default",
         published="above 0 (the worst read performance)",
@@ -180,33 +173,33 @@ _OWN = ("sense", "program", "transfer")
 
 def figure_7(usual: Cases, about: str) -> Iterator[Claim]:
     """Yields the overall response over the default and over the rival."""
-    yield valued(
+    yield value_claim(
         usual.find(less_one("AGCR", "rival")),
         -0.15,
         _WHOLE,
         words="-15 %",
         where="figure 7, abstract",
         what="overall response of AGCR over the rival, mean over the volumes",
-        unit=change,
+        unit=change_text,
         headline=True,
         agrees=lambda value: value < 0,
         note="; ".join(filter(None, (_why(usual), about))),
     )
-    yield valued(
+    yield value_claim(
         usual.find(less_one("AGCR", RIVALS[1])),
         -0.15,
         _WHOLE,
         words="-15 %",
         where="figure 7, abstract",
         what="overall response of AGCR over the rival with its old data at medium cost, mean over the volumes",
-        unit=change,
+        unit=change_text,
         condition=_OLD_DATA,
         agrees=lambda value: value < 0,
         note=_OLD_DATA,
     )
-    yield worded(
+    yield worded_claim(
         usual.find(ratio("AGCR", "MCW/MCR")),
-        as_change,
+        ratio_text,
         where="figure 7",
         what="overall response of AGCR over the default, mean over the volumes",
         published="below 1 (bars lost)",
@@ -220,14 +213,14 @@ def figure_7(usual: Cases, about: str) -> Iterator[Claim]:
     def worst(cases: Sequence[Case], seed: int) -> float:
         return max(over_best(case, seed) for case in cases)
 
-    yield worded(
+    yield worded_claim(
         usual.find(mean_of(over_best)),
-        as_change,
+        ratio_text,
         where="figure 7",
         what="overall response of AGCR over the better of the default and the rival, mean over the volumes",
         published="below 1 (the best overall performance)",
         high=_BELOW,
-        note=f"in the volume where AGCR is worst: {as_change(usual.find(worst).leading.mean)}",
+        note=f"in the volume where AGCR is worst: {ratio_text(usual.find(worst).leading.mean)}",
     )
 
 
@@ -238,8 +231,8 @@ def _why(usual: Cases) -> str:
         return usual.find(mean_of(lambda case, seed: case.run(policy, seed).share("writes", "low"))).leading.mean
 
     return (
-        f"at recorded speed few requests queue: the rival writes {share_of(low('rival'))} of the pages at low cost, AGCR "
-        f"{share_of(low('AGCR'))}"
+        f"at recorded speed few requests queue: the rival writes {share_text(low('rival'))} of the pages at low cost, AGCR "
+        f"{share_text(low('AGCR'))}"
     )
 
 
@@ -253,22 +246,22 @@ def figure_8(usual: Cases, about: str) -> Iterator[Claim]:
     for figure, kind, published, note in (("figure 8a", "read", -0.483, reads_cheaply), ("figure 8b", "write", -0.204, more)):
         for rival in RIVALS:
             stated = rival == RIVALS[0]
-            yield valued(
+            yield value_claim(
                 usual.find(least("AGCR", rival, kind)),
                 published,
                 _TENTH,
                 words=f"up to {100 * published:.1f} %",
                 where=f"{figure}, abstract, conclusion",
                 what=f"{kind}s of AGCR over the {rival}: greatest gain among the volumes",
-                unit=change,
+                unit=change_text,
                 headline=stated,
                 condition="" if stated else _OLD_DATA,
                 agrees=lambda value: value < 0,
                 note="; ".join(filter(None, (note, about))) if stated else _OLD_DATA,
             )
-            yield seen(
+            yield shown_claim(
                 usual.find(less_one("AGCR", rival, kind)),
-                change,
+                change_text,
                 where=figure,
                 what=f"{kind}s of AGCR over the {rival}, mean over the volumes",
                 published="lost",
@@ -279,23 +272,23 @@ def figure_9(usual: Cases, about: str) -> Iterator[Claim]:
     """Yields the operations by cost, and the rewrites."""
 
     def more(kind: str, rival: str) -> Quantity:
-        def of(case: Case, seed: int) -> float | None:
+        def less(case: Case, seed: int) -> float | None:
             pair = [case.run(policy, seed).share(kind, "low") for policy in ("AGCR", rival)]
             return None if pair[0] is None or pair[1] is None else pair[0] - pair[1]
 
-        return mean_of(of)
+        return mean_of(less)
 
     for kind, rival, note in (
         ("writes", RIVALS[0], ""),
         ("reads", RIVALS[0], "the rival, too, reads at low cost what it wrote while nothing was queued, and its old data"),
         ("reads", RIVALS[1], _OLD_DATA),
     ):
-        yield worded(
+        yield worded_claim(
             usual.find(more(kind, rival)),
-            points_of,
+            points_text,
             where="figure 9, section 4.2",
             what=f"low-cost {kind} of all {kind}: AGCR's less those of the {rival}, mean over the volumes",
-            published=f"considerably more (at least {points_of(_CONSIDERABLE)} [A])",
+            published=f"considerably more (at least {points_text(_CONSIDERABLE)} [A])",
             low=_CONSIDERABLE,
             condition=note if rival == RIVALS[1] else "",
             note=note,
@@ -311,7 +304,7 @@ def rewriting(usual: Cases, policy: str, about: str) -> Iterator[Claim]:
     if queued:
         reason = f"at most {queued:g} rewrites are queued in a volume, and the host writes their pages before its channel is idle"
     never = rewrites.leading.mean == 0.0
-    yield worded(
+    yield worded_claim(
         rewrites,
         _hundredths,
         where="figure 9, section 4.2",
@@ -322,7 +315,7 @@ def rewriting(usual: Cases, policy: str, about: str) -> Iterator[Claim]:
         unscored="not testable" if never else "",
         note="; ".join(filter(None, (f"no page is rewritten: {reason}" if never else "", about))),
     )
-    yield worded(
+    yield worded_claim(
         rewrites,
         _hundredths,
         where="section 3.3",
@@ -342,12 +335,12 @@ def beside(cases: Cases) -> Iterator[Claim | Picture]:
     text = f"{len(cases.leading)} traces" if cases.real else f"{len(cases.leading)} look-alikes"
     for kind in ("all", "read", "write"):
         for what, quantity, unit in (
-            (f"median over {text} of any collection", _quantile(kind, 0.5), change),
-            (f"lower quartile over {text} of any collection", _quantile(kind, 0.25), change),
-            (f"upper quartile over {text} of any collection", _quantile(kind, 0.75), change),
-            (f"share of {text} of any collection on which AGCR responds sooner", _sooner(kind), share_of),
+            (f"median over {text} of any collection", _quantile(kind, 0.5), change_text),
+            (f"lower quartile over {text} of any collection", _quantile(kind, 0.25), change_text),
+            (f"upper quartile over {text} of any collection", _quantile(kind, 0.75), change_text),
+            (f"share of {text} of any collection on which AGCR responds sooner", _sooner(kind), share_text),
         ):
-            yield seen(
+            yield shown_claim(
                 cases.find(quantity),
                 unit,
                 where="figures 7 and 8",
@@ -374,9 +367,9 @@ def overloads(cases: Cases) -> Iterator[Claim]:
     """Yields how AGCR does on loads that exceed the drive's throughput."""
     for case in (case for case in cases.leading if case.is_overload):
         one = Cases((case,), ()) if case.load.is_trace else Cases((), (case,))
-        yield seen(
+        yield shown_claim(
             one.find(less_one("AGCR", "rival")),
-            change,
+            change_text,
             where="figure 7",
             what=f"overall response of AGCR over the rival, {case.load.title}",
             published="–",
@@ -453,11 +446,11 @@ def _over(policy: str, kind: str) -> Callable[[Case, int], float | None]:
 
 
 def _of_all(policy: str, kind: str, cost: str) -> Callable[[Case, int], float | None]:
-    def of(case: Case, seed: int) -> float | None:
+    def share(case: Case, seed: int) -> float | None:
         run = case.run(policy, seed)
         return run.pages(kind)[cost] / max(1, run.accesses)
 
-    return of
+    return share
 
 
 def _table(cases: Sequence[Case]) -> Table:

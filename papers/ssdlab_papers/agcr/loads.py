@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 
 from ssdlab import InputError
 from ssdlab.traces import trace_info
+from ssdlab_papers.real_first import Loads
 from ssdlab_papers.setting import Setting
 from ssdlab_papers.traces import KNOWN, MSR_VOLUMES, Known, Load, Traces, files_in
 
@@ -30,19 +30,6 @@ _MOST_WHOLE, _MOST_WHOLE_USUAL, _MOST, _MOST_QUICK = 4_000_000, 400_000, 60_000,
 VOLUMES = 12
 
 
-@dataclass(frozen=True, slots=True)
-class Loads:
-    """The real traces at hand, which lead, and the look-alikes beside them."""
-
-    real: tuple[Load, ...]
-    alike: tuple[Load, ...]
-
-    @property
-    def leading(self) -> tuple[Load, ...]:
-        """The real traces, or the look-alikes if there are none."""
-        return self.real or self.alike
-
-
 def loads(setting: Setting) -> Loads:
     """Returns the loads of a setting.
 
@@ -59,7 +46,7 @@ def loads(setting: Setting) -> Loads:
     return Loads(real, alike)
 
 
-def every(setting: Setting) -> Loads:
+def every_trace(setting: Setting) -> Loads:
     """Returns every trace with times in the user's folder that can be read, whatever it is.
 
     There are none without a folder, and in a quick run.
@@ -88,8 +75,3 @@ def is_of_the_paper(setting: Setting, used: Sequence[Load]) -> bool:
     """Returns true if these loads are at least as many volumes of the paper's collection as it ran, each run whole."""
     whole = [load for load in used if load.name in MSR_VOLUMES and load.is_whole and length(setting, load) == load.requests]
     return len(whole) >= VOLUMES and len(whole) == len(used)
-
-
-def named(used: Sequence[Load]) -> str:
-    """Returns the loads in words."""
-    return ", ".join(load.title for load in used)

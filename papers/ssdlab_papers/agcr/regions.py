@@ -13,13 +13,12 @@ from statistics import fmean, pvariance
 from typing import Any
 
 from ssdlab_papers.agcr.figures import least, less_one
-from ssdlab_papers.agcr.loads import named
 from ssdlab_papers.agcr.runs import COLUMNS, Case, Quantity, point
 from ssdlab_papers.claim import Claim, statement
-from ssdlab_papers.regions import Open, Region
+from ssdlab_papers.regions import Open, Region, choice, spread
 from ssdlab_papers.setting import Setting
 from ssdlab_papers.sweeps import samples
-from ssdlab_papers.traces import Load
+from ssdlab_papers.traces import Load, titles
 
 #: Requests of each load.
 _LENGTH = 10_000
@@ -27,39 +26,26 @@ _LENGTH = 10_000
 _DIES = {8: (4, 2, 16384), 16: (4, 4, 8192), 32: (8, 4, 4096), 64: (8, 8, 2048)}
 #: Parameters that the paper leaves open.
 PARAMETERS = (
-    Open(
-        field="speed",
-        title="times the recorded speed",
-        choices={"choices": [1, 3, 10, 30, 100]},
-        plausible=(1, 10),
+    spread(
+        "speed",
+        "times the recorded speed",
+        (1, 3, 10, 30, 100),
+        (1, 10),
         why="the text names no speed, and its simulator replays arrivals as recorded; up to tenfold is allowed for [A]",
     ),
-    Open(
-        field="dies",
-        title="dies",
-        choices={"choices": [*_DIES]},
-        plausible=(8, 64),
-        why="the text gives 64 GB and no structure: 1 to 8 GB for each die",
-    ),
-    Open(
-        field="passes",
-        title="passes over the requests",
-        choices={"choices": [1, 2, 4]},
-        plausible=(1, 4),
+    spread("dies", "dies", [*_DIES], (8, 64), why="the text gives 64 GB and no structure: 1 to 8 GB for each die"),
+    spread(
+        "passes",
+        "passes over the requests",
+        (1, 2, 4),
         why="the paper's volumes write pages over for a week, and the parts at hand are hours and less",
     ),
-    Open(
-        field="old_data",
-        title="the rival's old data",
-        choices={"choices": ["high cost", "medium cost"]},
-        plausible=frozenset({"high cost", "medium cost"}),
-        why="the text says nothing",
-    ),
-    Open(
-        field="partial_write",
-        title="writes of parts of pages",
-        choices={"choices": ["read nothing", "read the rest"]},
-        plausible=frozenset({"read nothing"}),
+    choice("old_data", "the rival's old data", ("high cost", "medium cost"), why="the text says nothing"),
+    choice(
+        "partial_write",
+        "writes of parts of pages",
+        ("read nothing", "read the rest"),
+        ("read nothing",),
         why="the paper's simulator reads only what the trace wrote; a drive that holds data must read the rest",
     ),
 )
@@ -136,7 +122,7 @@ def maps(setting: Setting, used: Sequence[Load], parameters: Sequence[Open] = PA
     found = iter(samples(setting, "agcr-map", points, columns=COLUMNS, seeds=1))
     cases = [[Case(load, {policy: next(found) for policy in ("AGCR", "rival")}) for load in used] for _ in grid]
     regions = {name: _region(name, grid, cases, parameters) for name in GAINS}
-    return Maps(regions, named(used))
+    return Maps(regions, titles(used))
 
 
 def _region(name: str, grid: Sequence[dict[str, Any]], cases: Sequence[Sequence[Case]], parameters: Sequence[Open]) -> Region:

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
 from ssdlab import WorkloadLike
 from ssdlab.explore.statistics import Estimate, estimate
-from ssdlab_papers.agcr.loads import OF_MSR, Loads, length, loads, named
-from ssdlab_papers.claim import Claim, on_loads, statement
-from ssdlab_papers.real_first import Found, RealFirst
+from ssdlab_papers.agcr.loads import OF_MSR, length, loads
+from ssdlab_papers.real_first import Found, Loads, RealFirst
 from ssdlab_papers.session import run as simulate
 from ssdlab_papers.setting import Setting
 from ssdlab_papers.sweeps import Sample, samples
-from ssdlab_papers.traces import Load
+from ssdlab_papers.traces import Load, titles
 
-DRIVE = "agcr-64g"
+WORK, DRIVE = "AGCR", "agcr-64g"
 #: Policies by their names in the figures. The last two differ in the write mode of the old data that the rival finds.
 POLICIES: dict[str, tuple[str, dict[str, object]]] = {
     "MCW/MCR": ("traditional", {}),
@@ -170,18 +169,14 @@ Quantity = Callable[[Sequence[Case], int], float | None]
 class Cases(RealFirst[Case]):
     """Cases of real traces, which lead, and of look-alikes."""
 
-    def of(self, chosen: Callable[[Case], bool]) -> Cases:
-        """Returns the cases for which a condition holds."""
-        return Cases(tuple(filter(chosen, self.real)), tuple(filter(chosen, self.alike)))
-
     def find(self, quantity: Quantity) -> Found:
         """Returns a quantity, computed seed by seed over all loads."""
-        return Found(_over_seeds(self.real, quantity), _over_seeds(self.alike, quantity), self.text)
+        return Found(_over_seeds(self.real, quantity), _over_seeds(self.alike, quantity), self.text, WORK)
 
     @property
     def text(self) -> str:
         """The leading loads in words."""
-        return named([case.load for case in self.leading])
+        return titles([case.load for case in self.leading])
 
     @property
     def loads(self) -> Loads:
@@ -205,7 +200,7 @@ def mean_of(quantity: Callable[[Case, int], float | None], less: float = 0.0) ->
     return mean
 
 
-def measured(
+def run_cases(
     setting: Setting,
     name: str,
     ways: Mapping[str, tuple[str, Mapping[str, object]]],
@@ -231,46 +226,4 @@ def measured(
 
 def policies(setting: Setting) -> Cases:
     """Runs every load at recorded speed under every policy."""
-    return measured(setting, "policies", {policy: (policy, {}) for policy in POLICIES}, loads(setting))
-
-
-def change(value: float) -> str:
-    """Formats a relative change."""
-    return f"{100 * value:+.1f} %"
-
-
-def points_of(value: float) -> str:
-    """Formats a difference of percentages."""
-    return f"{100 * value:+.1f} points"
-
-
-def share_of(value: float) -> str:
-    """Formats a share."""
-    return f"{100 * value:.1f} %"
-
-
-def valued(found: Found, published: float, resolution: float, **further: Any) -> Claim:
-    """Returns a claim that a quantity of the loads has a value."""
-    return on_loads(found.real, found.alike, published, resolution, work="AGCR", load=found.load, **further)
-
-
-def worded(found: Found, unit: Callable[[float], str], *, shown: str = "", **further: Any) -> Claim:
-    """Returns a claim in words about a quantity of the loads."""
-    lead = found.leading
-    interval = None if lead.low is None or lead.high is None else (lead.low, lead.high)
-    return statement(
-        lead.mean,
-        shown or unit(lead.mean),
-        work="AGCR",
-        load=found.load,
-        seeds=lead.count,
-        interval=interval,
-        real_trace=found.real is not None,
-        alike="" if found.alike is None else unit(found.alike.mean),
-        **further,
-    )
-
-
-def seen(found: Found, unit: Callable[[float], str], *, shown: str = "", **further: Any) -> Claim:
-    """Returns a quantity of the loads that no work claims."""
-    return replace(worded(found, unit, shown=shown, unscored="shown", **further), low=None, high=None)
+    return run_cases(setting, "policies", {policy: (policy, {}) for policy in POLICIES}, loads(setting))

@@ -15,14 +15,15 @@ from ssdlab.charts import Axis, Chart, Mark, Series
 from ssdlab.explore.statistics import Estimate, estimate
 from ssdlab.traces import Access, access
 from ssdlab_papers.agcr.figures import PARTS
-from ssdlab_papers.agcr.loads import OF_MSR, is_of_the_paper, length, loads, named
-from ssdlab_papers.agcr.runs import seen, share_of, worded
+from ssdlab_papers.agcr.loads import OF_MSR, is_of_the_paper, length, loads
+from ssdlab_papers.agcr.runs import WORK
 from ssdlab_papers.claim import Claim
 from ssdlab_papers.entry import Picture, Table
-from ssdlab_papers.real_first import Found
+from ssdlab_papers.formats import share_text
+from ssdlab_papers.real_first import Found, RealFirst, shown_claim, worded_claim
 from ssdlab_papers.session import run as simulate
 from ssdlab_papers.setting import Setting
-from ssdlab_papers.traces import Load
+from ssdlab_papers.traces import Load, titles
 
 CLASSES = ("read_only", "write_only", "interleaved")
 #: The columns of the file that :func:`written_down` writes.
@@ -40,7 +41,7 @@ _MIXED = (
 _SMALL_PART = 0.15
 
 
-def written_down(load: Load, requests: int, path: Path, seed: int = 1) -> Workload:
+def write_trace(load: Load, requests: int, path: Path, seed: int = 1) -> Workload:
     """Returns the first requests of a load as a trace; those of a look-alike are generated and written to `path`."""
     if load.is_trace:
         return Workload(load.path, address="compact", replay="open", slice=f"0..{requests}")
@@ -59,24 +60,12 @@ def accesses(load: Load, requests: int, seed: int) -> Access:
     if load.is_trace:
         return access(load.path)
     with tempfile.TemporaryDirectory() as folder:
-        return access(written_down(load, requests, Path(folder) / f"{load.name}.csv", seed))
+        return access(write_trace(load, requests, Path(folder) / f"{load.name}.csv", seed))
 
 
 @dataclass(frozen=True, slots=True)
-class Analysed:
+class Analysed(RealFirst[tuple[Load, tuple[Access, ...]]]):
     """The analyses of the loads: one of each trace, and one of each look-alike and seed."""
-
-    real: tuple[tuple[Load, tuple[Access, ...]], ...]
-    alike: tuple[tuple[Load, tuple[Access, ...]], ...]
-
-    @property
-    def leading(self) -> tuple[tuple[Load, tuple[Access, ...]], ...]:
-        """The analyses of real traces, or those of look-alikes if there are none."""
-        return self.real or self.alike
-
-    def of_msr(self) -> Analysed:
-        """Returns those of the paper's collection."""
-        return Analysed(*(tuple(each for each in side if each[0].name in OF_MSR) for side in (self.real, self.alike)))
 
     def find(self, quantity: Callable[[Sequence[Access]], float]) -> Found:
         """Returns a quantity, computed seed by seed over all loads. Nothing in one of real traces is drawn."""
@@ -84,11 +73,12 @@ class Analysed:
         return Found(
             Estimate(0, real[0], None, None) if real else None,
             estimate(alike) if alike else None,
-            named([load for load, _ in self.leading]),
+            titles([load for load, _ in self.leading]),
+            WORK,
         )
 
 
-def analysed(setting: Setting) -> Analysed:
+def analyse_loads(setting: Setting) -> Analysed:
     """Analyses every load."""
     of = loads(setting)
     seeds = range(1, setting.seeds + 1)
@@ -102,8 +92,8 @@ def analysed(setting: Setting) -> Analysed:
 
 def entries(setting: Setting) -> Iterator[Claim | Picture | Table]:
     """Yields the shares of each class, and the accuracy by window."""
-    every = analysed(setting)
-    found = every.of_msr()
+    every = analyse_loads(setting)
+    found = every.where(lambda each: each[0].name in OF_MSR)
     whole = is_of_the_paper(setting, [load for load, _ in found.leading])
     yield from _shares(found, "" if whole else PARTS)
     yield from _accuracy(found)
@@ -111,9 +101,9 @@ def entries(setting: Setting) -> Iterator[Claim | Picture | Table]:
         ("read requests that access read-only pages", _mean_share("read_only", "read_request_share")),
         ("write requests that access write-only pages", _mean_share("write_only", "write_request_share")),
     ):
-        yield seen(
+        yield shown_claim(
             every.find(quantity),
-            share_of,
+            share_text,
             where="figure 2",
             what=f"{what}, mean over all loads, those of other collections among them",
             published="–",
@@ -127,10 +117,10 @@ def entries(setting: Setting) -> Iterator[Claim | Picture | Table]:
 def _mean_share(name: str, share: str) -> Callable[[Sequence[Access]], float]:
     """Returns the mean over the loads of a share of a class."""
 
-    def of(found: Sequence[Access]) -> float:
+    def mean(found: Sequence[Access]) -> float:
         return fmean(value for one in found if (value := getattr(one.classes[name], share)) is not None)
 
-    return of
+    return mean
 
 
 def _shares(found: Analysed, about: str) -> Iterator[Claim]:
@@ -139,26 +129,26 @@ def _shares(found: Analysed, about: str) -> Iterator[Claim]:
         ("read requests that access read-only pages", "read_only", "read_request_share", 0.85),
         ("write requests that access write-only pages", "write_only", "write_request_share", 0.91),
     ):
-        yield worded(
+        yield worded_claim(
             found.find(_mean_share(name, share)),
-            share_of,
+            share_text,
             where="figure 2, section 3.1",
             what=f"{what}, mean over the volumes",
             published=f"more than {100 * low:.0f} % on average",
             low=math.nextafter(low, 1.0),
             note="; ".join(filter(None, (about, "" if found.real else _MIXED))),
         )
-    yield worded(
+    yield worded_claim(
         found.find(lambda of: fmean(map(_interleaved_accesses, of))),
-        share_of,
+        share_text,
         where="figure 2, section 3.1",
         what="accesses to interleaved pages, of all, mean over the volumes",
         published="only a small part (no more than the 15 % that the other two observations leave [D])",
         high=_SMALL_PART,
     )
-    yield seen(
+    yield shown_claim(
         found.find(lambda of: min(one.classes["read_only"].read_request_share or 1.0 for one in of)),
-        share_of,
+        share_text,
         where="section 4.1",
         what="read requests that access read-only pages, least of any volume",
         published="all volumes have similar access characteristics",
@@ -199,7 +189,7 @@ def _accuracy(found: Analysed) -> Iterator[Claim]:
             "above 0 (the increase decreases)",
         ),
     ):
-        yield worded(
+        yield worded_claim(
             found.find(quantity),
             lambda value: f"{100 * value:+.2f} points",
             where="figure 6",
@@ -208,9 +198,9 @@ def _accuracy(found: Analysed) -> Iterator[Claim]:
             low=math.nextafter(0.0, 1.0),
             note=definition,
         )
-    yield seen(
+    yield shown_claim(
         found.find(lambda of: _mean_accuracy(of)[1]),
-        share_of,
+        share_text,
         where="figure 6, section 4.1",
         what="accuracy of the window of 2, mean over the volumes",
         published="high (bars lost)",

@@ -11,9 +11,11 @@ from statistics import fmean
 from ssdlab.charts import Axis, Chart, Mark
 from ssdlab_papers.agcr.figures import KINDS, is_usual, less_one
 from ssdlab_papers.agcr.loads import length
-from ssdlab_papers.agcr.runs import RIVALS, Case, Cases, Quantity, change, mean_of, measured, seen
+from ssdlab_papers.agcr.runs import RIVALS, Case, Cases, Quantity, mean_of, run_cases
 from ssdlab_papers.claim import Claim
 from ssdlab_papers.entry import Picture
+from ssdlab_papers.formats import change_text
+from ssdlab_papers.real_first import shown_claim
 from ssdlab_papers.setting import Setting
 from ssdlab_papers.sweeps import curve
 
@@ -28,7 +30,7 @@ _WAYS: Mapping[str, tuple[str, Mapping[str, object]]] = {policy: (policy, {}) fo
 
 def entries(setting: Setting, cases: Cases) -> Iterator[Claim | Picture]:
     """Yields the results of the supporting runs, on those of the paper's volumes that do not overload the drive."""
-    usual = cases.of(is_usual)
+    usual = cases.where(is_usual)
     yield from _speeds(setting, usual)
     yield from _again(setting, usual)
     yield from _readings(setting, usual)
@@ -37,15 +39,15 @@ def entries(setting: Setting, cases: Cases) -> Iterator[Claim | Picture]:
 def _speeds(setting: Setting, usual: Cases) -> Iterator[Claim | Picture]:
     """Yields AGCR over its rival, from an idle drive to a busy one."""
     speeds = _QUICK_SPEEDS if setting.quick else _SPEEDS
-    found = {speed: measured(setting, f"speed-{speed:g}", _WAYS, usual.loads, speed) for speed in speeds}
+    found = {speed: run_cases(setting, f"speed-{speed:g}", _WAYS, usual.loads, speed) for speed in speeds}
     series = []
     for rival in RIVALS:
         for kind in ("all", "read", "write"):
             each = [found[speed].find(less_one("AGCR", rival, kind)) for speed in speeds]
-            yield seen(
+            yield shown_claim(
                 each[-1],
-                change,
-                shown=", ".join(change(one.leading.mean) for one in each),
+                change_text,
+                shown=", ".join(change_text(one.leading.mean) for one in each),
                 where="figures 7 and 8",
                 what=f"{KINDS[kind]} of AGCR over the {rival}, mean over the volumes, at "
                 f"{', '.join(f'{speed:g}' for speed in speeds)} times the recorded speed",
@@ -79,26 +81,26 @@ def second_us(once: Case, twice: Case, policy: str, kind: str, seed: int) -> flo
 
 def _again(setting: Setting, usual: Cases) -> Iterator[Claim]:
     """Yields the results of a second pass over the same requests, in which every page has a history."""
-    once = usual.of(lambda case: length(setting, case.load) == case.load.requests)
+    once = usual.where(lambda case: length(setting, case.load) == case.load.requests)
     if not once.leading:
         return
-    twice = measured(setting, "twice", _WAYS, once.loads, passes=2)
+    twice = run_cases(setting, "twice", _WAYS, once.loads, passes=2)
     first = {id(case.load): case for case in (*once.real, *once.alike)}
 
     def again(rival: str, kind: str) -> Quantity:
-        def of(case: Case, seed: int) -> float | None:
+        def ratio(case: Case, seed: int) -> float | None:
             pair = [second_us(first[id(case.load)], case, policy, kind, seed) for policy in ("AGCR", rival)]
             return pair[0] / pair[1] if pair[0] and pair[1] else None
 
-        return mean_of(of, 1.0)
+        return mean_of(ratio, 1.0)
 
     for rival in RIVALS:
         for kind in ("all", "read", "write"):
             before = once.find(less_one("AGCR", rival, kind)).leading.mean
-            yield seen(
+            yield shown_claim(
                 twice.find(again(rival, kind)),
-                change,
-                shown=f"{change(twice.find(again(rival, kind)).leading.mean)} (first pass {change(before)})",
+                change_text,
+                shown=f"{change_text(twice.find(again(rival, kind)).leading.mean)} (first pass {change_text(before)})",
                 where="figures 7 and 8",
                 what=f"{KINDS[kind]} of AGCR over the {rival}, second pass of the same requests, mean over the volumes",
                 published=_PUBLISHED[kind],
@@ -119,11 +121,11 @@ def _readings(setting: Setting, usual: Cases) -> Iterator[Claim]:
         "AGCR, filled": ("AGCR", _FILLED),
         "rival, filled": ("rival", _FILLED),
     }
-    found = measured(setting, "readings", ways, usual.loads)
+    found = run_cases(setting, "readings", ways, usual.loads)
     for window in (3, 4):
-        yield seen(
+        yield shown_claim(
             found.find(less_one(f"window {window}", "AGCR")),
-            change,
+            change_text,
             where="section 4.1",
             what=f"overall response with a window of {window} accesses over that with 2, mean over the volumes",
             published="2 is chosen to trade storage for accuracy",
@@ -133,17 +135,17 @@ def _readings(setting: Setting, usual: Cases) -> Iterator[Claim]:
         ("medium rewritten", "with rewrites of what was written at medium cost (section 3.3: not written at high cost before)"),
         ("medium kept", "with rewrites only of what has the low-cost write tag (section 3.4)"),
     ):
-        yield seen(
+        yield shown_claim(
             found.find(less_one(way, "rival")),
-            change,
+            change_text,
             where="sections 3.3 and 3.4",
             what=f"overall response of AGCR over the rival, mean over the volumes, {text}",
             published="-15 %",
             note=f"rewrites of all accesses, mean over the volumes: {_rewrites(found, way)}",
         )
-    yield seen(
+    yield shown_claim(
         found.find(less_one("AGCR, filled", "rival, filled")),
-        change,
+        change_text,
         where="figure 7",
         what="overall response of AGCR over the rival if a write of a part of a page reads the rest, mean over the volumes",
         published="-15 %",

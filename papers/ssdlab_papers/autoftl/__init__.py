@@ -29,15 +29,15 @@ def experiment(setting: Setting) -> Iterator[Entry | Picture | Table]:
 def sections(setting: Setting) -> Sections:
     """Returns the sections of the experiment."""
     used = cache(lambda: cases(setting))
-    between = cache(lambda: gaps.found(setting, used()))
-    results = cache(lambda: figures.measured(setting, used()))
+    between = cache(lambda: gaps.gaps_by_case(setting, used()))
+    results = cache(lambda: figures.run_results(setting, used()))
     return {
         "figures": lambda: _figures(setting, used(), results()),
         "busy": lambda: figures.busy(results(), between()),
         "delays": lambda: delays.entries(setting, used()),
         "examples": examples.entries,
         "gaps": lambda: gaps.entries(between()),
-        "rules": lambda: rules.entries(*rules.measured(setting, used())),
+        "rules": lambda: rules.entries(*rules.run_effects(setting, used())),
         "model": model.pictures,
         "assumed": lambda: assumed.entries(setting, used()),
     }
@@ -46,4 +46,4 @@ def sections(setting: Setting) -> Sections:
 def _figures(setting: Setting, used: Cases, results: figures.Results) -> Iterator[Entry | Picture | Table]:
     """Yields the figures, the headlines in the full form with the region in which their value comes out."""
     for each in figures.entries(results):
-        yield from regions.with_region(setting, used, each) if isinstance(each, Claim) and each.headline else (each,)
+        yield from regions.with_region_of_case(setting, used, each) if isinstance(each, Claim) and each.headline else (each,)

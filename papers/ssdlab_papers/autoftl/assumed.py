@@ -7,9 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from ssdlab.explore.statistics import Estimate
 from ssdlab_papers.autoftl import model
 from ssdlab_papers.autoftl.loads import ENTERPRISE, MOBILE, Case, Cases
-from ssdlab_papers.autoftl.runs import AGREEMENT, COLUMNS, WORK, change, gain, point
+from ssdlab_papers.autoftl.runs import AGREEMENT, COLUMNS, WORK, gain, point
 from ssdlab_papers.claim import Claim
 from ssdlab_papers.entry import Picture, Table
+from ssdlab_papers.formats import change_text
 from ssdlab_papers.sensitivity import Assumed, Sensitivity, option, sensitivity
 from ssdlab_papers.setting import Setting
 from ssdlab_papers.sweeps import Sample
@@ -44,13 +45,13 @@ def fields_of(given: Mapping[str, object]) -> dict[str, object]:
     return {**model.fields(**numbers), **{field: value for field, value in given.items() if field not in names}}
 
 
-def chosen(used: Cases) -> list[Case]:
+def chosen_cases(used: Cases) -> list[Case]:
     """Returns the leading load of each drive."""
-    leading = used.real or used.alike
+    leading = used.leading
     return [case for on, name in LOADS for case in leading if case.on is on and case.load.name == name and case.is_as_stated]
 
 
-def of_gain(setting: Setting, case: Case, assumed: Sequence[Assumed] = ASSUMED, draws: int = DRAWS) -> Sensitivity:
+def gain_sensitivity(setting: Setting, case: Case, assumed: Sequence[Assumed] = ASSUMED, draws: int = DRAWS) -> Sensitivity:
     """Returns the sensitivity of the gain on a load."""
 
     def points(fields: Mapping[str, object]) -> list[Mapping[str, object]]:
@@ -76,20 +77,19 @@ def entries(setting: Setting, used: Cases, draws: int = DRAWS) -> Iterator[Claim
     """Yields the sensitivity of the gain on a load of each drive, in the full form alone."""
     if not setting.full:
         return
-    for case in chosen(used):
-        found = of_gain(setting, case, draws=draws)
-        yield Claim(
+    for case in chosen_cases(used):
+        found = gain_sensitivity(setting, case, draws=draws)
+        claim = Claim(
             work=WORK,
             where="figure 9",
             what=f"what a reader must believe: gain in MAX P/E, {case.on.name} drive",
             published="–",
             standing="assumed",
             ours=found.usual.mean / 100.0,
-            shown=f"{change(found.usual.mean / 100.0)}: {found.text}",
+            shown=f"{change_text(found.usual.mean / 100.0)}: {found.text}",
             seeds=found.usual.count,
             unscored="shown",
             load=case.title,
             real_trace=case.load.is_trace,
         )
-        yield found.picture()
-        yield found.table()
+        yield from found.entries(claim)

@@ -21,7 +21,7 @@ _POLICIES = ("baseline", "autoftl")
 
 def entries(setting: Setting, used: Cases) -> Iterator[Claim]:
     """Yields what section 5.3 says of delayed pages, on the enterprise loads at the paper's replay speed."""
-    chosen = [case for case in (used.real or used.alike) if case.on is ENTERPRISE and case.is_as_stated]
+    chosen = [case for case in used.leading if case.on is ENTERPRISE and case.is_as_stated]
     if not chosen:
         return
     seeds = range(1, setting.seeds + 1)

@@ -19,28 +19,26 @@ from ssdlab_papers.autoftl.runs import (
     WORK,
     Both,
     CaseQuantity,
-    Found,
+    CaseRuns,
     Rows,
     by_slow_erases,
-    change,
     delay_ns,
-    fine,
+    fine_text,
     gain,
     lazy,
-    leading,
     lives,
     mean_level,
     of_auto,
     over,
     point,
-    points,
-    said,
     share_at,
     slow,
     throughput,
 )
 from ssdlab_papers.claim import Claim, on_loads, untestable
 from ssdlab_papers.entry import Picture, Table
+from ssdlab_papers.formats import change_text, points_text
+from ssdlab_papers.real_first import value_claim, worded_claim
 from ssdlab_papers.setting import Setting
 from ssdlab_papers.sweeps import Row, samples
 
@@ -72,24 +70,24 @@ class Results:
 
     def of_paper(self, on: Configuration) -> Both:
         """Returns the cases on the traces of the paper; of the mobile drive, whose traces are not public, all."""
-        return self.found.where(lambda case: case.on is on and (case.is_of_paper or on is MOBILE))
+        return self.found.of_cases(lambda case: case.on is on and (case.is_of_paper or on is MOBILE))
 
     def stated(self, on: Configuration | None = None) -> Both:
         """Returns the cases at the paper's replay speed, of one drive or of both."""
-        return self.found.where(lambda case: case.is_as_stated and (on is None or case.on is on))
+        return self.found.of_cases(lambda case: case.is_as_stated and (on is None or case.on is on))
 
     def of_load(self, name: str, on: Configuration) -> Both:
         """Returns the cases of a load at the paper's replay speed."""
-        return self.stated(on).where(lambda case: case.load.name == name)
+        return self.stated(on).of_cases(lambda case: case.load.name == name)
 
 
-def measured(setting: Setting, used: Cases | None = None) -> Results:
+def run_results(setting: Setting, used: Cases | None = None) -> Results:
     """Runs every load under the baseline, and under both policies until the drive is worn out."""
     used = used or cases(setting)
     worn = lives(setting, "lives", [(case, policy, {}) for case in used.all for policy in POLICIES])
     base = samples(setting, "autoftl-baseline", [point(case, "baseline") for case in used.all])
     found = [
-        Found(case, base[at], dict(zip(POLICIES, worn[2 * at : 2 * at + 2], strict=True))) for at, case in enumerate(used.all)
+        CaseRuns(case, base[at], dict(zip(POLICIES, worn[2 * at : 2 * at + 2], strict=True))) for at, case in enumerate(used.all)
     ]
     return Results(Both(tuple(found[: len(used.real)]), tuple(found[len(used.real) :])))
 
@@ -112,13 +110,13 @@ def entries(results: Results) -> Iterator[Claim | Picture | Table]:
 def headlines(results: Results) -> Iterator[Claim]:
     """Yields what the abstract and the conclusion say: the gains in MAX P/E, and the loss of throughput."""
     enterprise, mobile = (results.of_paper(on) for on in CONFIGURATIONS)
-    other = results.stated(ENTERPRISE).where(lambda case: not case.is_of_paper)
+    other = results.stated(ENTERPRISE).of_cases(lambda case: not case.is_of_paper)
     if enterprise.leading and mobile.leading:
         yield _overall(enterprise, mobile)
     if enterprise.leading:
-        beside = f"; with {other.text} the mean is {change(over(_GAIN, (*enterprise.leading, *other.leading)).mean)}"
+        beside = f"; with {other.text} the mean is {change_text(over(_GAIN, (*enterprise.leading, *other.leading)).mean)}"
         yield _value(
-            enterprise, _GAIN, OF_ENTERPRISE, DIGIT, change,
+            enterprise, _GAIN, OF_ENTERPRISE, DIGIT, change_text,
             where="figure 9, conclusion",
             what="gain in MAX P/E, mean over the paper's enterprise traces at hand",
             headline=True,
@@ -126,7 +124,7 @@ def headlines(results: Results) -> Iterator[Claim]:
         )  # fmt: skip
     if mobile.leading:
         yield _value(
-            mobile, _GAIN, OF_MOBILE, DIGIT, change,
+            mobile, _GAIN, OF_MOBILE, DIGIT, change_text,
             where="figure 9, conclusion",
             what="gain in MAX P/E, mean over the mobile loads",
             headline=True,
@@ -139,8 +137,8 @@ def headlines(results: Results) -> Iterator[Claim]:
 def _losses(results: Results) -> Iterator[Claim]:
     """Yields the abstract's bound on the loss of throughput, on the traces of the paper and on those beside them."""
     parts = {
-        True: results.stated().where(lambda case: case.is_of_paper or case.on is MOBILE),
-        False: results.stated(ENTERPRISE).where(lambda case: not case.is_of_paper),
+        True: results.stated().of_cases(lambda case: case.is_of_paper or case.on is MOBILE),
+        False: results.stated(ENTERPRISE).of_cases(lambda case: not case.is_of_paper),
     }
     losses = {of_paper: both.find(throughput, min) for of_paper, both in parts.items() if both.leading}
     for of_paper, found in losses.items():
@@ -149,9 +147,9 @@ def _losses(results: Results) -> Iterator[Claim]:
         which = "the paper's traces at hand and the mobile loads" if of_paper else "the other loads of servers"
         note = f"on {least.case.title}; a replay that keeps recorded gaps is as long as its trace unless the buffer is full"
         if of_paper and False in losses:
-            note += f"; on the other loads {fine(leading(losses[False]).mean)} (below)"
-        yield said(
-            both, found, fine,
+            note += f"; on the other loads {fine_text(losses[False].leading.mean)} (below)"
+        yield worded_claim(
+            found, fine_text,
             where="abstract, figure 10",
             what=f"change of the overall write throughput, largest loss of {which}",
             published="less than 2.2 % decrease",
@@ -164,7 +162,7 @@ def _losses(results: Results) -> Iterator[Claim]:
 def _overall(enterprise: Both, mobile: Both) -> Claim:
     """Returns the abstract's mean over the eight traces: six on the enterprise drive, and two on the mobile one."""
 
-    def mean(first: Sequence[Found], second: Sequence[Found]) -> Estimate | None:
+    def mean(first: Sequence[CaseRuns], second: Sequence[CaseRuns]) -> Estimate | None:
         def weighted(values: list[float]) -> float:
             return (6.0 * fmean(values[: len(first)]) + 2.0 * fmean(values[len(first) :])) / 8.0
 
@@ -175,7 +173,7 @@ def _overall(enterprise: Both, mobile: Both) -> Claim:
         work=WORK,
         where="abstract",
         what="gain in MAX P/E, mean over all loads",
-        unit=change,
+        unit=change_text,
         load=f"{enterprise.text}; {mobile.text}",
         agrees=lambda value: value > 0.0,
         headline=True,
@@ -188,11 +186,9 @@ def _value(
     both: Both, quantity: CaseQuantity, published: float, digit: float, unit: Callable[[float], str], **further: Any
 ) -> Claim:
     """Returns a claim that the mean of a quantity over cases has a value."""
-    return on_loads(
-        *both.find(quantity), published, digit,
-        work=WORK,
+    return value_claim(
+        both.find(quantity), published, digit,
         unit=unit,
-        load=both.text,
         agrees=lambda value: value * published > 0.0,
         **further,
     )  # fmt: skip
@@ -206,12 +202,12 @@ def _missing(enterprise: Both) -> str:
     if not missing:
         return ""
     return (
-        f"without {', '.join(missing)}; the labels of {' and '.join(here)} have the mean {change(expected)}; the declared wear "
-        f"allows {change(MOST)} at most, with slow erases at the lowest voltage alone"
+        f"without {', '.join(missing)}; the labels of {' and '.join(here)} have the mean {change_text(expected)}; the declared "
+        f"wear allows {change_text(MOST)} at most, with slow erases at the lowest voltage alone"
     )
 
 
-def _each(both: Both, quantity: CaseQuantity, unit: Callable[[float], str] = change) -> str:
+def _each(both: Both, quantity: CaseQuantity, unit: Callable[[float], str] = change_text) -> str:
     """Returns a quantity of every leading case, in words."""
     return ", ".join(f"{one.case.title} {unit(over(quantity, [one]).mean)}" for one in both.leading)
 
@@ -222,7 +218,7 @@ def _of_loads(results: Results) -> Iterator[Claim]:
         both = results.of_load(name, ENTERPRISE)
         if both.leading:
             yield _value(
-                both, _GAIN, published, DIGIT, change,
+                both, _GAIN, published, DIGIT, change_text,
                 where="figure 9",
                 what=f"gain in MAX P/E, {name}",
                 standing="derived",
@@ -230,8 +226,8 @@ def _of_loads(results: Results) -> Iterator[Claim]:
             )  # fmt: skip
     download = results.of_load("download", MOBILE)
     if download.leading:
-        yield said(
-            download, download.find(_GAIN, fmean), change,
+        yield worded_claim(
+            download.find(_GAIN, fmean), change_text,
             where="figure 9",
             what="gain in MAX P/E, a download to a phone",
             published="+39 % and +37 % (m_down, m_p2p1)",
@@ -241,10 +237,12 @@ def _of_loads(results: Results) -> Iterator[Claim]:
         )  # fmt: skip
 
 
-def _modes(one: Found) -> str:
+def _modes(one: CaseRuns) -> str:
     """Returns the modes that decide the gain of a case, in words."""
-    levels = ", ".join(f"{level.upper()} {percent(one.of(share_at(level)).mean)}" for level in LEVELS)
-    return f"erases at {levels}; {percent(one.of(slow).mean)} of them slow, {percent(one.of(lazy).mean)} lazy afterwards"
+    levels = ", ".join(f"{level.upper()} {percent(one.estimate(share_at(level)).mean)}" for level in LEVELS)
+    return (
+        f"erases at {levels}; {percent(one.estimate(slow).mean)} of them slow, {percent(one.estimate(lazy).mean)} lazy afterwards"
+    )
 
 
 def _of_throughput(results: Results) -> Iterator[Claim]:
@@ -253,17 +251,17 @@ def _of_throughput(results: Results) -> Iterator[Claim]:
         both, stated = results.of_paper(on), results.stated(on)
         if both.leading:
             yield _value(
-                both, throughput, MEAN_LOSS[on.name], FINE_DIGIT, fine,
+                both, throughput, MEAN_LOSS[on.name], FINE_DIGIT, fine_text,
                 where="figure 10",
                 what=f"change of the write throughput, mean over the {on.name} loads",
-                note=f"{_each(both, throughput, fine)}; the paper's emulator runs in real time with timers, its own variation "
-                "of a program time being 0.8 %",
+                note=f"{_each(both, throughput, fine_text)}; the paper's emulator runs in real time with timers, its own "
+                "variation of a program time being 0.8 %",
             )  # fmt: skip
         if stated.leading:
             quantity = _over_effective(on)
             worst = max(stated.leading, key=lambda one: over(delay_ns, [one]).mean)
-            yield said(
-                stated, stated.find(quantity, max), lambda value: f"{value:.3f} T_effective",
+            yield worded_claim(
+                stated.find(quantity, max), lambda value: f"{value:.3f} T_effective",
                 where="section 5.3",
                 what=f"what autoFTL adds to the mean wait of a write for the buffer, most of the {on.name} loads",
                 published="negligible compared to T_effective (2.6 us of 40.6 us on src1_2)",
@@ -275,7 +273,7 @@ def _of_throughput(results: Results) -> Iterator[Claim]:
         both = results.of_load(name, ENTERPRISE)
         if both.leading:
             yield _value(
-                both, throughput, published, FINE_DIGIT, fine,
+                both, throughput, published, FINE_DIGIT, fine_text,
                 where="figure 10",
                 what=f"change of the write throughput, {name}",
                 standing="derived" if name not in ("proj_0", "prxy_0") else "stated",
@@ -295,8 +293,8 @@ def _waited(row: Row) -> float:
 def _of_erases(results: Results) -> Iterator[Claim]:
     """Yields figures 11 and 12, and what section 5.3 says of them."""
     stated = results.stated()
-    yield said(
-        stated, stated.find(of_auto(lazy), max), percent,
+    yield worded_claim(
+        stated.find(of_auto(lazy), max), percent,
         where="section 5.3",
         what="lazy erases per erase, most of all loads",
         published="rarely used for all the traces",
@@ -305,8 +303,8 @@ def _of_erases(results: Results) -> Iterator[Claim]:
     )  # fmt: skip
     mobile, enterprise = results.stated(MOBILE), results.stated(ENTERPRISE)
     if mobile.leading:
-        yield said(
-            mobile, mobile.find(of_auto(slow), max), percent,
+        yield worded_claim(
+            mobile.find(of_auto(slow), max), percent,
             where="figure 12a, section 5.2",
             what="share of slow erases, most of the mobile loads",
             published="little chance; cannot be used",
@@ -315,29 +313,26 @@ def _of_erases(results: Results) -> Iterator[Claim]:
             f"they do most of the work of a phone. {_each(mobile, of_auto(slow), percent)}",
         )  # fmt: skip
     if enterprise.leading:
-        yield said(
-            enterprise, enterprise.find(of_auto(slow), min), percent,
+        yield worded_claim(
+            enterprise.find(of_auto(slow), min), percent,
             where="figure 12a, section 5.3",
             what="share of slow erases, least of the enterprise loads",
             published="90 to 95 % on the two busiest traces, more on the others",
             low=MOSTLY_SLOW,
             note=_each(enterprise, of_auto(slow), percent),
         )  # fmt: skip
-        real, alike = enterprise.find(by_slow_erases, max)
-        yield on_loads(
-            real, alike, 0.18, DIGIT,
-            work=WORK,
+        yield value_claim(
+            enterprise.find(by_slow_erases, max), 0.18, DIGIT,
             where="figure 12b",
             what="what slow erases add to MAX P/E, most of the enterprise loads",
-            unit=change,
-            load=enterprise.text,
+            unit=change_text,
             agrees=lambda value: 0.0 < value <= 0.18 + DIGIT,
             words="up to 18 %",
             note=_each(enterprise, by_slow_erases)
             + "; with the declared wear slow erases add 20 % at EV0, 18.5 % at EV1 and 7.8 % at EV4",
         )  # fmt: skip
-    yield said(
-        stated, stated.find(_slower, min), fine,
+    yield worded_claim(
+        stated.find(_slower, min), fine_text,
         where="section 5.3",
         what="change of the write throughput by slow erases, largest loss of all loads",
         published="almost negligible",
@@ -356,8 +351,8 @@ def _relations(results: Results) -> Iterator[Claim]:
     """Yields relations between loads."""
     pairs = Both(*(_faster(found) for found in (results.found.real, results.found.alike)))
     if pairs.leading:
-        yield said(
-            pairs, pairs.find(_GAIN, lambda gains: min(slower - faster for slower, faster in _pairs(gains))), points,
+        yield worded_claim(
+            pairs.find(_GAIN, lambda gains: min(slower - faster for slower, faster in _pairs(gains))), points_text,
             where="section 5.2",
             what="longer gaps, more gain: least difference between a load and the same one faster",
             published="improvement proportional to inter-arrival times",
@@ -366,14 +361,16 @@ def _relations(results: Results) -> Iterator[Claim]:
         )  # fmt: skip
     stated = results.stated()
     if len(stated.leading) > 1:
-        order = sorted(stated.leading, key=lambda one: one.of(mean_level).mean)
-        yield said(
-            stated, stated.together(_largest_fall), points,
+        order = sorted(stated.leading, key=lambda one: one.estimate(mean_level).mean)
+        yield worded_claim(
+            stated.together(_largest_fall), points_text,
             where="figures 9, 11",
             what="the lower the voltages used, the higher the gain: largest fall of MAX P/E in that order",
             published="exact correspondence",
             high=DIGIT,
-            note="; ".join(f"{one.case.title} {one.of(mean_level).mean:.2f}: {change(one.of(gain).mean)}" for one in order)
+            note="; ".join(
+                f"{one.case.title} {one.estimate(mean_level).mean:.2f}: {change_text(one.estimate(gain).mean)}" for one in order
+            )
             + " (mean mode, 0 to 4, and gain). A block that is lazily erased wears as one of the deeper mode",
         )  # fmt: skip
 
@@ -388,7 +385,7 @@ def _pairs(values: Sequence[float]) -> Iterator[tuple[float, float]]:
     return zip(values[::2], values[1::2], strict=True)
 
 
-def _faster(found: Sequence[Found]) -> tuple[Found, ...]:
+def _faster(found: Sequence[CaseRuns]) -> tuple[CaseRuns, ...]:
     """Returns pairs of cases, one after the other: a load on a drive, and the same faster."""
     pairs = [
         (slower, faster)
@@ -401,11 +398,11 @@ def _faster(found: Sequence[Found]) -> tuple[Found, ...]:
 
 def busy(results: Results, between: gaps.Found) -> Iterator[Claim]:
     """Yields section 5.2's statement about loads with many gaps below T_effective, if there are such."""
-    loads = results.found.where(lambda case: case.on is ENTERPRISE and gaps.below(between, case) > BUSY)
+    loads = results.found.of_cases(lambda case: case.on is ENTERPRISE and gaps.below(between, case) > BUSY)
     if loads.leading:
         shares = ", ".join(f"{one.case.title} {percent(gaps.below(between, one.case))}" for one in loads.leading)
-        yield said(
-            loads, loads.find(_GAIN, max), change,
+        yield worded_claim(
+            loads.find(_GAIN, max), change_text,
             where="section 5.2",
             what="gain in MAX P/E, most of the enterprise loads with more than 40 % of gaps up to T_effective",
             published="less than 50 % (proj_0 and src1_2)",
@@ -423,7 +420,7 @@ def _lost(results: Results) -> Iterator[Claim]:
             work=WORK,
             where="figures 9, 10",
             what=f"gain in MAX P/E and change of the write throughput, {name}",
-            published=f"{change(published)}, {fine(loss)}",
+            published=f"{change_text(published)}, {fine_text(loss)}",
             note="neither the trace nor a look-alike of it was run (ssdlab paper --traces DIR)",
         )
     yield untestable(
@@ -458,14 +455,14 @@ def _table(results: Results) -> Table:
     columns += [*(level.upper() for level in LEVELS), "slow erases", "lazy erases", "write amplification"]
     rows: list[list[object]] = []
     for one in (*results.found.real, *results.found.alike):
-        gained = one.of(gain)
-        shares = [one.of(share_at(level)).mean for level in LEVELS]
+        gained = one.estimate(gain)
+        shares = [one.estimate(share_at(level)).mean for level in LEVELS]
         rows.append(
             [
                 one.case.title, one.case.on.name, gained.count, gained.mean, gained.low, gained.high,
-                one.of(gain, "autoftl_minus").mean, over(throughput, [one]).mean, over(delay_ns, [one]).mean / 1000,
-                *shares, one.of(slow).mean, one.of(lazy).mean,
-                one.of(lambda row: float(row["lifetime.write_amplification"])).mean,
+                one.estimate(gain, "autoftl_minus").mean, over(throughput, [one]).mean, over(delay_ns, [one]).mean / 1000,
+                *shares, one.estimate(slow).mean, one.estimate(lazy).mean,
+                one.estimate(lambda row: float(row["lifetime.write_amplification"])).mean,
             ]
         )  # fmt: skip
     return Table(name="autoftl-results", title="Figures 9 to 12 for every load", columns=tuple(columns), rows=rows)
@@ -479,7 +476,7 @@ def _picture_of_gains(results: Results) -> Picture:
     """Returns figure 9: the gain load by load."""
     titles = {"autoftl": "autoFTL", "autoftl_minus": "autoFTL without slow erases"}
     series = tuple(
-        Series(titles[policy], _names(results), [1.0 + one.of(gain, policy).mean for one in results.found.leading])
+        Series(titles[policy], _names(results), [1.0 + one.estimate(gain, policy).mean for one in results.found.leading])
         for policy in POLICIES
     )
     chart = Chart(
@@ -520,7 +517,7 @@ def _picture_of_levels(results: Results) -> Picture:
             Series(
                 level.upper(),
                 _names(results),
-                [one.of(share_at(level)).mean for one in results.found.leading],
+                [one.estimate(share_at(level)).mean for one in results.found.leading],
             )
             for level in LEVELS
         ),
@@ -537,7 +534,7 @@ def _picture_of_speeds(results: Results) -> Picture:
         x=Axis(""),
         y=Axis("share of erases", span=(0.0, 1.0)),
         series=tuple(
-            Series(name, _names(results), [one.of(quantity).mean for one in results.found.leading])
+            Series(name, _names(results), [one.estimate(quantity).mean for one in results.found.leading])
             for name, quantity in (("slow", slow), ("lazy afterwards", lazy))
         ),
         cases=True,

@@ -16,7 +16,7 @@ from ssdlab.traces import gaps
 from ssdlab.units import percent
 from ssdlab_papers.autoftl.loads import ENTERPRISE, MOBILE, Case, Cases
 from ssdlab_papers.autoftl.runs import WORK
-from ssdlab_papers.claim import Claim, statement, untestable
+from ssdlab_papers.claim import Claim, interval_of, statement, untestable
 from ssdlab_papers.entry import Table
 from ssdlab_papers.session import run as simulate
 from ssdlab_papers.setting import Setting
@@ -45,7 +45,7 @@ class Gaps:
     idle: float
 
 
-def measured(case: Case, seed: int) -> Gaps:
+def gaps_of(case: Case, seed: int) -> Gaps:
     """Returns the shares of a load's gaps between writes; a trace has the same with every seed."""
     if case.load.is_trace:
         source = Workload(case.load.path, time_scale=case.speed)
@@ -72,10 +72,10 @@ def _of(between_ns: NDArray[np.int64], effective_ns: float) -> Gaps:
 Found = dict[Case, list[Gaps]]
 
 
-def found(setting: Setting, used: Cases) -> Found:
+def gaps_by_case(setting: Setting, used: Cases) -> Found:
     """Returns the gaps of every case; those of a look-alike with every seed."""
     pieces = [(case, seed) for case in used.all for seed in range(1, 2 if case.load.is_trace else setting.seeds + 1)]
-    results = setting.share_out("gaps", lambda piece: measured(*piece), pieces)
+    results = setting.share_out("gaps", lambda piece: gaps_of(*piece), pieces)
     by_case: Found = {}
     for (case, _), each in zip(pieces, results, strict=True):
         by_case.setdefault(case, []).append(each)
@@ -86,13 +86,13 @@ def entries(by_case: Found) -> Iterator[Claim | Table]:
     """Yields what the text says of the gaps, and the shares of every load."""
     mobile = _chosen(by_case, lambda case: case.on is MOBILE)
     if mobile:
-        yield _said(
+        yield _worded_claim(
             by_case, mobile, lambda each: each.bins[2], min, percent,
             what="gaps between writes above 2 T_effective, least of the mobile loads",
             published="more than 50 %",
             low=0.5,
         )  # fmt: skip
-        yield _said(
+        yield _worded_claim(
             by_case, mobile, lambda each: each.bins[1], max, percent,
             what="gaps between writes from 1 to 2 T_effective, most of the mobile loads",
             published="none",
@@ -104,14 +104,14 @@ def entries(by_case: Found) -> Iterator[Claim | Table]:
     prxy = _chosen(by_case, lambda case: case.load.name == "prxy_0")
     if prxy:
         common = {"where": "section 5.3", "note": prxy[0].load.note}
-        yield _said(
+        yield _worded_claim(
             by_case, prxy, lambda each: each.short, fmean, percent,
             what="gaps between writes of prxy_0 up to 10 ms",
             published="almost all",
             low=_ALMOST_ALL,
             **{**common, "note": "; ".join(filter(None, (prxy[0].load.note, "95 % counts as almost all [A]")))},
         )  # fmt: skip
-        yield _said(
+        yield _worded_claim(
             by_case, prxy, lambda each: each.idle, fmean, percent,
             what="gaps between writes of prxy_0 after which background collection begins (300 ms)",
             published="not invoked at all",
@@ -164,7 +164,7 @@ def _busy(by_case: Found, name: str) -> Iterator[Claim]:
     """Yields what the text says of the two busiest traces, if one is at hand."""
     cases = _chosen(by_case, lambda case: case.load.name == name)
     if cases:
-        yield _said(
+        yield _worded_claim(
             by_case, cases, lambda each: each.bins[0], fmean, percent,
             what=f"gaps between writes of {name} up to T_effective",
             published="more than 40 %",
@@ -173,7 +173,7 @@ def _busy(by_case: Found, name: str) -> Iterator[Claim]:
         )  # fmt: skip
 
 
-def _said(
+def _worded_claim(
     by_case: Found,
     cases: Sequence[Case],
     quantity: Callable[[Gaps], float],
@@ -187,7 +187,6 @@ def _said(
     """Returns a claim in words on the gaps of several cases."""
     lead = _over(by_case, cases, quantity, of)
     each = ", ".join(f"{case.title} {unit(fmean(map(quantity, by_case[case])))}" for case in cases)
-    interval = None if lead.low is None or lead.high is None else (lead.low, lead.high)
     is_real = cases[0].load.is_trace
     return statement(
         lead.mean,
@@ -197,7 +196,7 @@ def _said(
         load=", ".join(case.title for case in cases),
         real_trace=is_real,
         seeds=0 if is_real else lead.count,
-        interval=interval,
+        interval=interval_of(lead),
         note="; ".join(filter(None, (note, each if len(cases) > 1 else ""))),
         **further,  # type: ignore[arg-type]
     )

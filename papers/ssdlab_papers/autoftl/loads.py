@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ssdlab_papers.real_first import RealFirst
 from ssdlab_papers.setting import Setting
 from ssdlab_papers.traces import Load, Traces
 
@@ -108,18 +109,8 @@ class Case:
 
 
 @dataclass(frozen=True, slots=True)
-class Cases:
-    """Cases by the kind of their load."""
-
-    #: On the user's traces, whole or parts of them.
-    real: tuple[Case, ...]
-    #: On look-alikes of all loads.
-    alike: tuple[Case, ...]
-
-    @property
-    def all(self) -> tuple[Case, ...]:
-        """All of them."""
-        return (*self.real, *self.alike)
+class Cases(RealFirst[Case]):
+    """Cases on the user's traces, whole or parts of them, which lead, and on look-alikes of all loads."""
 
 
 def cases(setting: Setting) -> Cases:

@@ -12,7 +12,7 @@ from ssdlab_papers.autoftl.loads import ENTERPRISE, MOBILE, Case, Cases
 from ssdlab_papers.autoftl.runs import AGREEMENT, WORK
 from ssdlab_papers.claim import Claim
 from ssdlab_papers.entry import Picture, Table
-from ssdlab_papers.regions import Open, Region, region, settled
+from ssdlab_papers.regions import Open, Region, between, choice, load_fields, region, speed_field, spread, with_region
 from ssdlab_papers.setting import Setting
 
 #: Trials of a search.
@@ -26,11 +26,11 @@ _LOADS = {ENTERPRISE.name: "prxy_0", MOBILE.name: "download"}
 
 def _speed(case: Case) -> Open:
     """Returns the replay speed, a field of a look-alike and an option of a trace."""
-    return Open(
-        field="workload.time_scale" if case.load.is_trace else "workload.speed",
-        title="speed relative to the recording",
-        choices={"choices": [case.on.speed * factor for factor in (0.25, 0.5, 1.0, 4.0, 16.0)]},
-        plausible=frozenset({case.on.speed}),
+    return choice(
+        speed_field(case.load),
+        "speed relative to the recording",
+        [case.on.speed * factor for factor in (0.25, 0.5, 1.0, 4.0, 16.0)],
+        (case.on.speed,),
         why="Section 5.2 states 100 for the enterprise traces, and no change for the mobile ones.",
     )
 
@@ -39,65 +39,58 @@ def _capacity(case: Case) -> Open:
     """Returns the size of the buffer, which the paper states."""
     sizes = {ENTERPRISE.name: (8, 32, 128, "MiB"), MOBILE.name: (40, 80, 320, "KiB")}
     *values, unit = sizes[case.on.name]
-    return Open(
-        field="buffer.capacity",
-        title="buffer",
-        choices={"choices": [f"{value}{unit}" for value in values]},
-        plausible=frozenset({f"{values[1]}{unit}"}),
+    return choice(
+        "buffer.capacity",
+        "buffer",
+        [f"{value}{unit}" for value in values],
+        (f"{values[1]}{unit}",),
         why="Section 5.1 states 80 KB and 32 MB.",
     )
 
 
 #: Parameters that the paper leaves open; those that it states otherwise show where the value appears.
 OPEN = (
-    Open(
-        field="ftl.overprovisioning",
-        title="over-provisioning",
-        choices={"low": 0.2, "high": 0.4},
-        plausible=(0.2, 0.4),
+    between(
+        "ftl.overprovisioning",
+        "over-provisioning",
+        0.2,
+        0.4,
         why="Nothing is said of it; each write mode has open blocks of its own.",
     ),
-    Open(
-        field="ftl.gc_idle_after",
-        title="idle time before background collection",
-        choices={"choices": ["300ms", "100d"]},
-        plausible=frozenset({"300ms"}),
+    choice(
+        "ftl.gc_idle_after",
+        "idle time before background collection",
+        ("300ms", "100d"),
+        ("300ms",),
         why="Section 5.3 states 300 ms.",
     ),
-    Open(
-        field="ftl.gc_idle_target_blocks",
-        title="blocks kept free in idle time",
-        choices={"choices": [3, 5, 8, 16]},
-        plausible=(3, 16),
+    spread(
+        "ftl.gc_idle_target_blocks",
+        "blocks kept free in idle time",
+        (3, 5, 8, 16),
         why="Nothing is said of how much a background collection collects.",
     ),
-    Open(
-        field="ftl.gc_preemptible",
-        title="host writes within a collection",
-        choices={"choices": [True, False]},
-        plausible=frozenset({True, False}),
+    choice(
+        "ftl.gc_preemptible",
+        "host writes within a collection",
+        (True, False),
         why="Section 4.6: requests cannot be programmed while pages are copied; nothing is said of other chips.",
     ),
-    Open(
-        field="policy.autoftl.sampled_per",
-        title="sample of the past utilisation",
-        choices={"choices": ["request", "program"]},
-        plausible=frozenset({"request"}),
+    choice(
+        "policy.autoftl.sampled_per",
+        "sample of the past utilisation",
+        ("request", "program"),
+        ("request",),
         why="Section 4.4 states write requests.",
     ),
-    Open(
-        field="policy.autoftl.erases_by",
-        title="what sets the erase voltage",
-        choices={"choices": ["utilisation", "with_copies"]},
-        plausible=frozenset({"utilisation", "with_copies"}),
+    choice(
+        "policy.autoftl.erases_by",
+        "what sets the erase voltage",
+        ("utilisation", "with_copies"),
         why="Section 4.4 names the current utilisation, section 4.6 one with the copies.",
     ),
-    Open(
-        field="precondition",
-        title="starting state",
-        choices={"choices": ["steady", "fill"]},
-        plausible=frozenset({"steady", "fill"}),
-        why="Nothing is said of the drive's state before the first trace.",
+    choice(
+        "precondition", "starting state", ("steady", "fill"), why="Nothing is said of the drive's state before the first trace."
     ),
 )
 
@@ -110,15 +103,11 @@ def parameters(case: Case) -> list[Open]:
 
 def _fixed(field: str, value: str) -> Open:
     """Returns a field of a look-alike that every trial has, as an option of a trace is."""
-    return Open(
-        field=field, title=field, choices={"choices": [value]}, plausible=frozenset({value}), why="Section 5.1: as recorded."
-    )
+    return choice(field, field, (value,), (value,), why="Section 5.1: as recorded.")
 
 
-def searched(setting: Setting, case: Case, published: float, trials: int = TRIALS) -> Region:
+def find_region(setting: Setting, case: Case, published: float, trials: int = TRIALS) -> Region:
     """Returns where the gain on a load has its published value."""
-    given = {key.removeprefix("workload."): value for key, value in case.fields().items()}
-    reading = {key: value for key, value in given.items() if key not in ("workload", "time_scale")}
     return region(
         setting,
         f"autoftl-{case.on.name}",
@@ -129,25 +118,22 @@ def searched(setting: Setting, case: Case, published: float, trials: int = TRIAL
         parameters=parameters(case),
         trials=trials,
         drive=case.on.preset,
-        workload=str(case.load.path),
         policy="autoftl",
-        options=reading if case.load.is_trace else {},
         lifetime={"round_cycles": case.on.round_cycles / 2.0, "agreement": AGREEMENT},
+        **load_fields(case.load, case.fields()),
     )
 
 
-def with_region(setting: Setting, used: Cases, claim: Claim, trials: int = TRIALS) -> Iterator[Claim | Picture | Table]:
+def with_region_of_case(setting: Setting, used: Cases, claim: Claim, trials: int = TRIALS) -> Iterator[Claim | Picture | Table]:
     """Yields a headline, in the full form with the region in which its value comes out, if it is not met as it is."""
     case = _case(used, claim)
     if not setting.searches(claim) or case is None or claim.is_met or claim.value is None:
         yield claim
         return
     assert claim.work == WORK
-    found = searched(setting, case, claim.value, trials)
+    found = find_region(setting, case, claim.value, trials)
     part = "" if claim.load == case.title else "one load of the claim's mean"
-    yield settled(claim, found, f"on {case.title} alone {claim.published}", part)
-    yield from found.pictures()
-    yield found.table()
+    yield from with_region(claim, found, f"on {case.title} alone {claim.published}", part)
 
 
 def _case(used: Cases, claim: Claim) -> Case | None:
@@ -155,5 +141,5 @@ def _case(used: Cases, claim: Claim) -> Case | None:
     on = next((on for on in (ENTERPRISE, MOBILE) if f"{on.name} " in claim.what), None)
     if on is None or not claim.headline:
         return None
-    leading = used.real or used.alike
+    leading = used.leading
     return next((case for case in leading if case.on is on and case.load.name == _LOADS[on.name]), None)

@@ -12,9 +12,10 @@ from ssdlab.charts import Axis, Chart, Mark, Series
 from ssdlab.units import percent
 from ssdlab_papers.autoftl.figures import LITTLE, OF_MOBILE, RARE
 from ssdlab_papers.autoftl.loads import ENTERPRISE, MOBILE, Case, Cases
-from ssdlab_papers.autoftl.runs import WORK, change, gain, lazy, lives, slow, wait_ns
+from ssdlab_papers.autoftl.runs import WORK, gain, lazy, lives, slow, wait_ns
 from ssdlab_papers.claim import Claim
 from ssdlab_papers.entry import Picture, Table
+from ssdlab_papers.formats import change_text
 from ssdlab_papers.setting import Setting
 from ssdlab_papers.sweeps import Sample
 
@@ -54,7 +55,7 @@ class Effect:
         """Returns what came out on a drive, in words."""
         run = self.runs[drive]
         shares = f"slow {percent(run.estimate(slow).mean)}, lazy {percent(run.estimate(lazy).mean)}"
-        return f"{drive} {change(run.estimate(gain).mean)} ({shares}, write {run.estimate(wait_ns).mean / 1e6:.2f} ms)"
+        return f"{drive} {change_text(run.estimate(gain).mean)} ({shares}, write {run.estimate(wait_ns).mean / 1e6:.2f} ms)"
 
     @property
     def restores(self) -> tuple[bool, bool, bool]:
@@ -64,9 +65,9 @@ class Effect:
         return abs(found[0] - OF_MOBILE) <= _NEAR, found[1] <= LITTLE, found[2] <= RARE
 
 
-def measured(setting: Setting, used: Cases) -> tuple[list[Case], list[Effect]]:
+def run_effects(setting: Setting, used: Cases) -> tuple[list[Case], list[Effect]]:
     """Runs both loads under every rule."""
-    leading = used.real or used.alike
+    leading = used.leading
     chosen = [
         case
         for on, name in _LOADS[: 1 if setting.quick else 2]

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
-from typing import Any
 
 from ssdlab.explore.statistics import Estimate
 from ssdlab_papers.autoftl.loads import Case, Configuration
-from ssdlab_papers.claim import Claim, statement
-from ssdlab_papers.real_first import RealFirst
+from ssdlab_papers.real_first import Found, RealFirst
 from ssdlab_papers.setting import Setting
 from ssdlab_papers.sweeps import Row, Sample, over_seeds, samples
 
@@ -95,22 +93,20 @@ def lives(setting: Setting, name: str, wanted: Sequence[tuple[Case, str, Mapping
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class CaseRuns:
     """The runs of one case: the baseline replayed once, and the policies, each followed by a life."""
 
     case: Case
     base: Sample
     lives: Mapping[str, Sample]
 
-    def of(self, quantity: Quantity, policy: str = "autoftl") -> Estimate:
+    def estimate(self, quantity: Quantity, policy: str = "autoftl") -> Estimate:
         """Returns a quantity under a policy."""
         return self.lives[policy].estimate(quantity)
 
 
 #: Rows of a case with one seed: of autoFTL, of autoFTL without slow erases, and of the baseline.
 Rows = Sequence[Row]
-#: Estimates on real traces and on look-alikes; ``None`` where there are none.
-Pair = tuple[Estimate | None, Estimate | None]
 #: A quantity of the rows of a case.
 CaseQuantity = Callable[[Row, Row, Row], float]
 
@@ -138,81 +134,40 @@ def delay_ns(auto: Row, minus: Row, base: Row) -> float:
     return float(auto["latency.write.mean_ns"] or 0.0) - float(base["latency.write.mean_ns"] or 0.0)
 
 
-def across(number: Callable[[list[Rows]], float], found: Sequence[Found]) -> Estimate:
+def across(number: Callable[[list[Rows]], float], found: Sequence[CaseRuns]) -> Estimate:
     """Returns a number of all cases together, seed by seed, with its interval over the seeds."""
     runs = [sample for one in found for sample in (one.lives["autoftl"], one.lives["autoftl_minus"], one.base)]
     return over_seeds(lambda *rows: number([rows[at : at + 3] for at in range(0, len(rows), 3)]), *runs)
 
 
-def over(quantity: CaseQuantity, found: Sequence[Found], of: Callable[[list[float]], float] = fmean) -> Estimate:
+def over(quantity: CaseQuantity, found: Sequence[CaseRuns], of: Callable[[list[float]], float] = fmean) -> Estimate:
     """Returns the mean (or another number) of a quantity over cases, seed by seed, with its interval over the seeds."""
     return across(lambda rows: of([quantity(*each) for each in rows]), found)
 
 
 @dataclass(frozen=True, slots=True)
-class Both(RealFirst[Found]):
+class Both(RealFirst[CaseRuns]):
     """Cases on real traces, which lead, and on look-alikes."""
-
-    @property
-    def is_real(self) -> bool:
-        """True if the leading cases are real traces."""
-        return bool(self.real)
 
     @property
     def text(self) -> str:
         """The leading cases in words."""
         return ", ".join(one.case.title for one in self.leading)
 
-    def where(self, condition: Callable[[Case], bool]) -> Both:
-        """Returns the cases for which a condition holds."""
-        real, alike = (tuple(one for one in found if condition(one.case)) for found in (self.real, self.alike))
-        return Both(real, alike)
+    def of_cases(self, condition: Callable[[Case], bool]) -> Both:
+        """Returns the runs of cases for which a condition holds."""
+        return self.where(lambda one: condition(one.case))
 
-    def find(self, quantity: CaseQuantity, of: Callable[[list[float]], float] = fmean) -> Pair:
-        """Returns a quantity on real traces and on look-alikes; ``None`` where there are none."""
-        real, alike = (over(quantity, found, of) if found else None for found in (self.real, self.alike))
-        return real, alike
+    def find(self, quantity: CaseQuantity, of: Callable[[list[float]], float] = fmean) -> Found:
+        """Returns the mean (or another number) of a quantity over the cases."""
+        return self.together(lambda rows: of([quantity(*each) for each in rows]))
 
-    def together(self, number: Callable[[list[Rows]], float]) -> Pair:
-        """Returns a number of all cases together on real traces and on look-alikes; ``None`` where there are none."""
+    def together(self, number: Callable[[list[Rows]], float]) -> Found:
+        """Returns a number of all cases together."""
         real, alike = (across(number, found) if found else None for found in (self.real, self.alike))
-        return real, alike
+        return Found(real, alike, self.text, WORK)
 
 
-def leading(found: Pair) -> Estimate:
-    """Returns the estimate on real traces or, without it, that on look-alikes."""
-    lead = found[0] or found[1]
-    assert lead is not None, "a claim is made on some load"
-    return lead
-
-
-def said(both: Both, found: Pair, unit: Callable[[float], str], **further: Any) -> Claim:
-    """Returns a claim in words on a quantity of the cases, found on real traces and on look-alikes."""
-    lead, alike = leading(found), found[1]
-    interval = None if lead.low is None or lead.high is None else (lead.low, lead.high)
-    return statement(
-        lead.mean,
-        further.pop("shown", unit(lead.mean)),
-        work=WORK,
-        seeds=lead.count,
-        interval=interval,
-        load=both.text,
-        real_trace=both.is_real,
-        alike="" if alike is None else unit(alike.mean),
-        **further,
-    )
-
-
-def change(share: float) -> str:
-    """Formats a relative change."""
-    return f"{100 * share:+.1f} %"
-
-
-def fine(share: float) -> str:
-    """Formats a small relative change."""
+def fine_text(share: float) -> str:
+    """Returns a small relative change in percent."""
     return f"{100 * share:+.2f} %"
-
-
-def points(difference: float) -> str:
-    """Formats a difference of shares in percentage points."""
-    return f"{100 * difference:+.1f} points"

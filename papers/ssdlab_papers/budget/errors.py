@@ -19,10 +19,10 @@ from ssdlab import check
 from ssdlab.charts import Axis, Chart, Mark
 from ssdlab.explore.statistics import Estimate
 from ssdlab.units import percent
-from ssdlab_papers.budget.runs import CONTENDERS, Busy, Drives, resolved, wears
+from ssdlab_papers.budget.runs import CONTENDERS, Busy, Drives, resolved_drive, wears
 from ssdlab_papers.budget.tables import RATED, drive, normal_step
 from ssdlab_papers.budget.tables import Table as Description
-from ssdlab_papers.budget.told import half_of, shown, told
+from ssdlab_papers.budget.unscored import half_of, result_claim, text_of
 from ssdlab_papers.entry import Entry, Picture, Table
 from ssdlab_papers.ofwar.runs import number_of
 from ssdlab_papers.setting import Setting
@@ -152,7 +152,7 @@ def entries(setting: Setting, drives: Drives, fit: Sequence[Busy]) -> Iterator[E
     yield from _read_levels(runs)
     yield from _margin(runs)
     yield from _codes(runs)
-    yield from _aged(aged(setting, drives))
+    yield from _aged(run_aged(setting, drives))
     yield _table(runs)
     yield _picture(runs)
 
@@ -218,7 +218,7 @@ def _with_codes(weak: bool) -> str:
 
 def _alone(drives: Drives, mode: str) -> str:
     """Returns the name of the file of a drive all of whose data is written in one mode, without a limit."""
-    modes = tomllib.loads(resolved("speed", 0.0, "fixed").text)["flash"]["write_mode"]
+    modes = tomllib.loads(resolved_drive("speed", 0.0, "fixed").text)["flash"]["write_mode"]
     # The record of the derivation has the exact program step, on which the error rates depend.
     (own,) = [each for each in modes if each["name"] == mode]
     del own["retention"]
@@ -227,7 +227,7 @@ def _alone(drives: Drives, mode: str) -> str:
     return drives.write(f"alone-{mode}", check(found))
 
 
-def aged(setting: Setting, drives: Drives) -> dict[tuple[str, str], Sample]:
+def run_aged(setting: Setting, drives: Drives) -> dict[tuple[str, str], Sample]:
     """Runs reads of data that was left alone at the rated wear, by its mode and age."""
     # The drive's own data has an age, too: it is new before it is left alone.
     common = {
@@ -254,10 +254,10 @@ def _what_survives(runs: Runs) -> Iterator[Entry]:
     """Yields each gain without and with errors."""
     for wear in runs.wears:
         cost = runs.cost(wear, mean_ns)
-        yield shown(
+        yield result_claim(
             cost,
-            f"mean latency {told(cost, _change)}, 99.9 % latency {told(runs.cost(wear, tail_ns), _change)}, "
-            f"energy {told(runs.cost(wear, energy), _change)}; {_counted(runs, 'baseline', wear, 'with')}",
+            f"mean latency {text_of(cost, _change)}, 99.9 % latency {text_of(runs.cost(wear, tail_ns), _change)}, "
+            f"energy {text_of(runs.cost(wear, energy), _change)}; {_counted(runs, 'baseline', wear, 'with')}",
             where="errors in the path",
             what=f"baseline, {wear:.0%} worn: with errors over without",
             load=", ".join(runs.loads),
@@ -266,7 +266,7 @@ def _what_survives(runs: Runs) -> Iterator[Entry]:
     for name in (*POLICIES, "rr_ecc", "bch_ldpc"):
         for wear in runs.wears:
             found = [f"{what} {_both(runs, name, wear, number)}" for what, number in _GAINS.items()]
-            yield shown(
+            yield result_claim(
                 runs.gain(name, wear, "with", mean_ns),
                 f"{'; '.join(found)}; {_counted(runs, name, wear, 'with')}",
                 where="errors in the path",
@@ -285,13 +285,13 @@ _GAINS: Final[Mapping[str, Callable[[Row], float]]] = {
 
 
 def _both(runs: Runs, name: str, wear: float, quantity: Callable[[Row], float]) -> str:
-    without, found = (told(runs.gain(name, wear, way, quantity), _change) for way in ("without", "with"))
+    without, found = (text_of(runs.gain(name, wear, way, quantity), _change) for way in ("without", "with"))
     return f"{without} without, {found} with"
 
 
 def _counted(runs: Runs, name: str, wear: float, way: str) -> str:
     """Returns the retries and the data that was lost in words."""
-    often, lost = told(runs.mean(name, wear, way, retries), _few), runs.mean(name, wear, way, media).mean
+    often, lost = text_of(runs.mean(name, wear, way, retries), _few), runs.mean(name, wear, way, media).mean
     return f"{often} retries for 1,000 reads, {_few(lost)} media errors and lost units"
 
 
@@ -302,9 +302,9 @@ def _read_levels(runs: Runs) -> Iterator[Entry]:
             way = "with" if levels == READ_LEVELS[0] else levels
             found = runs.against("agcr", way, "agcr", "with", wear, read_ns)
             over = runs.against("agcr", way, "baseline", "with", wear, read_ns)
-            yield shown(
+            yield result_claim(
                 over,
-                f"{told(over, _change)}; over by_write_mode {told(found, _change)}; {_counted(runs, 'agcr', wear, way)}",
+                f"{text_of(over, _change)}; over by_write_mode {text_of(found, _change)}; {_counted(runs, 'agcr', wear, way)}",
                 where="errors in the path",
                 what=f"agcr, read_levels = {levels}, {wear:.0%} worn: mean read latency, over the baseline's",
                 load=", ".join(runs.loads),
@@ -319,10 +319,11 @@ def _margin(runs: Runs) -> Iterator[Entry]:
         base = runs.mean("baseline", wear, "with", retries)
         soft = runs.mean("margin", wear, "with", _slow)
         rightly = lost.mean == 0.0 and own.mean < _SELDOM
-        yield shown(
+        yield result_claim(
             own,
-            f"{'rightly' if rightly else 'not always'}: {told(own, _few)} retries for 1,000 reads (baseline {told(base, _few)}), "
-            f"{_few(lost.mean)} media errors and lost units; {told(soft, percent)} of the reads sense seven times",
+            f"{'rightly' if rightly else 'not always'}: {text_of(own, _few)} retries for 1,000 reads "
+            f"(baseline {text_of(base, _few)}), {_few(lost.mean)} media errors and lost units; "
+            f"{text_of(soft, percent)} of the reads sense seven times",
             where="errors in the path",
             what=f"margin, {wear:.0%} worn: does it read its data in the mode that it needs?",
             load=", ".join(runs.loads),
@@ -341,9 +342,9 @@ def _codes(runs: Runs) -> Iterator[Entry]:
     for wear in runs.wears:
         found = runs.against("baseline", "weak", "baseline", "with", wear, read_ns)
         strong, weak = (_counted(runs, "baseline", wear, way) for way in ("with", "weak"))
-        yield shown(
+        yield result_claim(
             found,
-            f"{told(found, _change)}; weak: {weak}; strong: {strong}",
+            f"{text_of(found, _change)}; weak: {weak}; strong: {strong}",
             where="errors in the path",
             what=f"baseline with one code alone, {wear:.0%} worn: mean read latency with the weak code (BCH, read retry, data "
             f"up to {_WEAK_AGE} old) over that with the strong one (LDPC, soft decision, data up to {AGE} old)",
@@ -358,9 +359,10 @@ def _aged(found: Mapping[tuple[str, str], Sample]) -> Iterator[Entry]:
         often = sample.estimate(retries)
         latency = sample.estimate(lambda row: read_ns(row) / 1000.0)
         lost = sample.estimate(media)
-        yield shown(
+        yield result_claim(
             often,
-            f"{told(often, _few)} retries for 1,000 reads; {told(latency, '{:.1f} us'.format)}; {_few(lost.mean)} media errors",
+            f"{text_of(often, _few)} retries for 1,000 reads; {text_of(latency, '{:.1f} us'.format)}; "
+            f"{_few(lost.mean)} media errors",
             where="errors in the path",
             what=f"data in the mode {mode}, {age} old, 100% worn: retries and mean read latency (limits: normal 3650d, fast 4d)",
             load="random reads of 4 KiB, depth 4",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ssdlab.charts import Axis, Chart, Mark, Series
 from ssdlab.explore.front import not_beaten
 from ssdlab_papers.budget.runs import CONTENDERS
-from ssdlab_papers.budget.told import half_of
+from ssdlab_papers.budget.unscored import half_of
 from ssdlab_papers.claim import Claim
 from ssdlab_papers.entry import Entry, Picture, Table
 

@@ -25,13 +25,13 @@ from ssdlab_papers.budget.runs import (
     drives_of,
     loads,
     point,
-    resolved,
+    resolved_drive,
     seeds_of,
     wears,
     wears_of,
 )
 from ssdlab_papers.budget.tables import RATED, gentlest, wear_of
-from ssdlab_papers.budget.told import half_of, shown, told
+from ssdlab_papers.budget.unscored import half_of, result_claim, text_of
 from ssdlab_papers.entry import Entry, Picture, Table
 from ssdlab_papers.setting import Setting
 from ssdlab_papers.sweeps import curve, samples
@@ -92,7 +92,7 @@ class Board:
         self.loads = [*dict.fromkeys(one.on.load.name for one in found)]
         self.names = frozenset(one.contender.name for one in found)
 
-    def of(self, name: str, wear: float) -> list[Found]:
+    def results(self, name: str, wear: float) -> list[Found]:
         """Returns the results of one contender on all loads."""
         return [self._by[name, wear, load] for load in self.loads]
 
@@ -102,7 +102,7 @@ class Board:
 
     def over_loads(self, name: str, wear: float, value: Callable[[Found], float]) -> float:
         """Returns the geometric mean of a ratio over the loads."""
-        return geometric_mean(value(one) for one in self.of(name, wear))
+        return geometric_mean(value(one) for one in self.results(name, wear))
 
     def mean(self, name: str, wear: float) -> float:
         """Returns the mean latency over the baseline's."""
@@ -122,7 +122,7 @@ class Board:
 
     def extra(self, name: str, wear: float) -> float:
         """Returns the mean extra writes per page that the host wrote."""
-        return fmean(one.extra for one in self.of(name, wear))
+        return fmean(one.extra for one in self.results(name, wear))
 
     def share(self, name: str, wear: float, gain: Gain) -> float | None:
         """Returns a contender's gain on all loads together as a share of that of `clairvoyant`.
@@ -143,29 +143,29 @@ class Boards:
         self.wears = self.first.wears
         self.loads = self.first.loads
 
-    def of(self, quantity: Callable[[Board], float], *names: str) -> Estimate:
+    def estimate(self, quantity: Callable[[Board], float], *names: str) -> Estimate:
         """Returns a quantity of the contenders `names`, over the seeds with which all of them were run."""
         return estimate([quantity(board) for board in self.by_seed.values() if board.names.issuperset(names)])
 
     def mean(self, name: str, wear: float) -> Estimate:
         """Returns the mean latency over the baseline's."""
-        return self.of(lambda board: board.mean(name, wear), name)
+        return self.estimate(lambda board: board.mean(name, wear), name)
 
     def tail(self, name: str, wear: float) -> Estimate:
         """Returns the 99.99 % latency over the baseline's."""
-        return self.of(lambda board: board.tail(name, wear), name)
+        return self.estimate(lambda board: board.tail(name, wear), name)
 
     def life(self, name: str, wear: float) -> Estimate:
         """Returns the lifetime over the baseline's."""
-        return self.of(lambda board: board.life(name, wear), name)
+        return self.estimate(lambda board: board.life(name, wear), name)
 
     def energy(self, name: str, wear: float) -> Estimate:
         """Returns the energy for each byte of the host over the baseline's."""
-        return self.of(lambda board: board.energy(name, wear), name)
+        return self.estimate(lambda board: board.energy(name, wear), name)
 
     def extra(self, name: str, wear: float) -> Estimate:
         """Returns the mean extra writes per page that the host wrote."""
-        return self.of(lambda board: board.extra(name, wear), name)
+        return self.estimate(lambda board: board.extra(name, wear), name)
 
     def share(self, name: str, wear: float, gain: Gain) -> float | None:
         """Returns a contender's gain as a share of that of `clairvoyant`, which gains something with every seed."""
@@ -230,7 +230,7 @@ def measure(setting: Setting, drives: Drives, on_loads: Sequence[Busy], seeds: i
     at = wears(setting)
     # Each drive is resolved once, in advance, by several threads.
     needed = dict.fromkeys((one.table, wear) for one in CONTENDERS for wear in (at if one.follows_wear else at[:1]))
-    setting.share_out("modes", lambda drive: resolved(*drive), [*needed])
+    setting.share_out("modes", lambda drive: resolved_drive(*drive), [*needed])
     found: dict[int, list[Found]] = {}
     bases: dict[tuple[int, str], Run] = {}
     for group in ([one for one in CONTENDERS if (one.name in SECONDARY) == is_second] for is_second in (False, True)):
@@ -240,7 +240,7 @@ def measure(setting: Setting, drives: Drives, on_loads: Sequence[Busy], seeds: i
         runs = samples(setting, "budget", points, columns=COLUMNS, seeds=count)
         for (one, on, wear), sample in zip(pieces, runs, strict=True):
             for seed, row in sample.rows.items():
-                run = Run.of(row, wears_of(one, wear))
+                run = Run.from_row(row, wears_of(one, wear))
                 if one is BASELINE:
                     bases[seed, on.load.name] = run
                 same = (wear,) if one.follows_wear else at
@@ -249,7 +249,7 @@ def measure(setting: Setting, drives: Drives, on_loads: Sequence[Busy], seeds: i
 
 
 def _left_out(on: Busy) -> Entry:
-    return shown(
+    return result_claim(
         estimate([on.speed]),
         f"at {on.speed:.3g} times its speed",
         where="left out",
@@ -268,14 +268,14 @@ def _change(share: float) -> str:
 
 def _summary(boards: Boards, contender: Contender, wear: float) -> Entry:
     name = contender.name
-    tail = boards.of(lambda board: board.tail(name, wear) - 1.0, name)
-    energy = boards.of(lambda board: board.energy(name, wear) - 1.0, name)
-    mean = boards.of(lambda board: board.mean(name, wear) - 1.0, name)
+    tail = boards.estimate(lambda board: board.tail(name, wear) - 1.0, name)
+    energy = boards.estimate(lambda board: board.energy(name, wear) - 1.0, name)
+    mean = boards.estimate(lambda board: board.mean(name, wear) - 1.0, name)
     shares = ", ".join(_percent_or_none(boards.share(name, wear, gain)) for gain in GAINS)
-    life, extra = told(boards.life(name, wear)), told(boards.extra(name, wear), percent)
-    return shown(
+    life, extra = text_of(boards.life(name, wear)), text_of(boards.extra(name, wear), percent)
+    return result_claim(
         mean,
-        f"{told(mean, _change)}; {told(tail, _change)}; {life} times; {extra}; {told(energy, _change)}; {shares}",
+        f"{text_of(mean, _change)}; {text_of(tail, _change)}; {life} times; {extra}; {text_of(energy, _change)}; {shares}",
         where=contender.work,
         what=f"{name}, {wear:.0%} worn: mean latency, 99.99 % latency, lifetime, extra writes, energy; shares of clairvoyant's "
         "gains in tail, lifetime and writes",
@@ -288,7 +288,7 @@ def _where_they_pay(boards: Boards) -> Iterator[Entry]:
     wears_at = boards.wears
 
     def over(name: str, control: str, wear: float) -> Estimate:
-        return boards.of(lambda board: 1.0 - board.mean(name, wear) / board.mean(control, wear), name, control)
+        return boards.estimate(lambda board: 1.0 - board.mean(name, wear) / board.mean(control, wear), name, control)
 
     for name in ("ofwar", "rr_speed"):
         gains = [over(name, "wear_adaptive", wear) for wear in wears_at]
@@ -303,13 +303,13 @@ def _where_they_pay(boards: Boards) -> Iterator[Entry]:
 
 
 def _fewer_cycles(boards: Boards, name: str, wear: float, control: float) -> Estimate:
-    return boards.of(lambda board: control / board.over_loads(name, wear, lambda one: one.run.wear_per_erase) - 1.0, name)
+    return boards.estimate(lambda board: control / board.over_loads(name, wear, lambda one: one.run.wear_per_erase) - 1.0, name)
 
 
 def _pays(boards: Boards, name: str, what: str, gains: Sequence[Estimate]) -> Entry:
     first = next((wear for wear, gain in zip(boards.wears, gains, strict=True) if gain.mean >= _PAYS), None)
-    by_wear = ", ".join(f"{told(gain, _change)} at {wear:.0%}" for wear, gain in zip(boards.wears, gains, strict=True))
-    return shown(
+    by_wear = ", ".join(f"{text_of(gain, _change)} at {wear:.0%}" for wear, gain in zip(boards.wears, gains, strict=True))
+    return result_claim(
         Estimate(gains[0].count, 2.0 if first is None else first, None, None),
         f"{'nowhere' if first is None else f'from {first:.0%}'} ({by_wear})",
         where="where it starts to pay",
@@ -323,14 +323,14 @@ def _what_it_teaches(boards: Boards) -> Iterator[Entry]:
     young, old = boards.wears[0], boards.wears[-1]
 
     def ratio(number: Callable[[Board, str, float], float], name: str, other: str, wear: float) -> Estimate:
-        return boards.of(lambda board: number(board, name, wear) / number(board, other, wear), name, other)
+        return boards.estimate(lambda board: number(board, name, wear) / number(board, other, wear), name, other)
 
     def foresight(board: Board) -> float:
         ends = [board.mean("clairvoyant", wear) / board.life("clairvoyant", wear) for wear in board.wears]
         own = [board.mean("margin", wear) / board.life("margin", wear) for wear in board.wears]
         return geometric_mean(end / each for end, each in zip(ends, own, strict=True))
 
-    of_both, ends = "ofwar + autoftl", boards.of(lambda board: board.life("autoftl", young) / board.life("autoftl", old))
+    of_both, ends = "ofwar + autoftl", boards.estimate(lambda board: board.life("autoftl", young) / board.life("autoftl", old))
     checks = (
         (
             "a short promise brings nothing that a young cell does not give anyway: ofwar's mean latency over wear_adaptive's, "
@@ -362,14 +362,14 @@ def _what_it_teaches(boards: Boards) -> Iterator[Entry]:
         (f"and lifetime, {old:.0%} worn, is above 0.8", ratio(Board.life, of_both, BY_WEAR, old), (0.8, 1.5)),
         (
             "knowing the future helps: mean latency times wear of clairvoyant over margin's, mean of all wears, is below 1",
-            boards.of(foresight),
+            boards.estimate(foresight),
             (0.0, 1.0),
         ),
     )
     for what, ours, (low, high) in checks:
         found = "found" if low <= ours.mean <= high else "**not found**"
         note = "expected of one budget, by no work; the bounds are ours, and the tests of this page check that each can fail"
-        yield shown(ours, f"{told(ours)}: {found}", where="what it teaches", what=what, note=note)
+        yield result_claim(ours, f"{text_of(ours)}: {found}", where="what it teaches", what=what, note=note)
 
 
 #: Quantities of a run in the table of every run, with the names of their columns.
@@ -400,7 +400,7 @@ def _row(boards: Boards, one: Found) -> tuple[object, ...]:
     name = one.contender.name
 
     def over_seeds(quantity: Callable[[Found], float]) -> Estimate:
-        return boards.of(lambda board: quantity(board.on(name, one.wear, one.on.load.name)), name)
+        return boards.estimate(lambda board: quantity(board.on(name, one.wear, one.on.load.name)), name)
 
     found = [over_seeds(quantity) for quantity in _OF_RUN.values()]
     cells = [cell for each in found for cell in (each.mean, half_of(each))]

@@ -140,7 +140,7 @@ class Run:
     joule_per_gb: float
 
     @classmethod
-    def of(cls, row: Row, wears: Mapping[str, float]) -> Run:
+    def from_row(cls, row: Row, wears: Mapping[str, float]) -> Run:
         """Takes the measurements from the row of a sweep and the wear of each erase mode."""
         tail, host = row["latency.all.p99_99_ns"], max(1.0, number_of(row, "host_units_written"))
         erases = {mode: number_of(row, f"modes.erase.{mode}") for mode in _ERASES}
@@ -160,7 +160,7 @@ class Run:
 
 
 @cache
-def resolved(table: str, wear: float, levels: Levels = "moved") -> Drive:
+def resolved_drive(table: str, wear: float, levels: Levels = "moved") -> Drive:
     """Returns the drive with the modes of a table derived, which takes a second or two."""
     done = simulate(drive(table, wear, levels), Workload.from_text(_NOTHING_MUCH), "baseline", precondition="none")
     return Drive.from_text(done.drive_toml, f"budget drive, {table}, {wear:.0%} worn")
@@ -174,7 +174,7 @@ class Drives:
 
     def file(self, table: str, wear: float, levels: Levels = "moved") -> str:
         """Returns the name of the file of the drive with a table of modes."""
-        return self.write(f"{table}-{levels}-{wear:.0%}".replace("%", ""), resolved(table, wear, levels).text)
+        return self.write(f"{table}-{levels}-{wear:.0%}".replace("%", ""), resolved_drive(table, wear, levels).text)
 
     def write(self, name: str, text: str) -> str:
         """Returns the name of the file of a description, written if it is not there with the same content."""
@@ -277,7 +277,7 @@ def busy(setting: Setting, drives: Drives, of: Sequence[Load]) -> list[Busy]:
             missing, samples(setting, "budget-speeds", points, columns=COLUMNS, seeds=1), strict=True
         ):
             (row,) = sample.rows.values()
-            known[load.name, speed] = Run.of(row, {})
+            known[load.name, speed] = Run.from_row(row, {})
 
 
 class _MissingError(Exception):
@@ -319,7 +319,7 @@ __all__ = [
     "drives_of",
     "loads",
     "point",
-    "resolved",
+    "resolved_drive",
     "seeds_of",
     "wears",
     "wears_of",

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from ssdlab.explore.statistics import Estimate
-from ssdlab_papers.claim import Claim
+from ssdlab_papers.claim import Claim, unclaimed
 from ssdlab_papers.entry import Picture, Table
-from ssdlab_papers.ofwar.loads import LENGTHS, loads, titles
-from ssdlab_papers.ofwar.runs import Pair, change, over_loads, point, response, shown_only
+from ssdlab_papers.formats import change_text
+from ssdlab_papers.ofwar.loads import LENGTHS, loads
+from ssdlab_papers.ofwar.runs import WORK, Pair, over_loads, point, response
 from ssdlab_papers.sensitivity import option, sensitivity
 from ssdlab_papers.setting import Setting
 from ssdlab_papers.sweeps import Sample
+from ssdlab_papers.traces import titles
 
 #: Joint draws: more than there are terms in the fit, 55 for nine numbers.
 DRAWS = 192
@@ -56,14 +58,14 @@ def entries(setting: Setting, draws: int = DRAWS) -> Iterator[Claim | Picture | 
         quantity=gain,
         draws=draws,
     )
-    yield shown_only(
+    claim = unclaimed(
         found.usual,
-        change(found.usual.mean / 100.0),
+        change_text(found.usual.mean / 100.0),
+        work=WORK,
         where="figure 10a",
         what="sensitivity of the mean response time to what is assumed",
         load=titles(used),
         real_trace=all(load.is_trace for load in used),
         note=found.text,
     )
-    yield found.picture()
-    yield found.table()
+    yield from found.entries(claim)

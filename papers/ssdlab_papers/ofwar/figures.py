@@ -6,19 +6,11 @@ from collections.abc import Callable, Iterator, Sequence
 
 from ssdlab.charts import Axis, Chart, Mark, Series
 from ssdlab.units import percent
-from ssdlab_papers.claim import Claim, on_loads
+from ssdlab_papers.claim import Claim, on_loads, unclaimed
 from ssdlab_papers.entry import Entry, Picture, Table
-from ssdlab_papers.ofwar.loads import (
-    LENGTHS,
-    STAND_IN,
-    TOO_LIGHT,
-    Loads,
-    loads,
-    of_paper,
-    stand_ins,
-    titles,
-)
-from ssdlab_papers.ofwar.regions import with_region
+from ssdlab_papers.formats import change_text, points_text
+from ssdlab_papers.ofwar.loads import LENGTHS, STAND_IN, TOO_LIGHT, Loads, loads, of_paper, stand_ins
+from ssdlab_papers.ofwar.regions import with_region_of_load
 from ssdlab_papers.ofwar.runs import (
     ABOVE_0,
     COLUMNS,
@@ -26,22 +18,19 @@ from ssdlab_papers.ofwar.runs import (
     WORK,
     Pair,
     Quantity,
-    change,
     deviation,
     extra,
     fast,
     on_full,
     over_loads,
     point,
-    points,
     response,
     rewritten,
-    said,
-    shown_only,
+    statement_on,
 )
 from ssdlab_papers.setting import Setting
 from ssdlab_papers.sweeps import samples
-from ssdlab_papers.traces import Load
+from ssdlab_papers.traces import Load, titles
 
 #: The policy; the control, which writes at one speed into the same frontiers; the bound, which writes everything fast
 #: and rewrites nothing.
@@ -51,13 +40,13 @@ DIGIT = 0.0005
 #: The paper's means over its ten traces: figure, quantity, title, value, format, and whether a value agrees with the
 #: claim that it makes: times fall, and costs are at most these.
 MEANS: dict[str, tuple[str, Quantity, str, float, Callable[[float], str], Callable[[float], bool]]] = {
-    "response": ("figure 10a, abstract", response, "mean response time", -0.523, change, lambda value: value < 0.0),
+    "response": ("figure 10a, abstract", response, "mean response time", -0.523, change_text, lambda value: value < 0.0),
     "deviation": (
         "figure 9",
         deviation,
         "standard deviation of the response time",
         -0.399,
-        change,
+        change_text,
         lambda value: value < 0.0,
     ),
     "rewritten": ("figure 10b", rewritten, "rewritten pages", 0.141, percent, lambda value: value <= 0.141),
@@ -79,7 +68,7 @@ def entries(setting: Setting) -> Iterator[Entry | Picture | Table]:
     found = _measured(setting, used)
     largest = next((load for load in used.leading if load.name == "iozone"), None)
     for name, claim in zip(MEANS, means(used, found), strict=True):
-        yield from with_region(setting, claim, largest, name, name)
+        yield from with_region_of_load(setting, claim, largest, name, name)
     yield _up_to(used, found)
     for load in of_paper(used.leading):
         yield _of_trace(load, found)
@@ -101,7 +90,7 @@ def _measured(setting: Setting, used: Loads) -> Found:
     wanted: list[tuple[Load, str, dict[str, object], dict[str, object]]] = []
     for load in (*leading, *(load for load in used.alike if load not in leading)):
         ways = _WAYS if load in leading else {"ofwar": _WAYS["ofwar"]}
-        requests = LENGTHS[load.name].of(setting)
+        requests = LENGTHS[load.name].requests(setting)
         base = point(load, requests, "baseline")
         wanted += [(load, way, point(load, requests, policy, more), base) for way, (policy, more) in ways.items()]
         if load in leading:
@@ -141,10 +130,10 @@ def _why(name: str, used: Sequence[Load], found: Found) -> str:
     """Returns the reason why a mean over these loads is what it is."""
     ofwar = _of(used, found)
     if name in ("response", "deviation"):
-        idle = [pair.load.known.title for pair in ofwar if pair.of(fast).mean < 0.01]
+        idle = [pair.load.known.title for pair in ofwar if pair.estimate(fast).mean < 0.01]
         bound = over_loads(MEANS[name][1], _of(used, found, "all_fast")).mean
         light = f", and on {' and '.join(idle)} less than 1 % of the writes are" if idle else ""
-        why = f"all writes fast without any rewrite give {change(bound)} at recorded speed on {len(used)} loads{light}"
+        why = f"all writes fast without any rewrite give {change_text(bound)} at recorded speed on {len(used)} loads{light}"
         return why + (
             "; in the paper, with Financial1 and Financial2 near 0, the other eight average -65 %" if name == "response" else ""
         )
@@ -168,7 +157,7 @@ def _up_to(used: Loads, found: Found) -> Claim:
         work=WORK,
         where="abstract, section 1",
         what="mean response time, largest reduction on any load at the stated setting",
-        unit=change,
+        unit=change_text,
         load=titles(used.real or used.alike),
         agrees=lambda value: value < 0.0,
         headline=True,
@@ -179,7 +168,7 @@ def _up_to(used: Loads, found: Found) -> Claim:
 
 def _beside(load: Load, found: Found, quantity: Quantity = response) -> str:
     """Formats OFWAR's change beside the control's and the bound's."""
-    ofwar, separate, bound = (change(found[key(load, policy)].of(quantity).mean) for policy in POLICIES)
+    ofwar, separate, bound = (change_text(found[key(load, policy)].estimate(quantity).mean) for policy in POLICIES)
     return f"{ofwar} (separate {separate}, all fast {bound})"
 
 
@@ -187,17 +176,17 @@ def _of_trace(load: Load, found: Found) -> Claim:
     """Returns section 5's statement about a trace of the paper."""
     pair = found[key(load, "ofwar")]
     light = load.name in TOO_LIGHT
-    full = pair.of(on_full).mean
+    full = pair.estimate(on_full).mean
     note = load.note
     if not light:
-        bound = found[key(load, "all_fast")].of(response).mean
+        bound = found[key(load, "all_fast")].estimate(response).mean
         note = (
-            f"{percent(pair.of(fast).mean)} of the writes are fast and {percent(full)} find the rewrite queue full; the bound, "
-            f"with all of them fast, gives {change(bound)}: "
+            f"{percent(pair.estimate(fast).mean)} of the writes are fast and {percent(full)} find the rewrite queue full; "
+            f"the bound, with all of them fast, gives {change_text(bound)}: "
             + ("the depth of the queue is a limit" if full > 0.1 else "16 chips on each channel leave little waiting")
         )
-    gain = pair.of(response)
-    return said(
+    gain = pair.estimate(response)
+    return statement_on(
         gain,
         _beside(load, found),
         where="section 5, figure 10a",
@@ -217,7 +206,7 @@ def _others(used: Loads, found: Found) -> Claim:
     chosen = stand_ins(used.leading)
     each = "; ".join(f"{load.known.title} {_beside(load, found)}" for load in chosen)
     worst = over_loads(response, _of(chosen, found), max)
-    return said(
+    return statement_on(
         worst,
         f"least on any: {each}",
         where="section 5, figure 10a",
@@ -242,9 +231,9 @@ def _extra_writes(used: Loads, found: Found) -> Iterator[Claim]:
         pairs = _of(lead, found, way)
         less = over_loads(lambda row, base: extra(row, base) - rewritten(row, base), pairs)
         both = ", ".join(percent(over_loads(quantity, pairs).mean) for quantity in (extra, rewritten))
-        yield said(
+        yield statement_on(
             less,
-            f"{points(less.mean)} (extra, rewritten: {both})",
+            f"{points_text(less.mean)} (extra, rewritten: {both})",
             where="figures 10b, 11, section 5",
             what=f"extra writes less rewritten pages, mean over the loads, {state}",
             published="not every rewrite is an extra write (6.1 % less 14.1 %)",
@@ -257,9 +246,9 @@ def _extra_writes(used: Loads, found: Found) -> Iterator[Claim]:
         extra,
         [Pair(load, found[key(load, "ofwar")].run, found[key(load, "greedy")].run) for load in lead],
     )
-    yield said(
+    yield statement_on(
         saved,
-        f"{points(saved.mean)} ({percent(plain)} without, {percent(preferring)} with the preference)",
+        f"{points_text(saved.mean)} ({percent(plain)} without, {percent(preferring)} with the preference)",
         where="section 3.2",
         what="extra writes of a collection that does not prefer fast blocks, less those of one that does",
         published="more: the preference reduces the loss of endurance",
@@ -273,9 +262,11 @@ def _order(used: Loads, found: Found) -> Claim:
     """Returns the change under the control and the bound, which no work gives."""
     lead = used.real or used.alike
     each = {policy: over_loads(response, _of(lead, found, policy)) for policy in POLICIES}
-    return shown_only(
+    return unclaimed(
         each["separate"],
-        f"separate {change(each['separate'].mean)}, OFWAR {change(each['ofwar'].mean)}, all fast {change(each['all_fast'].mean)}",
+        f"separate {change_text(each['separate'].mean)}, OFWAR {change_text(each['ofwar'].mean)}, "
+        f"all fast {change_text(each['all_fast'].mean)}",
+        work=WORK,
         where="section 5",
         what="mean response time of the control, OFWAR and the bound, mean over the loads",
         load=titles(lead),
@@ -286,7 +277,7 @@ def _order(used: Loads, found: Found) -> Claim:
 def _picture(used: Loads, found: Found) -> Picture:
     """Returns the mean response of each policy, load by load."""
     names = [load.known.name for load in used.leading]
-    estimates = {policy: [pair.of(response) for pair in _of(used.leading, found, policy)] for policy in POLICIES}
+    estimates = {policy: [pair.estimate(response) for pair in _of(used.leading, found, policy)] for policy in POLICIES}
     chart = Chart(
         title="Figure 10a: mean response time over the baseline's, paper's drive, recorded speed",
         x=Axis(""),
@@ -307,7 +298,7 @@ def _table(used: Loads, found: Found) -> Table:
             pair = found.get(key(load, way))
             if pair is None:
                 continue
-            cells = [pair.of(quantity) for quantity in (*quantities, fast, on_full)]
+            cells = [pair.estimate(quantity) for quantity in (*quantities, fast, on_full)]
             low, high = cells[0].low, cells[0].high
             rows.append([load.title, way, cells[0].count, *(cell.mean for cell in cells), low, high])
     columns = ("load", "policy", "seeds", *MEANS, "fast writes", "writes on a full queue", "response low", "response high")

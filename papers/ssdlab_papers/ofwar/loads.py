@@ -19,11 +19,11 @@ class Length:
     #: Each point of a sweep over parameters, with the usual and the full number of seeds.
     sweep: int
 
-    def of(self, setting: Setting) -> int:
+    def requests(self, setting: Setting) -> int:
         """Returns the number of requests for figures 9 to 11."""
         return self.quick if setting.quick else self.full if setting.full else self.usual
 
-    def of_sweep(self, setting: Setting) -> int:
+    def requests_of_sweep(self, setting: Setting) -> int:
         """Returns the number of requests of each point of a sweep."""
         return self.quick if setting.quick else self.sweep
 
@@ -77,11 +77,6 @@ def loads(setting: Setting) -> Loads:
     real = [load for name in names if (load := setting.traces.load(name)) is not None and load.is_trace]
     alike = [load for name in names if (load := Traces().load(name)) is not None]
     return Loads(tuple(real), tuple(alike))
-
-
-def titles(used: Sequence[Load]) -> str:
-    """Returns the names of loads."""
-    return ", ".join(load.title for load in used)
 
 
 def of_paper(used: Sequence[Load]) -> list[Load]:

@@ -12,14 +12,15 @@ from dataclasses import dataclass
 from ssdlab.charts import Axis, Chart, Mark, Series
 from ssdlab.explore.statistics import Estimate
 from ssdlab.units import percent
-from ssdlab_papers.claim import Claim
+from ssdlab_papers.claim import Claim, unclaimed
 from ssdlab_papers.entry import Entry, Picture, Table
-from ssdlab_papers.ofwar.loads import LENGTHS, QUEUE_FULL, Loads, loads, titles
+from ssdlab_papers.formats import change_text
+from ssdlab_papers.ofwar.loads import LENGTHS, QUEUE_FULL, Loads, loads
 from ssdlab_papers.ofwar.runs import (
     COLUMNS,
     SHAPES,
+    WORK,
     Pair,
-    change,
     deviation,
     extra,
     on_drive,
@@ -30,11 +31,10 @@ from ssdlab_papers.ofwar.runs import (
     rewritten,
     shape,
     short,
-    shown_only,
 )
 from ssdlab_papers.setting import Setting
 from ssdlab_papers.sweeps import Row, samples
-from ssdlab_papers.traces import Load
+from ssdlab_papers.traces import Load, titles
 
 #: Loads, and speeds relative to the recording.
 _LOADS = ("iozone", "postmark", "desktop", "telegram")
@@ -100,14 +100,15 @@ def _condition(cases: Sequence[Case]) -> Claim:
     further = ", ".join(
         f"{name} {text(over_loads(quantity, ofwar).mean)}"
         for name, quantity, text in (
-            ("deviation", deviation, change),
+            ("deviation", deviation, change_text),
             ("rewritten", rewritten, percent),
             ("extra", extra, percent),
         )
     )
-    return shown_only(
+    return unclaimed(
         found,
-        f"{change(found.mean)} (all fast {change(over_loads(response, bound).mean)}); {further}",
+        f"{change_text(found.mean)} (all fast {change_text(over_loads(response, bound).mean)}); {further}",
+        work=WORK,
         where="figures 9 to 11",
         what=f"mean response time, {first.units} units per channel, {first.speed:g} times the recorded speed",
         published="-52.3 %",
@@ -124,7 +125,7 @@ def _picture(cases: Sequence[Case]) -> Picture:
     for units in dict.fromkeys(case.units for case in cases):
         here = [case for case in cases if case.units == units]
         places = [case.utilisation.mean for case in here]
-        values = [100.0 * case.ofwar.of(response).mean for case in here]
+        values = [100.0 * case.ofwar.estimate(response).mean for case in here]
         series.append(Series(f"{units} units per channel", places, values, joined=False))
     chart = Chart(
         title="Change of the mean response time by the measured write utilisation",
@@ -145,8 +146,8 @@ def _table(cases: Sequence[Case]) -> Table:
             case.units,
             case.speed,
             case.utilisation.mean,
-            *(case.ofwar.of(quantity).mean for quantity in quantities),
-            case.bound.of(response).mean,
+            *(case.ofwar.estimate(quantity).mean for quantity in quantities),
+            case.bound.estimate(response).mean,
         ]
         for case in cases
     ]
@@ -160,7 +161,7 @@ def _depths(setting: Setting, used: Loads) -> Iterator[Claim]:
     chosen = [load for load in used.leading if load.name in QUEUE_FULL]
     depths, all_units = (_DEPTHS[::2], _DEPTH_UNITS[1:2]) if setting.quick else (_DEPTHS, _DEPTH_UNITS)
     for load in chosen:
-        requests = LENGTHS[load.name].of_sweep(setting)
+        requests = LENGTHS[load.name].requests_of_sweep(setting)
         ways: list[tuple[str, dict[str, object]]] = [("baseline", {}), ("all_fast", {})]
         ways += [("ofwar", {"policy.ofwar.queue_depth": depth}) for depth in depths]
         points = [point(load, requests, policy, {**shape(units), **fields}) for units in all_units for policy, fields in ways]
@@ -169,19 +170,21 @@ def _depths(setting: Setting, used: Loads) -> Iterator[Claim]:
             base, bound, *others = runs[place * len(ways) : (place + 1) * len(ways)]
             pairs = [Pair(load, base, run) for run in others]
             each = "; ".join(
-                f"{short(depth)}: {change(pair.of(response).mean)}, full for {percent(pair.of(on_full).mean)} of the writes"
+                f"{short(depth)}: {change_text(pair.estimate(response).mean)}, "
+                f"full for {percent(pair.estimate(on_full).mean)} of the writes"
                 for depth, pair in zip(depths, pairs, strict=True)
             )
-            limit = Pair(load, base, bound).of(response).mean
-            deepest = pairs[-1].of(response)
-            yield shown_only(
+            limit = Pair(load, base, bound).estimate(response).mean
+            deepest = pairs[-1].estimate(response)
+            yield unclaimed(
                 deepest,
-                f"{each}; all fast {change(limit)}",
+                f"{each}; all fast {change_text(limit)}",
+                work=WORK,
                 where="section 6.1",
                 what=f"mean response time by D_rw, {load.title}, {units} units per channel",
                 load=load.title,
                 real_trace=load.is_trace,
-                note=_limited_by(limit, pairs[0].of(response).mean, deepest.mean),
+                note=_limited_by(limit, pairs[0].estimate(response).mean, deepest.mean),
             )
 
 

@@ -17,9 +17,9 @@ from ssdlab import Drive, check
 from ssdlab.charts import Axis, Chart, Mark, Series
 from ssdlab.explore.statistics import estimate
 from ssdlab.units import count
-from ssdlab_papers.claim import Claim, number
+from ssdlab_papers.claim import Claim, number, unclaimed
 from ssdlab_papers.entry import Entry, Picture, Table
-from ssdlab_papers.ofwar.runs import WORK, said, shown_only
+from ssdlab_papers.ofwar.runs import WORK, statement_on
 from ssdlab_papers.session import run
 from ssdlab_papers.setting import Setting
 
@@ -136,7 +136,7 @@ def _losses(found: list[Found]) -> Claim:
     """Returns the pages lost in power-downs that are short compared with the retention of fast data."""
     short = [each for each in found if each.down <= 24.0]
     lost = estimate([max(each.lost for each in short if each.seed == seed) for seed in dict.fromkeys(e.seed for e in short)])
-    return said(
+    return statement_on(
         lost,
         f"{lost.mean:,.0f} ({len(short)} power-downs, at most {count(max(each.held for each in short))} fast pages owed)",
         where="section 3.3",
@@ -154,9 +154,10 @@ def _saved(setting: Setting, drive: Drive) -> Iterator[Claim | Picture]:
     runs = setting.share_out("supercapacitor", lambda time: full_queue(drive, time), times)
     saved = [float(summary["power_failure"]["policy_entries"]["saved"]) for summary in runs]
     each = ", ".join(f"{time / 1000:g} ms: {count(int(entries))}" for time, entries in zip(times, saved, strict=True))
-    yield shown_only(
+    yield unclaimed(
         estimate(saved[-1:]),
         each,
+        work=WORK,
         where="section 3.3",
         what="entries of a full rewrite queue that are saved, by the time of the backup power",
         published="no number: the depth follows from the backup power",

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ssdlab.units import percent
-from ssdlab_papers.claim import Claim
+from ssdlab_papers.claim import Claim, unclaimed
+from ssdlab_papers.formats import change_text
 from ssdlab_papers.ofwar.figures import MEANS
-from ssdlab_papers.ofwar.loads import LENGTHS, loads, titles
-from ssdlab_papers.ofwar.runs import COLUMNS, Pair, change, over_loads, point, shown_only
+from ssdlab_papers.ofwar.loads import LENGTHS, loads
+from ssdlab_papers.ofwar.runs import COLUMNS, WORK, Pair, over_loads, point
 from ssdlab_papers.setting import Setting
 from ssdlab_papers.sweeps import samples
+from ssdlab_papers.traces import titles
 
 #: Requests of a run over those of a quick one, unless it is one.
 _LONGER = 2
@@ -50,9 +52,10 @@ def entries(setting: Setting) -> Iterator[Claim]:
         of = pairs[at * len(used) : (at + 1) * len(used)]
         found = {key: over_loads(quantity, of) for key, (_, quantity, *_) in MEANS.items()}
         shares = ", ".join(f"{key} {percent(found[key].mean)}" for key in ("rewritten", "extra"))
-        yield shown_only(
+        yield unclaimed(
             found["extra"],
-            f"{change(found['response'].mean)}, deviation {change(found['deviation'].mean)}, {shares}",
+            f"{change_text(found['response'].mean)}, deviation {change_text(found['deviation'].mean)}, {shares}",
+            work=WORK,
             where=where,
             what=f"mean response, its deviation, rewritten pages and extra writes, mean over the loads: {name}",
             published="-52.3 %, -39.9 %, 14.1 %, 6.1 %",

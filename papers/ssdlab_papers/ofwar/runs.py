@@ -11,7 +11,7 @@ from typing import Any
 
 from ssdlab import DriveLike, WorkloadLike
 from ssdlab.explore.statistics import Estimate
-from ssdlab_papers.claim import Claim, statement
+from ssdlab_papers.claim import Claim, interval_of, statement
 from ssdlab_papers.session import run as simulate
 from ssdlab_papers.sweeps import Row, Sample, over_seeds
 from ssdlab_papers.traces import Load
@@ -131,7 +131,7 @@ class Pair:
     base: Sample
     run: Sample
 
-    def of(self, quantity: Quantity) -> Estimate:
+    def estimate(self, quantity: Quantity) -> Estimate:
         """Returns a quantity with its interval over the seeds."""
         return over_seeds(quantity, self.run, self.base)
 
@@ -167,16 +167,16 @@ class Line:
     @property
     def is_idle(self) -> bool:
         """True if no write is fast at any value, so that the load shows nothing."""
-        return not any(pair.of(fast).mean for pair in self.pairs)
+        return not any(pair.estimate(fast).mean for pair in self.pairs)
 
 
 def change_along(quantity: Quantity, lines: Sequence[Line], worst: Callable[[list[float]], float]) -> Estimate:
     """Returns the change of a quantity from the first value of a parameter to the last: that of the worst load."""
 
-    def of(values: list[float]) -> float:
+    def change(values: list[float]) -> float:
         return worst([last - first for first, last in _parts(values, 2)])
 
-    return over_loads(quantity, [pair for line in lines for pair in (line.pairs[0], line.pairs[-1])], of)
+    return over_loads(quantity, [pair for line in lines for pair in (line.pairs[0], line.pairs[-1])], change)
 
 
 def largest_rise(values: Sequence[float]) -> float:
@@ -188,42 +188,15 @@ def steps_up(quantity: Quantity, lines: Sequence[Line]) -> Estimate:
     """Returns the largest increase of a quantity from one value of a parameter to the next, over all loads."""
     length = len(lines[0].values)
 
-    def of(values: list[float]) -> float:
+    def rise(values: list[float]) -> float:
         return max(largest_rise(part) for part in _parts(values, length))
 
-    return over_loads(quantity, [pair for line in lines for pair in line.pairs], of)
+    return over_loads(quantity, [pair for line in lines for pair in line.pairs], rise)
 
 
-def said(found: Estimate, shown: str, **further: Any) -> Claim:
+def statement_on(found: Estimate, shown: str, **further: Any) -> Claim:
     """Returns a claim in words (:func:`ssdlab_papers.claim.statement`) on a number with its interval."""
-    interval = None if found.low is None or found.high is None else (found.low, found.high)
-    return statement(found.mean, shown, work=WORK, seeds=found.count, interval=interval, **further)
-
-
-def shown_only(found: Estimate, shown: str, *, where: str, what: str, **further: Any) -> Claim:
-    """Returns what no work claims: it is shown, and not scored."""
-    return Claim(
-        work=WORK,
-        where=where,
-        what=what,
-        published=further.pop("published", "–"),
-        standing=further.pop("standing", "derived"),
-        ours=found.mean,
-        shown=shown,
-        seeds=found.count,
-        unscored="shown",
-        **further,
-    )
-
-
-def change(share: float) -> str:
-    """Formats a relative change."""
-    return f"{100 * share:+.1f} %"
-
-
-def points(difference: float) -> str:
-    """Formats a difference of shares in percentage points."""
-    return f"{100 * difference:+.1f} points"
+    return statement(found.mean, shown, work=WORK, seeds=found.count, interval=interval_of(found), **further)
 
 
 def short(value: int) -> str:

@@ -15,9 +15,10 @@ from ssdlab.explore.statistics import Estimate
 from ssdlab.units import percent
 from ssdlab_papers.claim import Claim, on_loads, untestable
 from ssdlab_papers.entry import Entry, Picture, Table
+from ssdlab_papers.formats import change_text, points_text
 from ssdlab_papers.ofwar.figures import DIGIT
-from ssdlab_papers.ofwar.loads import LENGTHS, QUEUE_FULL, STAND_IN, TOO_LIGHT, Loads, loads, stand_ins, titles
-from ssdlab_papers.ofwar.regions import with_region
+from ssdlab_papers.ofwar.loads import LENGTHS, QUEUE_FULL, STAND_IN, TOO_LIGHT, Loads, loads, stand_ins
+from ssdlab_papers.ofwar.regions import with_region_of_load
 from ssdlab_papers.ofwar.runs import (
     ABOVE_0,
     COLUMNS,
@@ -27,7 +28,6 @@ from ssdlab_papers.ofwar.runs import (
     Line,
     Pair,
     Quantity,
-    change,
     change_along,
     extra,
     hit_rate,
@@ -35,15 +35,14 @@ from ssdlab_papers.ofwar.runs import (
     on_full,
     over_loads,
     point,
-    points,
     response,
-    said,
     short,
+    statement_on,
     steps_up,
 )
 from ssdlab_papers.setting import Setting
 from ssdlab_papers.sweeps import curve, samples
-from ssdlab_papers.traces import KNOWN, Load
+from ssdlab_papers.traces import KNOWN, Load, titles
 
 _K = 1024
 
@@ -103,7 +102,7 @@ def _measured(setting: Setting, used: Loads) -> Lines:
         for value in _of(load, parameter, values[parameter])
     ]
     policies = [_point(setting, load, parameter, value) for load, parameter, value in wanted]
-    bases = [point(load, LENGTHS[load.name].of_sweep(setting), "baseline") for load, _, _ in wanted]
+    bases = [point(load, LENGTHS[load.name].requests_of_sweep(setting), "baseline") for load, _, _ in wanted]
     runs = samples(setting, "thresholds and depth", [*policies, *bases], columns=COLUMNS)
     count = len(wanted)
     pairs = [Pair(load, runs[count + at], runs[at]) for at, (load, _, _) in enumerate(wanted)]
@@ -126,7 +125,7 @@ def _point(setting: Setting, load: Load, changed: Parameter, value: int) -> dict
     fields: dict[str, object] = {
         f"policy.ofwar.{each.field}": value if each is changed else each.standard for each in _PARAMETERS
     }
-    return point(load, LENGTHS[load.name].of_sweep(setting), "ofwar", fields)
+    return point(load, LENGTHS[load.name].requests_of_sweep(setting), "ofwar", fields)
 
 
 def _chosen(which: Sequence[Load], lines: Lines, parameter: Parameter) -> list[Line]:
@@ -138,7 +137,7 @@ def _along(lines: Sequence[Line], quantity: Quantity, text: Callable[[float], st
     each = (
         f"{line.load.known.title} "
         + ", ".join(
-            f"{short(value)}: {text(pair.of(quantity).mean)}" for value, pair in zip(line.values, line.pairs, strict=True)
+            f"{short(value)}: {text(pair.estimate(quantity).mean)}" for value, pair in zip(line.values, line.pairs, strict=True)
         )
         for line in lines
     )
@@ -162,11 +161,11 @@ def _shape(
         )
     falls = published.startswith("falls")
     found = change_along(quantity, live, max if falls else min)
-    text = change if quantity is response else percent
+    text = change_text if quantity is response else percent
     bounds = {"high": further.pop("high", -ABOVE_0)} if falls else {"low": further.pop("low", ABOVE_0)}
-    return said(
+    return statement_on(
         found,
-        f"{points(found.mean)} at the worst ({_along(live, quantity, text)})",
+        f"{points_text(found.mean)} at the worst ({_along(live, quantity, text)})",
         where=where,
         what=f"{what}, end to end, worst of {len(live)} loads",
         published=published,
@@ -182,7 +181,7 @@ def _depth(used: Loads, lines: Lines) -> Iterator[Claim]:
     """Yields figures 13 and 14."""
     heavy = [load for load in used.leading if load.name not in TOO_LIGHT]
     here = _chosen(heavy, lines, DEPTH)
-    filling = [line for line in here if line.pairs[0].of(on_full).mean > 0.0]
+    filling = [line for line in here if line.pairs[0].estimate(on_full).mean > 0.0]
     never = [line.load for line in here if line not in filling]
     note = f"left out, as their queues never reach {short(DEPTH.values[0])}: {titles(never)}" if never else ""
     for where, quantity, what, published in (
@@ -216,10 +215,10 @@ def _light(setting: Setting, used: Loads, lines: Lines) -> Iterator[Entry | Pict
                 yield from _no_trace(name, mean, writes)
             continue
         for where, quantity, what, published, digit, text in (
-            ("figure 15a, section 6.2", response, "mean response time", mean, mean_digit, change),
+            ("figure 15a, section 6.2", response, "mean response time", mean, mean_digit, change_text),
             ("figure 15b, section 6.2", extra, "extra writes", writes, writes_digit, percent),
         ):
-            found = [None if each is None else _at_8(each, lines).of(quantity) for each in (real, alike)]
+            found = [None if each is None else _at_8(each, lines).estimate(quantity) for each in (real, alike)]
             claim = on_loads(
                 found[0],
                 found[1],
@@ -233,17 +232,17 @@ def _light(setting: Setting, used: Loads, lines: Lines) -> Iterator[Entry | Pict
                 agrees=_agrees(published),
                 headline=quantity is response,
                 words=f"{text(published)} (up to)" if quantity is response else text(published),
-                note=lead.note.replace("other workload: ", "") or _along(_chosen([lead], lines, WAITING), response, change),
+                note=lead.note.replace("other workload: ", "") or _along(_chosen([lead], lines, WAITING), response, change_text),
             )
             if quantity is response:
-                yield from with_region(setting, claim, lead, name, "response", {"policy.ofwar.write_threshold": 8})
+                yield from with_region_of_load(setting, claim, lead, name, "response", {"policy.ofwar.write_threshold": 8})
             else:
                 yield claim
 
 
 def _no_trace(name: str, mean: float, writes: float) -> Iterator[Claim]:
     """Yields the claims of figure 15 about a trace that is not at hand, and has no look-alike."""
-    for figure, what, published in (("15a", "mean response time", change(mean)), ("15b", "extra writes", percent(writes))):
+    for figure, what, published in (("15a", "mean response time", change_text(mean)), ("15b", "extra writes", percent(writes))):
         claim = untestable(
             work=WORK,
             where=f"figure {figure}, section 6.2",
@@ -268,7 +267,7 @@ def _waiting(used: Loads, lines: Lines) -> Iterator[Claim]:
     every = [line.starting(_FROM) for line in _chosen(used.leading, lines, WAITING)]
     for line in every:
         if line.load.name in QUEUE_FULL:
-            full = line.pairs[0].of(on_full).mean
+            full = line.pairs[0].estimate(on_full).mean
             yield _shape(
                 [line.load],
                 [line],
@@ -286,9 +285,9 @@ def _waiting(used: Loads, lines: Lines) -> Iterator[Claim]:
     )
     live = [line for line in every if not line.is_idle]
     step = steps_up(extra, live)
-    yield said(
+    yield statement_on(
         step,
-        points(step.mean),
+        points_text(step.mean),
         where="figure 17, section 6.2",
         what="extra writes as N_th_w grows: largest rise from one value to the next on any load",
         published="continuously drops",
@@ -314,13 +313,13 @@ def _owed(used: Loads, lines: Lines) -> Iterator[Claim]:
                 where="figure 19, section 6.3",
                 what=f"mean response time as N_th_rw grows, {line.load.title}",
                 published="rises: drops as the threshold decreases",
-                note=f"{percent(line.at(128).of(on_full).mean)} of the writes find the queue full at N_th_rw = 128",
+                note=f"{percent(line.at(128).estimate(on_full).mean)} of the writes find the queue full at N_th_rw = 128",
             )
     if others:
         found = over_loads(_ratio, [pair for line in others for pair in _ends(line)], max)
-        yield said(
+        yield statement_on(
             found,
-            f"{found.mean:.4f} at the worst ({_along(others, response, change)})",
+            f"{found.mean:.4f} at the worst ({_along(others, response, change_text)})",
             where="figure 19, section 6.3",
             what="mean response time with N_th_rw of 2 K over that with 0, farthest from 1 on loads in place of traces 1 to 6",
             published="no noticeable change",
@@ -356,9 +355,9 @@ def _hits(live: Sequence[Line]) -> Iterator[Claim]:
     if io is not None and rest:
         pairs = [line.at(0) for line in (io, *rest)]
         lead = over_loads(hit_rate, pairs, lambda values: values[0] - max(values[1:]))
-        yield said(
+        yield statement_on(
             lead,
-            f"{points(lead.mean)} ({_along([io, *rest], hit_rate, percent)})",
+            f"{points_text(lead.mean)} ({_along([io, *rest], hit_rate, percent)})",
             where="figure 18a, section 6.3",
             what="hit rate of IOzone with N_th_rw = 0 less the highest of the others",
             published="only IOzone has a high hit rate",
@@ -370,9 +369,9 @@ def _hits(live: Sequence[Line]) -> Iterator[Claim]:
     if not rest:
         return
     found = over_loads(hit_rate, [pair for line in rest for pair in (line.at(0), line.at(2048))], _least_gain)
-    yield said(
+    yield statement_on(
         found,
-        f"{change(found.mean)} of the hits at the worst ({_along(rest, hit_rate, percent)})",
+        f"{change_text(found.mean)} of the hits at the worst ({_along(rest, hit_rate, percent)})",
         where="figure 18b, section 6.3",
         what="hit rate with N_th_rw of 2 K over that with 0, loads but IOzone: least gain, as a share of the hits",
         published="significantly improves (text: 2 K; caption: 128)",
@@ -416,4 +415,4 @@ def _pictures(used: Loads, lines: Lines) -> Iterator[Picture]:
 
 def _over(pair: Pair, quantity: Quantity) -> Estimate:
     """Returns a quantity as the figure shows it: response times over the baseline's."""
-    return pair.of((lambda row, base: response(row, base) + 1.0) if quantity is response else quantity)
+    return pair.estimate((lambda row, base: response(row, base) + 1.0) if quantity is response else quantity)

@@ -11,6 +11,7 @@ from ssdlab.explore.statistics import Estimate
 from ssdlab.units import duration, percent
 from ssdlab_papers.claim import Claim, untestable
 from ssdlab_papers.entry import Entry, Picture
+from ssdlab_papers.formats import change_text
 from ssdlab_papers.ofwar.runs import (
     ABOVE_0,
     COLUMNS,
@@ -18,14 +19,13 @@ from ssdlab_papers.ofwar.runs import (
     VISIBLE,
     WORK,
     Quantity,
-    change,
     fast,
     number_of,
     on_drive,
     reads,
     response,
     rewritten,
-    said,
+    statement_on,
 )
 from ssdlab_papers.setting import Setting
 from ssdlab_papers.sweeps import Sample, curve, over_seeds, samples
@@ -79,7 +79,7 @@ class Found:
     ramp: int
     runs: dict[str, Sample]
 
-    def of(self, quantity: Quantity, policy: str = "ofwar") -> Estimate:
+    def estimate(self, quantity: Quantity, policy: str = "ofwar") -> Estimate:
         """Returns a quantity of a policy beside the baseline's."""
         return over_seeds(quantity, self.runs[policy], self.runs["baseline"])
 
@@ -134,15 +134,15 @@ def _of_load(found: Found, after: int) -> Iterator[Claim]:
     """Yields the response time and the rewritten pages of one load."""
     rate = found.rate
     base = found.runs["baseline"].estimate(lambda row: row["latency.all.mean_ns"]).mean
-    ratio = found.of(lambda row, other: response(row, other) + 1.0)
-    control = found.of(response, "separate")
+    ratio = found.estimate(lambda row, other: response(row, other) + 1.0)
+    control = found.estimate(response, "separate")
     when = f"{after:,} after the {found.ramp:,} until the queue was full" if found.ramp else "the queue never fills"
     common = {"load": f"{rate.title}; {when}"}
     note = "the paper measures ten billion requests" if rate.is_long else _why(found, base)
     if rate.state == "steady" or base < _ENDLESS:
-        yield said(
+        yield statement_on(
             ratio,
-            f"{ratio.mean:.4f} (separate {change(control.mean)}; baseline {duration(base, 3)})",
+            f"{ratio.mean:.4f} (separate {change_text(control.mean)}; baseline {duration(base, 3)})",
             where="figure 12a, section 5",
             what=f"mean response time over the baseline's, {rate.title}",
             published="negligible degradation" if rate.is_long else "marginally increases",
@@ -151,9 +151,9 @@ def _of_load(found: Found, after: int) -> Iterator[Claim]:
             note=note,
             **common,
         )
-    share = found.of(rewritten)
+    share = found.estimate(rewritten)
     longest = max(number_of(row, "policy_stats.rewrite_queue_longest") for row in found.runs["ofwar"].rows.values())
-    shown = f"{percent(share.mean)} (fast {percent(found.of(fast).mean)}, queue at most {longest:,.0f})"
+    shown = f"{percent(share.mean)} (fast {percent(found.estimate(fast).mean)}, queue at most {longest:,.0f})"
     if not rate.is_long and not found.ramp:
         yield untestable(
             work=WORK,
@@ -164,7 +164,7 @@ def _of_load(found: Found, after: int) -> Iterator[Claim]:
             note="the queue never fills: idle dies take each write at once",
         )
         return
-    yield said(
+    yield statement_on(
         share,
         shown,
         where="figure 12b, section 5",
@@ -196,10 +196,10 @@ def _of_reads(several: Sequence[Found]) -> Claim:
         "what": f"mean response time of reads over the baseline's, {mixed.rate.title}",
         "published": "degradation almost negligible",
     }
-    if not mixed.of(fast).mean:
+    if not mixed.estimate(fast).mean:
         return untestable(work=WORK, note="no write is fast at this rate, so that nothing is rewritten", **common)
-    ratio = mixed.of(lambda row, base: reads(row, base) + 1.0)
-    return said(
+    ratio = mixed.estimate(lambda row, base: reads(row, base) + 1.0)
+    return statement_on(
         ratio,
         f"{ratio.mean:.4f}",
         high=1.0 + VISIBLE,
@@ -218,7 +218,7 @@ def _picture(several: Sequence[Found]) -> Picture:
         x=Axis("gap between arrivals (us)", log=True),
         y=Axis("mean response / baseline", better="lower"),
         series=tuple(
-            curve(policy, gaps, [found.of(lambda row, base: response(row, base) + 1.0, policy) for found in shown])
+            curve(policy, gaps, [found.estimate(lambda row, base: response(row, base) + 1.0, policy) for found in shown])
             for policy in ("ofwar", "separate")
         ),
     )
@@ -239,7 +239,7 @@ def _deadline(setting: Setting, requests: int) -> Iterator[Claim]:
         urgent = run.estimate(lambda row: number_of(row, "policy_stats.urgent_rewrites"))
         late = run.estimate(lambda row: number_of(row, "reliability.deadline_misses"))
         common = {"where": "section 3.2, figure 12", "load": f"{Rate(20).title}, a limit of 10 s: {title}"}
-        yield said(
+        yield statement_on(
             urgent,
             f"{urgent.mean:,.0f}",
             what=f"rewrites before all other operations, a limit of 10 s: {title}",
@@ -248,7 +248,7 @@ def _deadline(setting: Setting, requests: int) -> Iterator[Claim]:
             note="the deadline case, apart, with a limit that is reached",
             **common,
         )
-        yield said(
+        yield statement_on(
             late,
             f"{late.mean:,.0f}",
             what=f"pages past their limit when they were moved, a limit of 10 s: {title}",

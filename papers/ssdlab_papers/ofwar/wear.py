@@ -14,21 +14,14 @@ from ssdlab import Drive, check
 from ssdlab.charts import Axis, Chart, Series
 from ssdlab.explore.statistics import Estimate
 from ssdlab.units import percent
+from ssdlab_papers.claim import unclaimed
 from ssdlab_papers.entry import Entry, Picture
-from ssdlab_papers.ofwar.loads import LENGTHS, loads, titles
-from ssdlab_papers.ofwar.runs import (
-    COLUMNS,
-    Pair,
-    change,
-    over_loads,
-    point,
-    response,
-    rewritten,
-    shape,
-    shown_only,
-)
+from ssdlab_papers.formats import change_text
+from ssdlab_papers.ofwar.loads import LENGTHS, loads
+from ssdlab_papers.ofwar.runs import COLUMNS, WORK, Pair, over_loads, point, response, rewritten, shape
 from ssdlab_papers.setting import Setting
 from ssdlab_papers.sweeps import samples
+from ssdlab_papers.traces import titles
 
 #: Shares of the rated cycles at which everything is run.
 _WEAR = (0.0, 0.3, 0.5, 1.0)
@@ -81,9 +74,10 @@ def entries(setting: Setting) -> Iterator[Entry | Picture]:
         owed[share] = over_loads(rewritten, ofwar).mean
     for share in wear:
         control = means[share, "wear_adaptive"].mean
-        yield shown_only(
+        yield unclaimed(
             means[share, "ofwar"],
-            f"{change(means[share, 'ofwar'].mean)}, {percent(owed[share])} rewritten; wear_adaptive {change(control)}",
+            f"{change_text(means[share, 'ofwar'].mean)}, {percent(owed[share])} rewritten; wear_adaptive {change_text(control)}",
+            work=WORK,
             where="section 4.1",
             what=f"mean response time of OFWAR and of the control wear_adaptive at {share:.0%} of the rated wear",
             load=titles(used),

@@ -30,7 +30,7 @@ def sections(setting: Setting) -> Sections:
     found = cache(lambda: speed.runs(setting))
     return {
         "claims": lambda: regions.with_regions(setting, speed.claims(found()), found().all),
-        "reliability": lambda: iter([weeks.reliable(found().weeks)]),
+        "reliability": lambda: iter([weeks.reliability_claim(found().weeks)]),
         "codes": lambda: regions.with_encoders(setting, codes.entries(setting)),
         "lifetimes": lambda: lifetimes.entries(setting),
         "curves": curves.entries,
@@ -45,6 +45,5 @@ def _trusted(setting: Setting, found: speed.Speeds) -> Iterator[Entry | Picture 
     """Yields the sensitivity to what is assumed."""
     used = assumed.loads_of(found.all)
     if used:
-        trusted = assumed.of_gain(setting, used)
-        yield trusted.claim(work=WORK, where="FACTS 2")
-        yield from (trusted.picture(), trusted.table())
+        trusted = assumed.gain_sensitivity(setting, used)
+        yield from trusted.entries(trusted.claim(work=WORK, where="FACTS 2"))

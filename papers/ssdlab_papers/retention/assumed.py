@@ -72,10 +72,10 @@ ASSUMED = (
 
 def loads_of(found: Cases) -> list[Load]:
     """Returns the leading loads of the work's collections on its smallest drive."""
-    return [case.load for case in found.of(is_of_collections).leading if DIES.get(case.load.name, 16) == 16]
+    return [case.load for case in found.of_loads(is_of_collections).leading if DIES.get(case.load.name, 16) == 16]
 
 
-def of_gain(
+def gain_sensitivity(
     setting: Setting, used: Sequence[Load], assumed: Sequence[Assumed] = ASSUMED, draws: int = _DRAWS, length: int = _LENGTH
 ) -> Sensitivity:
     """Returns the sensitivity of the mean speed-up over loads."""

@@ -15,23 +15,10 @@ from ssdlab.charts import Axis, Chart, Series
 from ssdlab.toml import document
 from ssdlab_papers.claim import Claim
 from ssdlab_papers.entry import Picture, Table
-from ssdlab_papers.real_first import Found
-from ssdlab_papers.retention.loads import WEEK_NS, WEEKS, Loads, is_light, minutes, weekly
-from ssdlab_papers.retention.runs import (
-    CODES,
-    COLUMNS,
-    Case,
-    Cases,
-    Quantity,
-    Run,
-    Way,
-    measured,
-    seen,
-    share_of,
-    valued,
-    worded,
-    written,
-)
+from ssdlab_papers.formats import share_text
+from ssdlab_papers.real_first import Found, Loads, shown_claim, value_claim, worded_claim
+from ssdlab_papers.retention.loads import WEEK_NS, WEEKS, is_light, minutes, weekly
+from ssdlab_papers.retention.runs import CODES, COLUMNS, WORK, Case, Cases, Quantity, Run, Way, run_cases, workload_file
 from ssdlab_papers.setting import Setting
 from ssdlab_papers.sweeps import Sample, curve, over_seeds, samples
 
@@ -100,7 +87,7 @@ def _of(policy: str, fields: Mapping[str, object]) -> dict[str, object]:
 def entries(setting: Setting) -> Iterator[Claim | Picture | Table]:
     """Yields results of loads at recorded speed, of compressed weeks, and of saturating random writes."""
     throughputs = throughputs_of(setting)
-    at_speed, pressed = recorded(setting, throughputs), compressed(setting, throughputs)
+    at_speed, pressed = recorded(setting, throughputs), run_compressed(setting, throughputs)
     yield from needed_claims(at_speed, throughputs, "at recorded speed", _IDLE)
     yield from needed_claims(pressed.found, throughputs, _COMPRESSED, pressed.text, _PRESSED)
     both = at_speed + pressed.found
@@ -127,13 +114,13 @@ _IDLE = (
 def recorded(setting: Setting, throughputs: Sequence[int]) -> Cases:
     """Runs loads at recorded speed: weeks of light ones, minutes of heavy ones and of two of the work's own."""
     long = weekly(setting)
-    heavy = long.of(lambda load: not is_light(load))
+    heavy = long.where(lambda load: not is_light(load))
     known = {load.path for load in long.all}
-    short = minutes(setting).of(lambda load: not setting.quick and load.name in _EXCERPTS and load.path not in known)
+    short = minutes(setting).where(lambda load: not setting.quick and load.name in _EXCERPTS and load.path not in known)
     chosen = ways(throughputs)
-    found = measured(setting, "codes", chosen, long.of(is_light), weeks=True)
+    found = run_cases(setting, "codes", chosen, long.where(is_light), weeks=True)
     rest = Loads((*heavy.real, *short.real), (*heavy.alike, *short.alike))
-    return found + measured(setting, "codes-minutes", chosen, rest) if rest.all else found
+    return found + run_cases(setting, "codes-minutes", chosen, rest) if rest.all else found
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,25 +135,25 @@ class Pressed:
         """The compression in words."""
         rate = ", ".join(
             f"{case.load.title} {self.scales[str(case.load.path)]:,.0f} times faster: {_rate(case)} MB/s, "
-            f"{share_of(case.of(way('rr_ecc', None), lambda run: run.overhead).mean)} of it reprogrammed"
+            f"{share_text(case.estimate(way('rr_ecc', None), lambda run: run.overhead).mean)} of it reprogrammed"
             for case in self.found.leading
         )
         return f"the write rate is assumed, so that the rival's dies write {PRESSED:.0%} of the time [A] ({rate})"
 
 
 def _rate(case: Case) -> str:
-    return f"{case.of(way('rr_ecc', None), lambda run: run.bytes_per_s).mean / 1e6:.2g}"
+    return f"{case.estimate(way('rr_ecc', None), lambda run: run.bytes_per_s).mean / 1e6:.2g}"
 
 
-def compressed(setting: Setting, throughputs: Sequence[int], pressed: float = PRESSED, seeds: int | None = None) -> Pressed:
+def run_compressed(setting: Setting, throughputs: Sequence[int], pressed: float = PRESSED, seeds: int | None = None) -> Pressed:
     """Runs weeks compressed in time together with their retention limits.
 
     The write rate rises by the factor of the compression. At its recorded rate a trace leaves the encoder idle.
     """
-    light = weekly(setting).of(is_light)
+    light = weekly(setting).where(is_light)
     most = 1 if setting.quick else _PRESSED_LOADS
     used = Loads(light.real[:most], light.alike[:most])
-    usual = measured(setting, "codes-usual", {"rival": (CODES, "bch_ldpc", encoder(None))}, used, weeks=True, seeds=1)
+    usual = run_cases(setting, "codes-usual", {"rival": (CODES, "bch_ldpc", encoder(None))}, used, weeks=True, seeds=1)
     scales = {str(case.load.path): pressed / case.first("rival").writing for case in (*usual.real, *usual.alike)}
     found = Cases((), ())
     for load in used.all:
@@ -174,7 +161,7 @@ def compressed(setting: Setting, throughputs: Sequence[int], pressed: float = PR
         one = Loads(*(tuple(each for each in part if each is load) for part in (used.real, used.alike)))
         chosen = ways(throughputs, limits(scale))
         name = f"codes-{load.name}-compressed"
-        found += measured(setting, name, chosen, one, weeks=True, time_scale=scale, seeds=seeds)
+        found += run_cases(setting, name, chosen, one, weeks=True, time_scale=scale, seeds=seeds)
     return Pressed(found, scales)
 
 
@@ -212,24 +199,24 @@ def ratio_of(throughputs: Sequence[int], near: float = NEAR) -> tuple[list[str],
     chosen = [way(policy, throughput) for policy in POLICIES for throughput in (None, *throughputs)]
     half = len(throughputs) + 1
 
-    def of(runs: Sequence[tuple[Run, ...]]) -> float:
+    def ratio(runs: Sequence[tuple[Run, ...]]) -> float:
         found = []
         for start in (0, half):
             shares = [fmean(one[start].write_ns / one[start + 1 + at].write_ns for one in runs) for at in range(len(throughputs))]
             found.append(needed(throughputs, shares, near))
         return found[1] / found[0]
 
-    return chosen, of
+    return chosen, ratio
 
 
 def needed_claims(found: Cases, throughputs: Sequence[int], how: str, note: str, condition: str = "") -> Iterator[Claim]:
     """Yields what encoder both need, for loads of one kind."""
     shares = found.find(*performance("rr_ecc", ENOUGH))
     rival = found.find(*performance("bch_ldpc", ENOUGH)).leading.mean
-    yield worded(
+    yield worded_claim(
         shares,
-        share_of,
-        shown=f"{share_of(shares.leading.mean)} of the ideal's (rival {share_of(rival)})",
+        share_text,
+        shown=f"{share_text(shares.leading.mean)} of the ideal's (rival {share_text(rival)})",
         where="Performance of ECCs",
         what=f"write performance with LDPC of 20 MB/s, of the ideal's, mean over the loads, {how}",
         published=f"near the ideal (at least {NEAR:.0%} [A])",
@@ -241,7 +228,7 @@ def needed_claims(found: Cases, throughputs: Sequence[int], how: str, note: str,
     )
     ratio = found.find(*ratio_of(throughputs))
     text = _needs(found, throughputs)
-    yield valued(
+    yield value_claim(
         ratio,
         LESS,
         _DIGIT,
@@ -255,7 +242,7 @@ def needed_claims(found: Cases, throughputs: Sequence[int], how: str, note: str,
         note=f"{text} for {NEAR:.0%} of the ideal performance{f'; {condition}' if condition else ''}",
     )
     for near in _OTHERS:
-        yield seen(
+        yield shown_claim(
             found.find(*ratio_of(throughputs, near)),
             lambda value: f"{value:.3g}x",
             where="Conclusions",
@@ -285,7 +272,7 @@ def outperforms(found: Cases, throughputs: Sequence[int]) -> Claim:
     def worst(runs: Sequence[tuple[Run, ...]]) -> float:
         return max(one[at].write_ns / one[at + 1].write_ns for one in runs for at in range(0, len(chosen), 2))
 
-    return worded(
+    return worded_claim(
         found.find(chosen, worst),
         lambda value: f"{value:.3f}",
         where="Performance of ECCs",
@@ -304,21 +291,23 @@ def off_the_path(found: Cases, how: str) -> Claim:
         return max(one.encoding_ns / one.write_ns for (one,) in runs)
 
     waits = found.find((way("rr_ecc", ENOUGH),), share)
-    return worded(
+    return worded_claim(
         waits,
         lambda value: f"{100 * value:.2f} %",
         where="ECC Optimization",
         what=f"share of the mean host write that waits for LDPC of 20 MB/s, most of any load, {how}",
         published="0 (kept out of the critical performance path)",
         high=0.0,
-        note="" if waits.leading.mean == 0.0 else f"{share_of(_strong(found))} of the host's pages take the full guarantee",
+        note="" if waits.leading.mean == 0.0 else f"{share_text(_strong(found))} of the host's pages take the full guarantee",
     )
 
 
 def _strong(found: Cases) -> float:
     """Returns the greatest share of a load's host pages that are written with LDPC."""
     name = "modes.host_write.normal"
-    return max(case.of(way("rr_ecc", ENOUGH), lambda run: run.number(name) / max(run.host, 1.0)).mean for case in found.leading)
+    return max(
+        case.estimate(way("rr_ecc", ENOUGH), lambda run: run.number(name) / max(run.host, 1.0)).mean for case in found.leading
+    )
 
 
 def _saturated(setting: Setting, throughputs: Sequence[int]) -> Iterator[Claim | Picture]:
@@ -344,7 +333,7 @@ def _without_a_pause(setting: Setting, throughputs: Sequence[int]) -> dict[tuple
     job = {"name": "w", "pattern": "random", "read_share": 0.0, "sizes": [{"size": "8KiB"}], "depth": 64}
     job |= {"ramp_time": _RAMP[setting.quick], "runtime": _TIME[setting.quick]}
     pieces = [(policy, throughput) for throughput in (*throughputs, None) for policy in POLICIES]
-    with written(setting, "random", document({"kind": "synthetic", "job": [job]})) as path:
+    with workload_file(setting, "random", document({"kind": "synthetic", "job": [job]})) as path:
         common: dict[str, Any] = {"drive": CODES, "precondition": "steady", "workload": str(path), **_SMALL}
         points = [{**common, "policy": policy, **encoder(throughput)} for policy, throughput in pieces]
         found = samples(setting, "retention-codes-saturated", points, columns=COLUMNS)
@@ -360,10 +349,10 @@ def bottleneck(found: Mapping[tuple[str, int | None], Sample], throughputs: Sequ
     slowest = throughputs[0]
     least = found["bch_ldpc", slowest].estimate(lambda row: Run(row).encoder - Run(row).number("utilisation.dies"))
     busy = found["bch_ldpc", slowest].estimate(lambda row: Run(row).encoder).mean
-    return worded(
-        Found(least, None, _RANDOM),
-        share_of,
-        shown=f"{share_of(least.mean)} (encoder busy {share_of(busy)} of the time)",
+    return worded_claim(
+        Found(least, None, _RANDOM, WORK),
+        share_text,
+        shown=f"{share_text(least.mean)} (encoder busy {share_text(busy)} of the time)",
         where="ECC Optimization",
         what=f"time that the rival's encoder of {slowest} MB/s is busy less that of the dies, {_RANDOM}",
         published="above 0 (the encoder becomes the bottleneck)",
@@ -383,8 +372,8 @@ def never_slower(found: Mapping[tuple[str, int | None], Sample], throughputs: Se
     worst = over_seeds(lambda *rows: min(ratios(*rows)), *pairs)
     each = [over_seeds(lambda *rows, place=place: ratios(*rows)[place], *pairs).mean for place in range(len(throughputs))]
     listed = ", ".join(f"{one:.2f} at {at}" for one, at in zip(each, throughputs, strict=True))
-    return worded(
-        Found(worst, None, _RANDOM),
+    return worded_claim(
+        Found(worst, None, _RANDOM, WORK),
         lambda value: f"{value:.2f}",
         shown=f"{worst.mean:.3f} ({listed} MB/s)",
         where="Performance of ECCs",

@@ -15,21 +15,12 @@ from ssdlab.explore.statistics import Estimate, estimate
 from ssdlab.traces import Retention, retention
 from ssdlab_papers.claim import Claim, number, untestable
 from ssdlab_papers.entry import Picture, Table
-from ssdlab_papers.real_first import Found
-from ssdlab_papers.retention.loads import (
-    DIES,
-    EXCERPTS,
-    WEEK_NS,
-    about,
-    is_of_collections,
-    named,
-    of_the_work,
-    span_ns,
-    weekly,
-)
-from ssdlab_papers.retention.runs import WORK, fixed, seen, share_of, valued, worded, written_down
+from ssdlab_papers.formats import share_text
+from ssdlab_papers.real_first import Found, RealFirst, shown_claim, value_claim, worded_claim
+from ssdlab_papers.retention.loads import DIES, EXCERPTS, WEEK_NS, about, is_of_collections, of_the_work, span_ns, weekly
+from ssdlab_papers.retention.runs import WORK, fixed_estimate, write_trace
 from ssdlab_papers.setting import Setting
-from ssdlab_papers.traces import Load
+from ssdlab_papers.traces import Load, titles
 
 #: Shares of a TPC-C trace's writes by lifetime class, as :class:`ssdlab.traces.Retention` names it (slide *Actual
 #: Retention Requirements*).
@@ -49,36 +40,28 @@ class Life:
     load: Load
     found: tuple[Retention, ...]
 
-    def of(self, quantity: Callable[[Retention], float]) -> Estimate:
+    def estimate(self, quantity: Callable[[Retention], float]) -> Estimate:
         """Returns a quantity; nothing in that of a trace is drawn."""
         return _over([self], lambda lives: quantity(lives[0]))
 
 
 @dataclass(frozen=True, slots=True)
-class Lives:
+class Lives(RealFirst[Life]):
     """Lifetimes in real traces, which lead, and in look-alikes."""
-
-    real: tuple[Life, ...]
-    alike: tuple[Life, ...]
-
-    @property
-    def leading(self) -> tuple[Life, ...]:
-        """Those in real traces, or those in look-alikes if there are none."""
-        return self.real or self.alike
 
     def find(self, quantity: Callable[[Sequence[Retention]], float]) -> Found:
         """Returns a quantity of all loads."""
         real, alike = (_over(part, quantity) if part else None for part in (self.real, self.alike))
-        return Found(real, alike, named([life.load for life in self.leading]))
+        return Found(real, alike, titles([life.load for life in self.leading]), WORK)
 
-    def of(self, chosen: Callable[[Load], bool]) -> Lives:
+    def of_loads(self, condition: Callable[[Load], bool]) -> Lives:
         """Returns the lifetimes in loads for which a condition holds."""
-        return Lives(*(tuple(life for life in part if chosen(life.load)) for part in (self.real, self.alike)))
+        return self.where(lambda life: condition(life.load))
 
 
 def _over(lives: Sequence[Life], quantity: Callable[[Sequence[Retention]], float]) -> Estimate:
     if all(len(life.found) == 1 and life.load.is_trace for life in lives):
-        return fixed(quantity([life.found[0] for life in lives]))
+        return fixed_estimate(quantity([life.found[0] for life in lives]))
     count = max(len(life.found) for life in lives)
     return estimate([quantity([life.found[min(seed, len(life.found) - 1)] for life in lives]) for seed in range(count)])
 
@@ -103,7 +86,7 @@ def lifetimes(load: Load, seed: int = 1) -> Retention:
     if load.is_trace:
         return retention(Workload(load.path), by="sector")
     with tempfile.TemporaryDirectory() as folder:
-        return retention(written_down(load, 1, Path(folder) / f"{load.name}.csv", seed), by="sector")
+        return retention(write_trace(load, 1, Path(folder) / f"{load.name}.csv", seed), by="sector")
 
 
 def share(life: Retention) -> float:
@@ -120,13 +103,13 @@ def within_a_week(lives: Lives, short: Sequence[Life] = ()) -> Iterator[Claim]:
 
     Files of minutes and hours, which say how much is overwritten at least, are mentioned.
     """
-    ours = lives.of(is_of_collections)
+    ours = lives.of_loads(is_of_collections)
     remark = about([life.load for life in ours.leading])
     if ours.leading:
         why = [_why_less(ours), *(_at_least(life) for life in short if is_of_collections(life.load)), remark]
-        yield worded(
+        yield worded_claim(
             ours.find(_inside),
-            share_of,
+            share_text,
             shown=_each(ours),
             where="Conclusions, Retention Analysis",
             what="loads of the work's collections of whose writes 49 % to 99 % are overwritten within a week",
@@ -136,19 +119,19 @@ def within_a_week(lives: Lives, short: Sequence[Life] = ()) -> Iterator[Claim]:
             note="; ".join(filter(None, why)),
         )
         for what, extreme, published in (("least", min, LEAST), ("most", max, MOST)):
-            yield valued(
+            yield value_claim(
                 ours.find(_extreme(extreme)),
                 published,
                 _HALF_POINT,
                 where="Conclusions, Retention Analysis",
                 what=f"writes overwritten within a week, {what} of any load of the work's collections",
-                unit=share_of,
+                unit=share_text,
                 agrees=lambda value: value >= LEAST - _HALF_POINT,
                 note="; ".join(filter(None, (_why_less(ours) if extreme is min else "", remark))),
             )
-    yield seen(
+    yield shown_claim(
         lives.find(_inside),
-        share_of,
+        share_text,
         shown=_each(lives),
         where="Conclusions, Retention Analysis",
         what="loads of any collection of whose writes 49 % to 99 % are overwritten within a week",
@@ -161,13 +144,13 @@ def _inside(found: Sequence[Retention]) -> float:
 
 
 def _each(lives: Lives) -> str:
-    each = ", ".join(f"{life.load.title} {share_of(life.of(share).mean)}" for life in lives.leading)
-    return f"{share_of(lives.find(_inside).leading.mean)} of the loads ({each})"
+    each = ", ".join(f"{life.load.title} {share_text(life.estimate(share).mean)}" for life in lives.leading)
+    return f"{share_text(lives.find(_inside).leading.mean)} of the loads ({each})"
 
 
 def _at_least(life: Life) -> str:
-    least = life.of(lambda found: 1.0 - _unknown(found)).mean
-    return f"of {life.load.title} at least {share_of(least)} are, as so many are before its file ends" if least >= LEAST else ""
+    least = life.estimate(lambda found: 1.0 - _unknown(found)).mean
+    return f"of {life.load.title} at least {share_text(least)} are, as so many are before its file ends" if least >= LEAST else ""
 
 
 def _extreme(of: Callable[[Iterator[float]], float]) -> Callable[[Sequence[Retention]], float]:
@@ -180,10 +163,10 @@ def _in_class(name: str) -> Callable[[Retention], float]:
 
 def _why_less(lives: Lives) -> str:
     """Returns the reason why less data than published is seen to be overwritten; empty if it is not less."""
-    less = [life for life in lives.leading if life.of(share).mean < LEAST and life.of(_unknown).mean]
+    less = [life for life in lives.leading if life.estimate(share).mean < LEAST and life.estimate(_unknown).mean]
     if not less:
         return ""
-    written = ", ".join(f"{life.of(lambda found: found.writes / found.unknown).mean:.2f}" for life in less)
+    written = ", ".join(f"{life.estimate(lambda found: found.writes / found.unknown).mean:.2f}" for life in less)
     return (
         "the last write of each sector is not seen to be overwritten, and sectors are written few times in these traces "
         f"({written} times each where less than 49 % is)"
@@ -204,13 +187,13 @@ def _tpc_c(found: Sequence[Life]) -> Iterator[Claim]:
     for life in found:
         for name, published in TPC_C.items():
             yield number(
-                life.of(_in_class(name)),
+                life.estimate(_in_class(name)),
                 published,
                 _HALF_POINT,
                 work=WORK,
                 where="Actual Requirements",
                 what=f"writes that live {name}, TPC-C",
-                unit=share_of,
+                unit=share_text,
                 load=life.load.title,
                 real_trace=True,
                 note="" if of_the_work(life.load) else "the work does not say which of its two traces of TPC-C it shows",
@@ -230,12 +213,12 @@ def _short_files(setting: Setting, used: Sequence[Load]) -> list[Life]:
 
 
 def _so_far(life: Life) -> Claim:
-    least = life.of(lambda found: 1.0 - _unknown(found))
+    least = life.estimate(lambda found: 1.0 - _unknown(found))
     minutes = span_ns(life.load) / 60e9
-    return seen(
-        Found(least, None, life.load.title),
-        share_of,
-        shown=f"at least {share_of(least.mean)}",
+    return shown_claim(
+        Found(least, None, life.load.title, WORK),
+        share_text,
+        shown=f"at least {share_text(least.mean)}",
         where="Retention Analysis",
         what=f"writes overwritten within a week, {life.load.title}: those overwritten before the file ends",
         published="49 % to 99 % in most cases",

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
 
 from ssdlab import Workload
 from ssdlab.traces import trace_info
+from ssdlab_papers.real_first import Loads
 from ssdlab_papers.setting import Setting
 from ssdlab_papers.traces import MSR_VOLUMES, Load, Traces
 
@@ -59,28 +59,6 @@ MANY = 1_000_000
 #: Minimum span of a trace that is repeated for weeks [ns]: a trace of minutes would write the same few pages again and
 #: again.
 _SHORTEST_NS = WEEK_NS // 14
-
-
-@dataclass(frozen=True, slots=True)
-class Loads:
-    """Real traces, which lead, and look-alikes beside them."""
-
-    real: tuple[Load, ...]
-    alike: tuple[Load, ...]
-
-    @property
-    def leading(self) -> tuple[Load, ...]:
-        """The real traces, or the look-alikes if there are none."""
-        return self.real or self.alike
-
-    @property
-    def all(self) -> tuple[Load, ...]:
-        """The real traces and the look-alikes."""
-        return (*self.real, *self.alike)
-
-    def of(self, chosen: Callable[[Load], bool]) -> Loads:
-        """Returns the loads for which a condition holds."""
-        return Loads(tuple(filter(chosen, self.real)), tuple(filter(chosen, self.alike)))
 
 
 def weekly(setting: Setting) -> Loads:
@@ -168,7 +146,7 @@ def weeks_of(load: Load, folder: Path, time_scale: float = 1.0, count: int = WEE
     return {**fields, "workload": str(path), "workload.runtime": f"{round(count * WEEK_NS / time_scale)}ns"}
 
 
-def recorded(load: Load, weeks: int) -> Workload:
+def recorded_weeks(load: Load, weeks: int) -> Workload:
     """Returns some weeks of a look-alike, all of them in the statistics."""
     text = load.workload(10**9).text or ""
     # In TOML, top-level fields must precede the first table.
@@ -185,8 +163,3 @@ def about(used: Sequence[Load]) -> str:
     if all(of_the_work(load) for load in used):
         return ""
     return "none of the work's eleven traces is at hand whole: other volumes and parts of traces stand in for them"
-
-
-def named(used: Sequence[Load]) -> str:
-    """Returns the loads in words."""
-    return ", ".join(load.title for load in used)

@@ -8,13 +8,13 @@ from typing import Any
 
 from ssdlab_papers.claim import Claim
 from ssdlab_papers.entry import Picture, Table
-from ssdlab_papers.regions import Open, Region, region, settled
-from ssdlab_papers.retention.codes import LESS, NEED, compressed, ratio_of, throughputs_of
-from ssdlab_papers.retention.loads import DIES, named
+from ssdlab_papers.regions import Open, Region, choice, claim_with_region, load_fields, region, speed_field, spread, with_region
+from ssdlab_papers.retention.codes import LESS, NEED, ratio_of, run_compressed, throughputs_of
+from ssdlab_papers.retention.loads import DIES
 from ssdlab_papers.retention.runs import SPEED, Cases
 from ssdlab_papers.retention.speed import ALL, DIGIT, HADOOP, QUEUEING
 from ssdlab_papers.setting import Setting
-from ssdlab_papers.traces import Load
+from ssdlab_papers.traces import Load, titles
 
 #: Trials of a search, and requests of each run.
 TRIALS, REQUESTS = 60, 20_000
@@ -91,60 +91,45 @@ TARGETS = (
 def parameters(load: Load) -> list[Open]:
     """Returns what a search on a load may choose."""
     return [
-        Open(
-            field="workload.time_scale" if load.is_trace else "workload.speed",
-            title="times the recorded speed",
-            choices={"choices": [1, 3, 10, 30, 100, 300]},
-            plausible=(1, 10),
+        spread(
+            speed_field(load),
+            "times the recorded speed",
+            (1, 3, 10, 30, 100, 300),
+            (1, 10),
             why="the slides name no speed; the traces at hand are other runs of the same programs, so that up to tenfold is "
             "allowed for [A]",
         ),
-        Open(
-            field="flash.channels",
-            title="channels",
-            choices={"choices": [2, 4, 8, 16]},
-            plausible=(2, 16),
-            why="the slides give the number of dies, and not how they are connected",
+        spread(
+            "flash.channels", "channels", (2, 4, 8, 16), why="the slides give the number of dies, and not how they are connected"
         ),
-        Open(
-            field="flash.transfer_rate",
-            title="transfer rate",
-            choices={"choices": ["40MT/s", "83MT/s", "133MT/s", "200MT/s"]},
-            plausible=frozenset({"40MT/s", "83MT/s", "133MT/s", "200MT/s"}),
+        choice(
+            "flash.transfer_rate",
+            "transfer rate",
+            ("40MT/s", "83MT/s", "133MT/s", "200MT/s"),
             why="the slides give none; those of 2012 reach from asynchronous buses to the second generation of fast ones",
         ),
-        Open(
-            field="ftl.write_allocation",
-            title="choice of the die of a write",
-            choices={"choices": ["pull", "static", "round_robin"]},
-            plausible=frozenset({"pull", "static", "round_robin"}),
+        choice(
+            "ftl.write_allocation",
+            "choice of the die of a write",
+            ("pull", "static", "round_robin"),
             why="the slides say nothing",
         ),
-        Open(
-            field="ftl.partial_write",
-            title="writes of parts of pages",
-            choices={"choices": ["read_modify_write", "whole"]},
-            plausible=frozenset({"read_modify_write", "whole"}),
+        choice(
+            "ftl.partial_write",
+            "writes of parts of pages",
+            ("read_modify_write", "whole"),
             why="the slides say nothing; simulators of their time read only what the trace wrote",
         ),
-        Open(
-            field="precondition",
-            title="starting state",
-            choices={"choices": ["fill", "steady"]},
-            plausible=frozenset({"fill", "steady"}),
-            why="the slides say nothing",
-        ),
+        choice("precondition", "starting state", ("fill", "steady"), why="the slides say nothing"),
     ]
 
 
-def searched(setting: Setting, load: Load, target: Target, trials: int = TRIALS, requests: int = REQUESTS) -> Region:
+def find_region(setting: Setting, load: Load, target: Target, trials: int = TRIALS, requests: int = REQUESTS) -> Region:
     """Returns where a claim's value comes out on a load.
 
     The drive has the dies that the work gives for the trace, and the blocks of the smallest drive, as a part of a trace
     touches little of it.
     """
-    given = {key.removeprefix("workload."): value for key, value in load.fields(requests).items()}
-    reading = {key: value for key, value in given.items() if key not in ("workload", "time_scale")}
     dies = DIES.get(load.name, 16)
     return region(
         setting,
@@ -156,12 +141,11 @@ def searched(setting: Setting, load: Load, target: Target, trials: int = TRIALS,
         parameters=parameters(load),
         trials=trials,
         drive=SPEED,
-        workload=given["workload"],
         policy="rr_speed",
         reference={"policy": "baseline"},
         derive={"flash.chips_per_channel": f"{dies} // flash.channels"},
-        options=reading if load.is_trace else {"stop_after": requests},
         set={"flash.blocks_per_plane": _BLOCKS // dies},
+        **load_fields(load, load.fields(requests), stop_after=requests),
     )
 
 
@@ -174,26 +158,22 @@ def with_regions(setting: Setting, claims: Iterator[Claim], found: Cases) -> Ite
         if not setting.searches(claim) or target is None or load is None or claim.is_met or claim.unscored:
             yield claim
             continue
-        where = searched(setting, load, target)
-        yield settled(claim, where)
-        yield from where.pictures()
-        yield where.table()
+        where = find_region(setting, load, target)
+        yield from with_region(claim, where)
 
 
 #: Parameters that decide how many times the throughput the rival needs.
 ENCODERS = (
-    Open(
-        field="pressed",
-        title="share of the time that the rival's dies write",
-        choices={"choices": [0.01, 0.03, 0.1, 0.3]},
-        plausible=(0.01, 0.3),
+    spread(
+        "pressed",
+        "share of the time that the rival's dies write",
+        (0.01, 0.03, 0.1, 0.3),
         why="the slides do not say how busy their drives are; without queues, 3.9x to 5.7x in write response would not come out",
     ),
-    Open(
-        field="near",
-        title="performance that counts as near the ideal",
-        choices={"choices": [0.9, 0.95, 0.98]},
-        plausible=(0.9, 0.98),
+    spread(
+        "near",
+        "performance that counts as near the ideal",
+        (0.9, 0.95, 0.98),
         why="the slides say that the ideal is approached, with no number",
     ),
 )
@@ -205,8 +185,8 @@ def encoders(setting: Setting, shares: Sequence[float] = (0.01, 0.03, 0.1, 0.3))
     rows: list[dict[str, Any]] = []
     text = ""
     for share in shares:
-        found = compressed(setting, throughputs, share, seeds=1).found
-        text = named([case.load for case in found.leading])
+        found = run_compressed(setting, throughputs, share, seeds=1).found
+        text = titles([case.load for case in found.leading])
         for near in ENCODERS[1].choices["choices"]:
             value = found.find(*ratio_of(throughputs, near)).leading.mean
             rows.append({"pressed": share, "near": near, "value": value, "off": abs(value - LESS)})
@@ -228,7 +208,6 @@ def with_encoders(setting: Setting, entries: Iterator[Claim | Picture | Table]) 
             yield each
             continue
         where = where or encoders(setting)
-        yield settled(each, where)
+        yield claim_with_region(each, where)
     if where is not None:
-        yield from where.pictures()
-        yield where.table()
+        yield from where.entries()

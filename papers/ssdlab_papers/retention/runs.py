@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 from ssdlab import Workload
 from ssdlab.explore.statistics import Estimate
 from ssdlab.units import duration
-from ssdlab_papers.claim import Claim, on_loads, statement
-from ssdlab_papers.real_first import Found, RealFirst
-from ssdlab_papers.retention.loads import Loads, length, named, recorded, shape, weeks_of
+from ssdlab_papers.real_first import Found, Loads, RealFirst
+from ssdlab_papers.retention.loads import length, recorded_weeks, shape, weeks_of
 from ssdlab_papers.session import run as simulate
 from ssdlab_papers.setting import Setting
 from ssdlab_papers.sweeps import Row, Sample, over_seeds, samples
-from ssdlab_papers.traces import Load
+from ssdlab_papers.traces import Load, titles
 
 WORK = "retention relaxation"
 #: Presets: the drive on which two weeks of retention buy a wider program step, and the one on which they buy a weaker
@@ -144,7 +142,7 @@ class Case:
         rows = self.samples[way].rows
         return Run(rows[min(rows)])
 
-    def of(self, way: str, quantity: Callable[[Run], float]) -> Estimate:
+    def estimate(self, way: str, quantity: Callable[[Run], float]) -> Estimate:
         """Returns a quantity of the runs of one way."""
         return _settled(over_seeds(lambda row: quantity(Run(row)), self.samples[way]), [self])
 
@@ -166,9 +164,9 @@ class Cases(RealFirst[Case]):
         """Returns the cases of both."""
         return Cases((*self.real, *other.real), (*self.alike, *other.alike))
 
-    def of(self, chosen: Callable[[Load], bool]) -> Cases:
+    def of_loads(self, condition: Callable[[Load], bool]) -> Cases:
         """Returns the cases of loads for which a condition holds."""
-        return Cases(*(tuple(case for case in part if chosen(case.load)) for part in (self.real, self.alike)))
+        return self.where(lambda case: condition(case.load))
 
     @property
     def loads(self) -> Loads:
@@ -177,24 +175,24 @@ class Cases(RealFirst[Case]):
 
     def find(self, ways: Sequence[str], quantity: Quantity) -> Found:
         """Returns a quantity of the runs of these ways, computed seed by seed over all loads."""
-        text = named([case.load for case in self.leading])
-        return Found(_over_loads(self.real, ways, quantity), _over_loads(self.alike, ways, quantity), text)
+        text = titles([case.load for case in self.leading])
+        return Found(_over_loads(self.real, ways, quantity), _over_loads(self.alike, ways, quantity), text, WORK)
 
 
 def _over_loads(cases: Sequence[Case], ways: Sequence[str], quantity: Quantity) -> Estimate | None:
-    def of(*rows: Row) -> float:
+    def together(*rows: Row) -> float:
         runs = [Run(row) for row in rows]
         return quantity([tuple(runs[at : at + len(ways)]) for at in range(0, len(runs), len(ways))])
 
-    return _settled(over_seeds(of, *(case.samples[way] for case in cases for way in ways)), cases) if cases else None
+    return _settled(over_seeds(together, *(case.samples[way] for case in cases for way in ways)), cases) if cases else None
 
 
 def _settled(found: Estimate, cases: Sequence[Case]) -> Estimate:
     """Returns a value with an interval of no width and no seeds, if no run depends on its seed."""
-    return found if any(case.is_drawn for case in cases) else fixed(found.mean)
+    return found if any(case.is_drawn for case in cases) else fixed_estimate(found.mean)
 
 
-def fixed(value: float) -> Estimate:
+def fixed_estimate(value: float) -> Estimate:
     """Returns a value in which nothing is drawn."""
     return Estimate(0, value, value, value)
 
@@ -203,7 +201,7 @@ def fixed(value: float) -> Estimate:
 Way = tuple[str, str, Mapping[str, object]]
 
 
-def measured(
+def run_cases(
     setting: Setting,
     name: str,
     ways: Mapping[str, Way],
@@ -253,7 +251,7 @@ def _fields(setting: Setting, load: Load, folder: Path, weeks: bool, time_scale:
 
 
 @contextmanager
-def written(setting: Setting, name: str, text: str) -> Iterator[Path]:
+def workload_file(setting: Setting, name: str, text: str) -> Iterator[Path]:
     """Yields the path of a file with a workload TOML."""
     with _folder(setting) as folder:
         path = folder / f"{name}.toml"
@@ -273,14 +271,14 @@ def _folder(setting: Setting) -> Iterator[Path]:
             yield Path(path)
 
 
-def written_down(load: Load, weeks: int, path: Path, seed: int = 1) -> Workload:
+def write_trace(load: Load, weeks: int, path: Path, seed: int = 1) -> Workload:
     """Writes some weeks of a look-alike to a trace file, and returns it as a workload.
 
     The requests are the commands of a run, sorted by arrival.
     """
     import pyarrow.csv
 
-    done = simulate(SPEED, recorded(load, weeks), "baseline", precondition="none", record_commands=True, seed=seed)
+    done = simulate(SPEED, recorded_weeks(load, weeks), "baseline", precondition="none", record_commands=True, seed=seed)
     table = done.command_table()
     assert table is not None, "commands were recorded"
     table = table.select(["submitted_ns", "op", "offset", "length"]).sort_by("submitted_ns")
@@ -289,49 +287,17 @@ def written_down(load: Load, weeks: int, path: Path, seed: int = 1) -> Workload:
     return Workload(path, columns="time=1:ns,op=2,offset=3:B,size=4:B")
 
 
-def valued(found: Found, published: float, resolution: float, **further: Any) -> Claim:
-    """Returns a claim that a quantity of the loads has a value."""
-    return on_loads(found.real, found.alike, published, resolution, work=WORK, load=found.load, **further)
-
-
-def worded(found: Found, unit: Callable[[float], str], *, shown: str = "", **further: Any) -> Claim:
-    """Returns a claim in words about a quantity of the loads."""
-    lead = found.leading
-    interval = None if lead.low is None or lead.high is None else (lead.low, lead.high)
-    return statement(
-        lead.mean,
-        shown or unit(lead.mean),
-        work=WORK,
-        load=found.load,
-        seeds=lead.count,
-        interval=interval,
-        real_trace=further.pop("real_trace", found.real is not None),
-        alike="" if found.alike is None else unit(found.alike.mean),
-        **further,
-    )
-
-
-def seen(found: Found, unit: Callable[[float], str], *, shown: str = "", **further: Any) -> Claim:
-    """Returns a quantity of the loads that no work claims."""
-    return replace(worded(found, unit, shown=shown, unscored="shown", **further), low=None, high=None)
-
-
-def alone(case: Case, found: Estimate) -> Found:
+def found_alone(case: Case, found: Estimate) -> Found:
     """Returns a quantity of one load."""
     real, alike = (found, None) if case.load.is_trace else (None, found)
-    return Found(real, alike, case.load.title)
+    return Found(real, alike, case.load.title, WORK)
 
 
-def share_of(value: float) -> str:
-    """Formats a share."""
-    return f"{100 * value:.1f} %"
-
-
-def change(before_ns: float, after_ns: float) -> str:
+def time_change_text(before_ns: float, after_ns: float) -> str:
     """Formats a change of a time span."""
     return f"{duration(round(before_ns), 3)} to {duration(round(after_ns), 3)}"
 
 
-def times(ratio: float) -> str:
+def times_text(ratio: float) -> str:
     """Formats a ratio as a factor."""
     return f"{ratio:.2f}x" if ratio < 100 else f"{ratio:.0f}x"

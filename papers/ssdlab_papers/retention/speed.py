@@ -12,24 +12,10 @@ from ssdlab.charts import Axis, Chart, Mark, Series
 from ssdlab.explore.statistics import Estimate
 from ssdlab_papers.claim import Claim, untestable
 from ssdlab_papers.entry import Picture, Table
-from ssdlab_papers.retention.loads import Loads, about, is_of_collections, minutes, weekly
-from ssdlab_papers.retention.runs import (
-    SPEED,
-    WORK,
-    Case,
-    Cases,
-    Gain,
-    Quantity,
-    Run,
-    Way,
-    alone,
-    measured,
-    seen,
-    share_of,
-    times,
-    valued,
-    worded,
-)
+from ssdlab_papers.formats import share_text
+from ssdlab_papers.real_first import Loads, shown_claim, value_claim, worded_claim
+from ssdlab_papers.retention.loads import about, is_of_collections, minutes, weekly
+from ssdlab_papers.retention.runs import SPEED, WORK, Case, Cases, Gain, Quantity, Run, Way, found_alone, run_cases, times_text
 from ssdlab_papers.setting import Setting
 from ssdlab_papers.sweeps import curve
 
@@ -69,17 +55,17 @@ def runs(setting: Setting) -> Speeds:
     long, short = weekly(setting), minutes(setting)
     known = {load.path for load in long.all}
     return Speeds(
-        measured(setting, "weeks", ways, long, weeks=True),
-        measured(setting, "minutes", pair, short.of(lambda load: load.path not in known)),
+        run_cases(setting, "weeks", ways, long, weeks=True),
+        run_cases(setting, "minutes", pair, short.where(lambda load: load.path not in known)),
     )
 
 
 def claims(found: Speeds) -> Iterator[Claim]:
     """Yields the claims on the speed-up and on queueing."""
-    ours = found.all.of(is_of_collections)
+    ours = found.all.of_loads(is_of_collections)
     if ours.leading:
-        yield from ends(ours)
-    yield from hadoop(found.all.of(lambda load: load.name == "hadoop"))
+        yield from range_claims(ours)
+    yield from hadoop_claims(found.all.of_loads(lambda load: load.name == "hadoop"))
     yield from _beside(found.all)
     yield from _order(found.all)
 
@@ -88,7 +74,7 @@ def entries(setting: Setting, found: Speeds) -> Iterator[Picture | Table | Claim
     """Yields what explains the claims: the gains of all loads, and those of one load sped up."""
     yield _table(found.all)
     yield _picture(found.all)
-    busy = found.minutes.of(lambda load: load.name == "prxy_0")
+    busy = found.minutes.of_loads(lambda load: load.name == "prxy_0")
     if busy.leading:
         yield from _sped_up(setting, busy)
 
@@ -120,10 +106,10 @@ def queueing(gain: Gain) -> float:
 
 def waits(case: Case) -> float:
     """Returns the share of the baseline's mean write response that is waiting."""
-    return case.of("baseline", lambda run: run.waiting_ns / run.write_ns if run.write_ns else 0.0).mean
+    return case.estimate("baseline", lambda run: run.waiting_ns / run.write_ns if run.write_ns else 0.0).mean
 
 
-def ends(ours: Cases) -> Iterator[Claim]:
+def range_claims(ours: Cases) -> Iterator[Claim]:
     """Yields both ends of the speed-up of all traces, and what is typical of them."""
     remark = about(ours.loads.leading)
     for what, chosen, published, where in (
@@ -131,26 +117,28 @@ def ends(ours: Cases) -> Iterator[Claim]:
         ("greatest", max, ALL[1], "abstract, Conclusions"),
     ):
         extreme = chosen(ours.leading, key=lambda case: case.gain("rr_speed", speed_up).mean)
-        yield valued(
+        yield value_claim(
             ours.find(PAIR, least_of(speed_up) if chosen is min else most_of(speed_up)),
             published,
             DIGIT,
             words=f"{published}x",
             where=where,
             what=f"write response speed-up, {what} of any load of the work's collections",
-            unit=times,
+            unit=times_text,
             headline=True,
             agrees=lambda value: value > 1.0,
             note="; ".join(
-                filter(None, (f"{extreme.load.title}: {share_of(waits(extreme))} of the baseline's response is waiting", remark))
+                filter(
+                    None, (f"{extreme.load.title}: {share_text(waits(extreme))} of the baseline's response is waiting", remark)
+                )
             ),
         )
     every = sorted(case.gain("rr_speed", speed_up).mean for case in ours.leading)
     middle = ours.find(PAIR, middle_of(speed_up))
-    yield worded(
+    yield worded_claim(
         middle,
-        times,
-        shown=f"{times(middle.leading.mean)} (of {', '.join(map(times, every))})",
+        times_text,
+        shown=f"{times_text(middle.leading.mean)} (of {', '.join(map(times_text, every))})",
         where="Write Response Time Speedup",
         what=f"typical write response speed-up: median of {len(every)} loads of the work's collections",
         published="2x to 2.5x",
@@ -162,7 +150,7 @@ def ends(ours: Cases) -> Iterator[Claim]:
     )
 
 
-def hadoop(ours: Cases) -> Iterator[Claim]:
+def hadoop_claims(ours: Cases) -> Iterator[Claim]:
     """Yields the two claims on the Hadoop traces."""
     where, what = "Workload", "write response speed-up, Hadoop"
     if not ours.leading:
@@ -171,16 +159,16 @@ def hadoop(ours: Cases) -> Iterator[Claim]:
         yield replace(lost, headline=True)
         return
     (case,) = ours.leading
-    waiting = share_of(waits(case))
+    waiting = share_text(waits(case))
     note = f"{waiting} of the baseline's response is waiting in this part of another Hadoop run, of one node and few writes"
     for quantity, (low, high), text, title, head in (
         (speed_up, HADOOP, "3.9x to 5.7x, due to long queueing time", what, True),
         (queueing, QUEUEING, "5.4x to 6.1x", "queueing time of writes, how many times less, Hadoop", False),
     ):
         found = ours.find(PAIR, middle_of(quantity))
-        yield worded(
+        yield worded_claim(
             found,
-            times,
+            times_text,
             where=where,
             what=title,
             published=text,
@@ -195,9 +183,9 @@ def hadoop(ours: Cases) -> Iterator[Claim]:
 def _beside(every: Cases) -> Iterator[Claim]:
     """Yields the speed-up on all loads, those of other collections among them."""
     for what, quantity in (("least", least_of), ("median", middle_of), ("greatest", most_of)):
-        yield seen(
+        yield shown_claim(
             every.find(PAIR, quantity(speed_up)),
-            times,
+            times_text,
             where="abstract",
             what=f"write response speed-up, {what} of loads of any collection",
             published="1.8x to 5.7x, typically 2x to 2.5x",
@@ -207,15 +195,15 @@ def _beside(every: Cases) -> Iterator[Claim]:
 def _order(every: Cases) -> Iterator[Claim]:
     """Yields the claim that queueing falls more than the response, where writes mostly wait."""
     chosen = {id(case.load) for case in (*every.real, *every.alike) if Gain(*_pair(case)).is_queued}
-    queued = every.of(lambda load: id(load) in chosen)
+    queued = every.of_loads(lambda load: id(load) in chosen)
     if not queued.leading:
         return
     each = ", ".join(
-        f"{times(case.gain('rr_speed', queueing).mean)} at {times(case.gain('rr_speed', speed_up).mean)}"
+        f"{times_text(case.gain('rr_speed', queueing).mean)} at {times_text(case.gain('rr_speed', speed_up).mean)}"
         for case in queued.leading
     )
     found = queued.find(PAIR, least_of(lambda gain: gain.queueing / gain.speed_up))
-    yield worded(
+    yield worded_claim(
         found,
         lambda value: f"{value:.2f}",
         shown=f"{found.leading.mean:.2f} ({each})",
@@ -275,8 +263,8 @@ def _sped_up(setting: Setting, recorded: Cases) -> Iterator[Claim | Picture]:
     pair: dict[str, Way] = {policy: (SPEED, policy, {}) for policy in PAIR}
     (first,) = recorded.leading
     loads = recorded.loads if recorded.real == () else Loads(recorded.loads.real, ())
-    usual = first.of("baseline", lambda run: run.writing).mean
-    found = [measured(setting, f"sped-up-{target:g}", pair, loads, time_scale=target / usual) for target in targets]
+    usual = first.estimate("baseline", lambda run: run.writing).mean
+    found = [run_cases(setting, f"sped-up-{target:g}", pair, loads, time_scale=target / usual) for target in targets]
     cases = [first, *(each.leading[0] for each in found)]
     yield _of_busy(cases, targets[-1] / usual)
     if len(cases) > 2:
@@ -286,14 +274,14 @@ def _sped_up(setting: Setting, recorded: Cases) -> Iterator[Claim | Picture]:
 def _of_busy(cases: Sequence[Case], scale: float) -> Claim:
     alone_ns, last = program_speed_up(), cases[-1]
     each = ", ".join(
-        f"{times(case.gain('rr_speed', speed_up).mean)} at {case.of('baseline', lambda run: run.writing).mean:.2f}"
+        f"{times_text(case.gain('rr_speed', speed_up).mean)} at {case.estimate('baseline', lambda run: run.writing).mean:.2f}"
         for case in cases
     )
     less: Estimate = last.gain("rr_speed", queueing)
-    return worded(
-        alone(last, last.gain("rr_speed", speed_up)),
-        times,
-        shown=f"{each} of the time that the baseline's dies write; queueing {times(less.mean)} less",
+    return worded_claim(
+        found_alone(last, last.gain("rr_speed", speed_up)),
+        times_text,
+        shown=f"{each} of the time that the baseline's dies write; queueing {times_text(less.mean)} less",
         where="Workload",
         what=f"write response speed-up on a busy drive, {last.load.title} sped up {scale:.0f} times",
         published=f"above the program's own {alone_ns:.2f}x, due to long queueing time",
@@ -304,7 +292,7 @@ def _of_busy(cases: Sequence[Case], scale: float) -> Claim:
 
 
 def _curves(cases: Sequence[Case]) -> Picture:
-    at = [case.of("baseline", lambda run: run.writing).mean for case in cases]
+    at = [case.estimate("baseline", lambda run: run.writing).mean for case in cases]
     title = cases[0].load.title
     return Picture(
         name="retention-queueing",

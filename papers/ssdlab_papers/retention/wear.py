@@ -15,21 +15,11 @@ from ssdlab import check
 from ssdlab.charts import Axis, Chart
 from ssdlab_papers.claim import Claim
 from ssdlab_papers.entry import Picture, Table
+from ssdlab_papers.formats import share_text
+from ssdlab_papers.real_first import Loads, shown_claim
 from ssdlab_papers.retention.codes import encoder
-from ssdlab_papers.retention.loads import Loads, is_light, minutes, weekly
-from ssdlab_papers.retention.runs import (
-    CODES,
-    SPEED,
-    Case,
-    Cases,
-    Run,
-    Way,
-    alone,
-    measured,
-    seen,
-    share_of,
-    times,
-)
+from ssdlab_papers.retention.loads import is_light, minutes, weekly
+from ssdlab_papers.retention.runs import CODES, SPEED, Case, Cases, Run, Way, found_alone, run_cases, times_text
 from ssdlab_papers.retention.speed import speed_up
 from ssdlab_papers.setting import Setting
 from ssdlab_papers.sweeps import curve
@@ -51,7 +41,7 @@ _CLASSES = 64
 def entries(setting: Setting) -> Iterator[Claim | Picture | Table]:
     """Yields the gains at 0, 30, 50 and 100 % of the rated cycles."""
     wear = WEAR[-1:] if setting.quick else WEAR
-    light = weekly(setting).of(is_light)
+    light = weekly(setting).where(is_light)
     used = Loads(light.real[:1], ()) if light.real else Loads((), light.alike[:1])
     yield from _speed(setting, wear, used)
     if not setting.quick:
@@ -125,10 +115,10 @@ def _ways(drive: str, policies: Sequence[str], wear: Sequence[float], fields: Ma
 
 def _speed(setting: Setting, wear: Sequence[float], used: Loads) -> Iterator[Claim | Picture | Table]:
     ways = _ways(SPEED, _SPEED_POLICIES, wear, {"flash.write_mode": speed_modes()})
-    found = measured(setting, "wear", ways, used, weeks=True)
+    found = run_cases(setting, "wear", ways, used, weeks=True)
     if not setting.quick:
-        busy = minutes(setting).of(lambda load: load.name == _EXCERPT)
-        found += measured(setting, "wear-minutes", ways, Loads(busy.real, () if busy.real else busy.alike))
+        busy = minutes(setting).where(lambda load: load.name == _EXCERPT)
+        found += run_cases(setting, "wear-minutes", ways, Loads(busy.real, () if busy.real else busy.alike))
     for share in wear:
         for case in found.leading:
             yield _gain(case, share)
@@ -140,12 +130,12 @@ def _speed(setting: Setting, wear: Sequence[float], used: Loads) -> Iterator[Cla
 def _gain(case: Case, share: float) -> Claim:
     base = way("baseline", share)
     ours, control, bound = (case.gain(way(policy, share), speed_up, base) for policy in _SPEED_POLICIES[1:])
-    moved = [case.of(way(policy, share), lambda run: run.overhead).mean for policy in _SPEED_POLICIES[1:3]]
-    return seen(
-        alone(case, ours),
-        times,
-        shown=f"rr_speed {times(ours.mean)} ({share_of(moved[0])} reprogrammed), wear_adaptive {times(control.mean)} "
-        f"({share_of(moved[1])}), every write fast {times(bound.mean)}",
+    moved = [case.estimate(way(policy, share), lambda run: run.overhead).mean for policy in _SPEED_POLICIES[1:3]]
+    return shown_claim(
+        found_alone(case, ours),
+        times_text,
+        shown=f"rr_speed {times_text(ours.mean)} ({share_text(moved[0])} reprogrammed), wear_adaptive {times_text(control.mean)} "
+        f"({share_text(moved[1])}), every write fast {times_text(bound.mean)}",
         where="POLICIES 6",
         what=f"write response speed-up at {share:.0%} of the rated cycles, {case.load.title}",
         published="not given",
@@ -181,15 +171,15 @@ def _table(found: Cases, wear: Sequence[float]) -> Table:
 
 def _codes(setting: Setting, wear: Sequence[float], used: Loads) -> Iterator[Claim]:
     ways = _ways(CODES, _CODE_POLICIES, wear, {"flash.write_mode": code_modes(), **encoder(_ENCODER)})
-    found = measured(setting, "wear-codes", ways, used, weeks=True)
+    found = run_cases(setting, "wear-codes", ways, used, weeks=True)
     for case in found.leading:
         for share in wear:
             rival = way("bch_ldpc", share)
             ours, control, bound = (
                 case.gain(way(policy, share), lambda gain: 1.0 / gain.speed_up, rival) for policy in _CODE_POLICIES[1:]
             )
-            yield seen(
-                alone(case, ours),
+            yield shown_claim(
+                found_alone(case, ours),
                 lambda value: f"{value:.2f}",
                 shown=f"rr_ecc {ours.mean:.2f}, wear_adaptive {control.mean:.2f}, BCH on every host write {bound.mean:.2f}",
                 where="POLICIES 6",

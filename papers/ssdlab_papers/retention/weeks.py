@@ -9,21 +9,10 @@ from pathlib import Path
 from ssdlab.traces import trace_info
 from ssdlab_papers.claim import Claim
 from ssdlab_papers.entry import Table
-from ssdlab_papers.real_first import Found
-from ssdlab_papers.retention.loads import DROPPED, WEEK_NS, WEEKS, Loads, is_light, shape, span_ns
-from ssdlab_papers.retention.runs import (
-    SPEED,
-    Cases,
-    Gain,
-    Run,
-    alone,
-    measured,
-    seen,
-    share_of,
-    times,
-    worded,
-    written_down,
-)
+from ssdlab_papers.formats import share_text
+from ssdlab_papers.real_first import Found, Loads, shown_claim, worded_claim
+from ssdlab_papers.retention.loads import DROPPED, WEEK_NS, WEEKS, is_light, shape, span_ns
+from ssdlab_papers.retention.runs import SPEED, WORK, Cases, Gain, Run, found_alone, run_cases, times_text, write_trace
 from ssdlab_papers.retention.speed import PAIR, POLICIES, speed_up
 from ssdlab_papers.setting import Setting
 from ssdlab_papers.sweeps import over_seeds, samples
@@ -32,9 +21,9 @@ from ssdlab_papers.traces import Load
 _WEEKS = f"over {WEEKS} weeks, of which {DROPPED} are dropped"
 
 
-def reliable(found: Cases) -> Claim:
+def reliability_claim(found: Cases) -> Claim:
     """Returns the claim that no data outlives its guarantee."""
-    return worded(
+    return worded_claim(
         found.find(("rr_speed",), lambda runs: sum(run.misses for (run,) in runs)),
         lambda value: f"{value:,.0f}",
         where="Conclusions",
@@ -55,13 +44,15 @@ def _moved(found: Cases) -> str:
 def entries(setting: Setting, found: Cases) -> Iterator[Claim | Table]:
     """Yields reprogramming and wear of each load, and the effects of the period of repetition and the start."""
     for case in found.leading:
-        overhead = case.of("rr_speed", lambda run: run.overhead)
-        programs, usual = (case.of(policy, lambda run: 1.0 + run.overhead + run.collected) for policy in ("rr_speed", "baseline"))
-        erases = [f"{case.of(policy, lambda run: run.erases).mean:,.0f}" for policy in ("rr_speed", "baseline")]
-        yield seen(
-            alone(case, overhead),
-            share_of,
-            shown=f"{share_of(overhead.mean)} (programs per host page {programs.mean:.2f}, baseline {usual.mean:.2f}; erases "
+        overhead = case.estimate("rr_speed", lambda run: run.overhead)
+        programs, usual = (
+            case.estimate(policy, lambda run: 1.0 + run.overhead + run.collected) for policy in ("rr_speed", "baseline")
+        )
+        erases = [f"{case.estimate(policy, lambda run: run.erases).mean:,.0f}" for policy in ("rr_speed", "baseline")]
+        yield shown_claim(
+            found_alone(case, overhead),
+            share_text,
+            shown=f"{share_text(overhead.mean)} (programs per host page {programs.mean:.2f}, baseline {usual.mean:.2f}; erases "
             f"{erases[0]}, baseline {erases[1]})",
             where="Retention-Aware FTL",
             what=f"reprogrammed pages per host page {_WEEKS}, {case.load.title}",
@@ -69,7 +60,7 @@ def entries(setting: Setting, found: Cases) -> Iterator[Claim | Table]:
             note=_repeats(case.load),
         )
     worst = found.find(("rr_speed", "all_fast"), lambda runs: max(one.write_ns / bound.write_ns for one, bound in runs))
-    yield seen(
+    yield shown_claim(
         worst,
         lambda value: f"{value:.3f}",
         where="Retention-Aware FTL",
@@ -125,7 +116,7 @@ def _period(setting: Setting, load: Load) -> Claim:
     reprogrammed first.
     """
     with tempfile.TemporaryDirectory() as folder:
-        week = written_down(load, 1, Path(folder) / "week.csv")
+        week = write_trace(load, 1, Path(folder) / "week.csv")
         span = int(trace_info(week)["span_ns"])
         options = {f"workload.{key}": value for key, value in week.options().items()}
         options |= {"workload": str(week.path), "workload.repeat": WEEKS + 1, "workload.ramp_time": f"{DROPPED * WEEK_NS}ns"}
@@ -134,10 +125,10 @@ def _period(setting: Setting, load: Load) -> Claim:
         short, long = samples(setting, "retention-period", points)
     first, second = (each.estimate(lambda row: Run(row).overhead) for each in (short, long))
     more = over_seeds(lambda row, other: Run(other).overhead - Run(row).overhead, short, long)
-    return seen(
-        Found(None, more, load.title),
-        share_of,
-        shown=f"{share_of(first.mean)} and {share_of(second.mean)}",
+    return shown_claim(
+        Found(None, more, load.title, WORK),
+        share_text,
+        shown=f"{share_text(first.mean)} and {share_text(second.mean)}",
         where="POLICIES 3",
         what=f"reprogrammed pages per host page, one week of {load.title} repeated every 0.95 and every 1.05 weeks",
         published="not given",
@@ -149,12 +140,12 @@ def _period(setting: Setting, load: Load) -> Claim:
 def _start(setting: Setting, load: Loads) -> Claim:
     """Returns the speed-up from the steady state of uniform overwrites; other runs start from a drive filled once."""
     ways = {policy: (SPEED, policy, {"precondition": "steady"}) for policy in PAIR}
-    found = measured(setting, "steady", ways, load, weeks=True)
+    found = run_cases(setting, "steady", ways, load, weeks=True)
     (case,) = found.leading
-    collected = [f"{case.of(policy, lambda run: run.collected).mean:.2f}" for policy in PAIR]
-    return seen(
+    collected = [f"{case.estimate(policy, lambda run: run.collected).mean:.2f}" for policy in PAIR]
+    return shown_claim(
         found.find(PAIR, lambda runs: speed_up(Gain(*runs[0]))),
-        times,
+        times_text,
         where="POLICIES 1",
         what=f"write response speed-up, {case.load.title}, from the steady state of uniform overwrites",
         published="1.8x to 5.7x, typically 2x to 2.5x",

@@ -10,7 +10,7 @@ from ssdlab.charts import Axis, Chart, Series
 from ssdlab_papers.claim import Claim, statement
 from ssdlab_papers.entry import Picture, Table
 from ssdlab_papers.setting import Setting
-from ssdlab_papers.ssdexplorer.runs import WORK, swept
+from ssdlab_papers.ssdexplorer.runs import WORK, run_sweep
 from ssdlab_papers.sweeps import Points
 
 NAMES = tuple(f"C{number}" for number in range(1, 11))
@@ -31,8 +31,8 @@ class _Curves:
     """Bandwidth of each architecture [MB/s]; nothing in these runs is drawn, so that all seeds agree."""
 
     def __init__(self, setting: Setting, drives: Points) -> None:
-        self.links = swept(setting, "links", keep_length=True)
-        self.flash = swept(setting, "flash", keep_length=True)
+        self.links = run_sweep(setting, "links", keep_length=True)
+        self.flash = run_sweep(setting, "flash", keep_length=True)
         self.drives = drives
 
     def link(self, name: str, link: str, with_buffers: bool) -> float:
@@ -62,7 +62,7 @@ def _value(points: Points, name: str, where: Mapping[str, object]) -> float:
 
 def ten(setting: Setting) -> Points:
     """Does the runs of the ten architectures."""
-    return swept(setting, "architectures", keep_length=True)
+    return run_sweep(setting, "architectures", keep_length=True)
 
 
 def entries(setting: Setting, drives: Points) -> Iterator[Claim | Picture | Table]:

@@ -14,7 +14,7 @@ from ssdlab_papers.ssdexplorer.regions import MEAN_MA, OF_READS
 from ssdlab_papers.ssdexplorer.runs import SPECS, WORK
 from ssdlab_papers.sweeps import Row, Sample, over_seeds
 
-__all__ = ["OF_NASD", "OF_WINDOW", "entries", "of_nasd", "of_window"]
+__all__ = ["OF_NASD", "OF_WINDOW", "entries", "nasd_sensitivity", "window_sensitivity"]
 
 #: Joint draws: more than there are terms in a fit, 45 for eight numbers.
 DRAWS: Final = 128
@@ -64,7 +64,9 @@ def currents(fields: Mapping[str, Any]) -> dict[str, object]:
     return {**given, **{name: value for name, value in fields.items() if name not in numbers}}
 
 
-def of_nasd(setting: Setting, assumed: Sequence[Assumed] = OF_NASD, draws: int = DRAWS, length: int = 100_000) -> Sensitivity:
+def nasd_sensitivity(
+    setting: Setting, assumed: Sequence[Assumed] = OF_NASD, draws: int = DRAWS, length: int = 100_000
+) -> Sensitivity:
     """Returns the sensitivity of the gain by NASD on reads of sample C behind the enterprise host."""
     common = {"drive": "ldpc-c", "workload": str(SPECS / "reads.fio"), "workload.iodepth": 256, "options.stop_after": length}
     common |= {"flash.blocks_per_plane": 128, "state.pe_cycles": 8000}
@@ -83,7 +85,9 @@ def of_nasd(setting: Setting, assumed: Sequence[Assumed] = OF_NASD, draws: int =
     )
 
 
-def of_window(setting: Setting, assumed: Sequence[Assumed] = OF_WINDOW, draws: int = DRAWS, length: int = 49_152) -> Sensitivity:
+def window_sensitivity(
+    setting: Setting, assumed: Sequence[Assumed] = OF_WINDOW, draws: int = DRAWS, length: int = 49_152
+) -> Sensitivity:
     """Returns the sensitivity of what a window in the middle of programs changes of the peak power."""
     common = {"drive": "ssdpower-16x8", "workload": str(SPECS / "table_4_2_steady.fio"), "options.stop_after": length}
     window = {"page_types": [2], "at": [0.5], "length": "200us", "idle_chips_wait": False}
@@ -118,9 +122,7 @@ def entries(setting: Setting) -> Iterator[Claim | Picture | Table]:
     if not setting.full:
         return
     for found, where, load in (
-        (of_nasd(setting), "table 2.8", "100% read, depth 256"),
-        (of_window(setting), "table 4.2", "as table 4.2, from 20 ms on"),
+        (nasd_sensitivity(setting), "table 2.8", "100% read, depth 256"),
+        (window_sensitivity(setting), "table 4.2", "as table 4.2, from 20 ms on"),
     ):
-        yield found.claim(work=WORK, where=where, load=load)
-        yield found.picture()
-        yield found.table()
+        yield from found.entries(found.claim(work=WORK, where=where, load=load))

@@ -13,7 +13,7 @@ from ssdlab_papers.claim import Claim, statement
 from ssdlab_papers.entry import Picture, Table
 from ssdlab_papers.setting import Setting
 from ssdlab_papers.ssdexplorer.architectures import NAMES
-from ssdlab_papers.ssdexplorer.runs import searched, swept
+from ssdlab_papers.ssdexplorer.runs import run_search, run_sweep
 from ssdlab_papers.sweeps import Points
 
 _WORK = "Beyond the thesis"
@@ -44,7 +44,7 @@ _TRIALS = 60
 def entries(setting: Setting, by_hand: Points) -> Iterator[Claim | Picture | Table]:
     """Yields what a search finds beside the ten architectures, and what modern flash changes."""
     yield from _same_flash(setting, by_hand)
-    modern = swept(setting, "modern_architectures", keep_length=True, fewer={_WEAR: _QUICK_WEARS})
+    modern = run_sweep(setting, "modern_architectures", keep_length=True, fewer={_WEAR: _QUICK_WEARS})
     yield from _modern_flash(setting, modern)
 
 
@@ -64,7 +64,7 @@ def _answer(ours: float, shown: str, what: str, note: str, load: str) -> Claim:
 
 def _same_flash(setting: Setting, by_hand: Points) -> Iterator[Claim | Picture]:
     """Yields whether the search beats the ten architectures with the flash of the thesis, on PCIe 2.0 x8."""
-    found = searched(setting, "search_thesis", _TRIALS).table.to_pylist()
+    found = run_search(setting, "search_thesis", _TRIALS).table.to_pylist()
     ten = {
         name: _row(by_hand, {"drive": f"explorer-{name.lower()}", "buffer.policy": "write_back", "workload.iodepth": 4096})
         for name in NAMES
@@ -133,7 +133,7 @@ def _modern_flash(setting: Setting, points: Points) -> Iterator[Claim | Picture 
             "the code of this drive corrects what fresh data has at its rated cycles, and its dies are the limit",
             "random reads of 4 KiB, depth 4096",
         )
-    search = searched(setting, "search_modern", _TRIALS)
+    search = run_search(setting, "search_modern", _TRIALS)
     feasible = [row for row in search.table.to_pylist() if row["status"] == "ok" and row["is_feasible"]]
     if feasible:
         best = min(feasible, key=lambda row: row["cost"])

@@ -11,7 +11,7 @@ from ssdlab.explore.statistics import Estimate
 from ssdlab_papers.claim import Claim, statement
 from ssdlab_papers.entry import Picture, Table
 from ssdlab_papers.setting import Setting
-from ssdlab_papers.ssdexplorer.runs import WORK, swept
+from ssdlab_papers.ssdexplorer.runs import WORK, run_sweep
 from ssdlab_papers.sweeps import Points, curve
 
 #: Depths of figures 2.3 to 2.6.
@@ -26,7 +26,7 @@ _RATES = ("166MT/s", "190MT/s", "200MT/s", "220MT/s", "267MT/s", "400MT/s")
 
 def entries(setting: Setting) -> Iterator[Claim | Picture | Table]:
     """Yields the claims of section 2.2, with the figures."""
-    points = swept(setting, "depth")
+    points = run_sweep(setting, "depth")
 
     def iops(depth: int, threshold: int = _FREE) -> Estimate:
         return points.estimate("throughput.iops", _at(depth, threshold), 1e3)
@@ -37,7 +37,7 @@ def entries(setting: Setting) -> Iterator[Claim | Picture | Table]:
     meets = [depth for depth in _DEPTHS if iops(depth).mean >= _KIOPS and tail(depth).mean <= _QOS_MS]
     seeds = iops(64).count
     common: dict[str, Any] = {"work": WORK, "load": _LOAD, "seeds": seeds}
-    condition = _condition(swept(setting, "depth_rates"))
+    condition = _condition(run_sweep(setting, "depth_rates"))
     yield statement(
         float(sum(depth != 64 for depth in meets) + (64 not in meets)),
         f"{', '.join(map(str, meets)) or 'none'}: 64 has {_show(iops(64), 'kIOPS')} and {_show(tail(64), 'ms')}",

@@ -14,7 +14,7 @@ from ssdlab.explore.statistics import Estimate
 from ssdlab_papers.claim import Claim, statement
 from ssdlab_papers.entry import Picture, Table
 from ssdlab_papers.setting import Setting
-from ssdlab_papers.ssdexplorer.runs import swept
+from ssdlab_papers.ssdexplorer.runs import run_sweep
 from ssdlab_papers.sweeps import Points
 
 __all__ = ["LOADS", "PLACES", "Load", "entries"]
@@ -60,7 +60,7 @@ LOADS: Final = (
 
 def entries(setting: Setting) -> Iterator[Claim | Picture | Table]:
     """Yields what each place gives under each load."""
-    points = swept(setting, "placements", keep_length=True, quick_seeds=1)
+    points = run_sweep(setting, "placements", keep_length=True, quick_seeds=1)
     yield from (_answer(points, load, place) for load in LOADS for place in PLACES)
     yield _table(points)
     yield _picture(points)

@@ -12,11 +12,11 @@ from typing import Any, Final
 
 from ssdlab_papers.claim import Claim
 from ssdlab_papers.entry import Entry, Picture, Table
-from ssdlab_papers.regions import Open, Region, region, settled
+from ssdlab_papers.regions import Open, Region, between, choice, region, with_region
 from ssdlab_papers.setting import Setting
 from ssdlab_papers.ssdexplorer.runs import SPECS
 
-__all__ = ["MEAN_MA", "OF_READS", "TARGETS", "Target", "searched", "with_regions"]
+__all__ = ["MEAN_MA", "OF_READS", "TARGETS", "Target", "find_region", "with_regions"]
 
 #: Trials of a search.
 TRIALS: Final = 60
@@ -45,14 +45,9 @@ class Target:
     spec: Mapping[str, Any] = field(default_factory=dict)
 
 
-def _choices(name: str, title: str, values: tuple[Any, ...], plausible: tuple[Any, ...], why: str) -> Open:
-    """Returns a parameter with choices, of which these are plausible."""
-    return Open(field=name, title=title, choices={"choices": [*values]}, plausible=frozenset(plausible), why=why)
-
-
 def _open(name: str, title: str, *values: Any, why: str = "the thesis does not say") -> Open:
     """Returns a parameter of which nothing is known, so that all choices are plausible."""
-    return _choices(name, title, values, values, why)
+    return choice(name, title, values, why=why)
 
 
 # Figure 1.7: the drive is a product, of which the parts are known (FACTS 5.8), and the firmware is not.
@@ -65,27 +60,27 @@ _VERTEX = Target(
     published=180.0,
     tolerance=0.08 * 180.0,
     parameters=(
-        Open(
-            field="controller.firmware.cycles.decode",
-            title="cycles of the firmware to decode a command",
-            choices={"low": 100, "high": 6000},
-            plausible=(100, 6000),
+        between(
+            "controller.firmware.cycles.decode",
+            "cycles of the firmware to decode a command",
+            100,
+            6000,
             why="the firmware of the drive is not public",
         ),
         _open("flash.multi_plane", "operations on both planes", True, False, why="not known of the drive"),
-        _choices(
+        choice(
             "flash.transfer_rate",
             "transfer rate",
             ("25MT/s", "33MT/s", "40MT/s"),
             ("33MT/s", "40MT/s"),
-            "recalled: cycles of 25 or 30 ns",
+            why="recalled: cycles of 25 or 30 ns",
         ),
-        _choices(
+        choice(
             "flash.program_time",
             "tPROG",
             ("800us", "1300us", "2000us"),
             ("800us", "1300us"),
-            "recalled: 800 us; slower pages of a pair take longer",
+            why="recalled: 800 us; slower pages of a pair take longer",
         ),
     ),
     spec={
@@ -104,20 +99,21 @@ _VERTEX = Target(
 # and 16 us for one.
 _RRAM: Final = {"drive": "rram-512g", "workload": "reads.fio", "options": {"stop_after": 100_000}}
 _CONTROLLER: Final = (
-    Open(
-        field="controller.firmware.cycles.decode",
-        title="cycles of a core for half of a command",
-        choices={"low": 0, "high": 1000},
-        plausible=(450, 550),
+    between(
+        "controller.firmware.cycles.decode",
+        "cycles of a core for half of a command",
+        0,
+        1000,
+        (450, 550),
         why="32 commands of 256 B in flight take 66 us (section 3.2), which is a thousand cycles of one core for each",
     ),
-    _choices("controller.firmware.count", "cores", (1, 2, 4), (1,), "the same statement, of one core"),
-    _choices(
+    choice("controller.firmware.count", "cores", (1, 2, 4), (1,), why="the same statement, of one core"),
+    choice(
         "host.cpu.submission",
         "half of the overhead of a command",
         ("0ns", "2us", "5300ns", "10us"),
         ("5300ns",),
-        "single reads of 256 B take 16 us (section 3.2)",
+        why="single reads of 256 B take 16 us (section 3.2)",
     ),
 )
 _HALVES: Final = {
@@ -132,7 +128,7 @@ _PAGES = Target(
     quantity="throughput.read_bytes_per_s / reference.throughput.read_bytes_per_s",
     published=16.0,
     tolerance=0.5,
-    parameters=(*_CONTROLLER, _choices("workload.iodepth", "queue depth", (4, 8, 16, 32), (16,), "stated")),
+    parameters=(*_CONTROLLER, choice("workload.iodepth", "queue depth", (4, 8, 16, 32), (16,), why="stated")),
     spec={
         **_RRAM,
         "set": {"flash.page_size": "4KiB"},
@@ -148,7 +144,7 @@ _MEDIUM = Target(
     quantity="latency.read.p50_ns / reference.latency.read.p50_ns",
     published=1.0,
     tolerance=0.1,
-    parameters=(*_CONTROLLER, _choices("workload.iodepth", "queue depth", (16, 32, 64, 128), (32,), "stated")),
+    parameters=(*_CONTROLLER, choice("workload.iodepth", "queue depth", (16, 32, 64, 128), (32,), why="stated")),
     spec={
         **_RRAM,
         "set": {"flash.page_size": "4KiB"},
@@ -198,12 +194,8 @@ def _windows(test: str, quantity: str, published: float, tolerance: float) -> Ta
     """Returns the search for what one window, or two, change: at every position, at other pulses and depths."""
     count = {"T2": 1, "T3": 2}[test]
     places = tuple(
-        Open(
-            field=f"power.suspend[0].at[{at}]",
-            title=f"position of window {at + 1}",
-            choices={"low": 0.05, "high": 0.95},
-            plausible=(0.05, 0.95),
-            why="the thesis tries all suspension points",
+        between(
+            f"power.suspend[0].at[{at}]", f"position of window {at + 1}", 0.05, 0.95, why="the thesis tries all suspension points"
         )
         for at in range(count)
     )
@@ -219,7 +211,7 @@ def _windows(test: str, quantity: str, published: float, tolerance: float) -> Ta
         tolerance=tolerance,
         parameters=(
             *places,
-            _choices("power.suspend[0].idle_chips_wait", "idle dies wait", (True, False), (True,), rule),
+            choice("power.suspend[0].idle_chips_wait", "idle dies wait", (True, False), (True,), why=rule),
             _open("power.suspend[0].overhead", "overhead of a suspension", "0ns", "200us", "488us"),
             *_PULSES,
         ),
@@ -238,12 +230,12 @@ def _windows(test: str, quantity: str, published: float, tolerance: float) -> Ta
 
 # Section 2.3.2: the levels and the host are inputs; the decoders, the firmware and the scheduler are open.
 _CHANNEL: Final = (
-    _choices(
+    choice(
         "flash.transfer_rate",
         "transfer rate",
         ("166MT/s", "200MT/s", "240MT/s", "400MT/s"),
         ("240MT/s",),
-        "450,000 reads a second need 240 MT/s (FACTS 5.2)",
+        why="450,000 reads a second need 240 MT/s (FACTS 5.2)",
     ),
     _open("ecc.decoder.decoders", "decoders of a channel", 1, 2, 4),
     _open("controller.firmware.count", "cores", 1, 2, 4, 8),
@@ -263,7 +255,7 @@ def _soft(name: str, sample: str, table: str, published: float, quantity: str, c
         tolerance=_NEAR * published,
         parameters=(
             *_CHANNEL,
-            _choices("workload.iodepth", "queue depth", (64, 128, 256, 512), (256,), "stated"),
+            choice("workload.iodepth", "queue depth", (64, 128, 256, 512), (256,), why="stated"),
             _open("ftl.write_allocation", "choice of the die of a write", "pull", "static"),
         ),
         spec={
@@ -324,7 +316,7 @@ TARGETS: Final = (
 )
 
 
-def searched(setting: Setting, target: Target, trials: int = TRIALS) -> Region:
+def find_region(setting: Setting, target: Target, trials: int = TRIALS) -> Region:
     """Returns where a headline value comes out."""
     spec = dict(target.spec)
     return region(
@@ -348,10 +340,9 @@ def with_regions(setting: Setting, found: Iterable[Entry | Picture | Table]) -> 
         if target is None or not isinstance(each, Claim):
             yield each
             continue
-        where = searched(setting, target)
-        yield settled(each, where, f"{target.title}: {target.published:g} (± {target.tolerance:.3g})", target.part)
-        yield from where.pictures()
-        yield where.table()
+        where = find_region(setting, target)
+        value = f"{target.title}: {target.published:g} (± {target.tolerance:.3g})"
+        yield from with_region(each, where, value, target.part)
 
 
 def _target(claim: Claim) -> Target | None:

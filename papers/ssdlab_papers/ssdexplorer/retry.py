@@ -16,7 +16,7 @@ from ssdlab_papers.claim import Claim, statement, taken, untestable
 from ssdlab_papers.entry import Picture, Table
 from ssdlab_papers.session import run
 from ssdlab_papers.setting import Setting
-from ssdlab_papers.ssdexplorer.runs import SPECS, WORK, swept
+from ssdlab_papers.ssdexplorer.runs import SPECS, WORK, run_sweep
 from ssdlab_papers.sweeps import Points, curve
 
 _DRIVES = ("retry-c1", "retry-c2", "retry-c3", "retry-c4")
@@ -40,7 +40,7 @@ def entries(setting: Setting) -> Iterator[Claim | Picture | Table]:
     """Yields the claims of section 2.3.1, with the figures."""
     yield from _measured_curves()
     yield from _error_curves()
-    points, behind = swept(setting, "retry"), swept(setting, "retry_sata")
+    points, behind = run_sweep(setting, "retry"), run_sweep(setting, "retry_sata")
     yield from _drops(points)
     yield from _single_reads(setting)
     yield from _link(points, behind)

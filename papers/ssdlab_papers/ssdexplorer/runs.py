@@ -13,7 +13,7 @@ from ssdlab_papers import sweeps
 from ssdlab_papers.setting import Setting
 from ssdlab_papers.sweeps import Points
 
-__all__ = ["SPECS", "WORK", "searched", "swept"]
+__all__ = ["SPECS", "WORK", "run_search", "run_sweep"]
 
 #: Name of the source work in the entries.
 WORK = "SSDExplorer"
@@ -25,7 +25,7 @@ _QUICK_SEEDS, _QUICK_SHARE = 1, 4
 _QUICK_TRIALS = 3
 
 
-def swept(
+def run_sweep(
     setting: Setting,
     name: str,
     *,
@@ -56,16 +56,16 @@ def swept(
             document["options"] = {**options, "stop_after": options["stop_after"] // _QUICK_SHARE}
         if fewer:
             document["vary"] = {**document["vary"], **fewer}
-    return Points(sweeps.swept(setting, _spec(name, document)))
+    return Points(sweeps.run_sweep(setting, _spec(name, document)))
 
 
-def searched(setting: Setting, name: str, trials: int) -> ssdlab.Optimisation:
+def run_search(setting: Setting, name: str, trials: int) -> ssdlab.Optimisation:
     """Does the search of a specification; a quick setting has a third of the trials.
 
     Raises:
         KeyboardInterrupt: Ctrl-C ended the search.
     """
-    return sweeps.searched(setting, _spec(name, _document(name)), trials // _QUICK_TRIALS if setting.quick else trials)
+    return sweeps.run_search(setting, _spec(name, _document(name)), trials // _QUICK_TRIALS if setting.quick else trials)
 
 
 def _document(name: str) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from ssdlab_papers.address import address
 from ssdlab_papers.claim import Claim, number, statement, taken, untestable
 from ssdlab_papers.entry import Picture, Table
 from ssdlab_papers.setting import Setting
-from ssdlab_papers.ssdexplorer.runs import WORK, swept
+from ssdlab_papers.ssdexplorer.runs import WORK, run_sweep
 from ssdlab_papers.sweeps import Points, curve
 
 _SAMPLES = ("A", "B", "C", "D")
@@ -104,14 +104,14 @@ def entries(setting: Setting) -> Iterator[Claim | Picture | Table]:
         yield from _one_cell(setting, *one)
         return
     yield from _inputs()
-    found = _Both(swept(setting, "soft_reads"), swept(setting, "soft_mixes"))
+    found = _Both(run_sweep(setting, "soft_reads"), run_sweep(setting, "soft_mixes"))
     yield from _levels(found.reads)
     for quantity in _QUANTITIES:
         yield from _cells(quantity, found)
     yield from _in_words(found)
     for quantity in _QUANTITIES:
         yield _table(quantity, found)
-    yield from _by_endurance(swept(setting, "soft_endurance", fewer={"state.pe_cycles": _QUICK_CYCLES}))
+    yield from _by_endurance(run_sweep(setting, "soft_endurance", fewer={"state.pe_cycles": _QUICK_CYCLES}))
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +121,7 @@ class _Both:
     reads: Points
     mixes: Points
 
-    def of(self, load: str) -> Points:
+    def points(self, load: str) -> Points:
         return self.reads if load == "100% read" else self.mixes
 
 
@@ -132,7 +132,7 @@ def _at(load: str, host: str, sample: str, plan: str) -> dict[str, object]:
 
 def _gain(found: _Both, quantity: _Quantity, load: str, host: str, sample: str) -> Estimate:
     """Returns what NASD gains over SD [%]: more bandwidth, or less latency."""
-    change = found.of(load).change(quantity.column, _at(load, host, sample, "soft"), _at(load, host, sample, "nasd"))
+    change = found.points(load).change(quantity.column, _at(load, host, sample, "soft"), _at(load, host, sample, "nasd"))
     sign = 100.0 if quantity.rises else -100.0
     bounds = sorted(sign * bound for bound in (change.low, change.high) if bound is not None)
     return Estimate(change.count, sign * change.mean, *(bounds or (None, None)))
@@ -186,9 +186,9 @@ def _one_cell(setting: Setting, quantity: _Quantity, load: str, host: str, sampl
     """Yields the claims of one cell, for which only its runs are done."""
     only: dict[str, object] = {"drive": f"ldpc-{sample.lower()}", "workload.iodepth": _HOSTS[host]}
     if load == "100% read":
-        points = swept(setting, "soft_reads", only=only)
+        points = run_sweep(setting, "soft_reads", only=only)
     else:
-        points = swept(setting, "soft_mixes", only={**only, "workload": f"{load.lower()}.fio"})
+        points = run_sweep(setting, "soft_mixes", only={**only, "workload": f"{load.lower()}.fio"})
     yield from _cell(quantity, _Both(points, points), load, host, sample)
 
 
@@ -206,7 +206,7 @@ def _cell(quantity: _Quantity, found: _Both, load: str, host: str, sample: str) 
     what = _subject(load, host, sample)
     common: dict[str, Any] = {**_place(quantity), "load": f"{load}, depth {_HOSTS[host]}"}
     published, gain = quantity.published[load, host][2 * place : 2 * place + 2]
-    ours = found.of(load).estimate(quantity.column, _at(load, host, sample, "soft"), quantity.scale)
+    ours = found.points(load).estimate(quantity.column, _at(load, host, sample, "soft"), quantity.scale)
     fitted = _FITTED.get((load, host, sample)) if quantity.table == "2.8" else None
     if fitted is not None:
         yield taken(
@@ -305,7 +305,7 @@ def _table(quantity: _Quantity, found: _Both) -> Table:
     for (load, host), values in quantity.published.items():
         row: list[object] = [host, load]
         for place, sample in enumerate(_SAMPLES):
-            ours = found.of(load).estimate(quantity.column, _at(load, host, sample, "soft"), quantity.scale).mean
+            ours = found.points(load).estimate(quantity.column, _at(load, host, sample, "soft"), quantity.scale).mean
             row += [
                 values[2 * place],
                 round(ours, 3),

@@ -11,7 +11,7 @@ from ssdlab_papers.claim import Claim, statement, untestable
 from ssdlab_papers.entry import Picture, Table
 from ssdlab_papers.session import run
 from ssdlab_papers.setting import Setting
-from ssdlab_papers.ssdexplorer.runs import SPECS, WORK, swept
+from ssdlab_papers.ssdexplorer.runs import SPECS, WORK, run_sweep
 from ssdlab_papers.sweeps import Points
 
 #: Clocks of figures 1.5 and 1.6 [MHz]; those from 300 on are the state of the art of the thesis.
@@ -34,11 +34,11 @@ _BARS = 0.02
 
 def entries(setting: Setting) -> Iterator[Claim | Picture | Table]:
     """Yields the claims of sections 1.3.3 and 1.4, with figures 1.5 to 1.8."""
-    points = swept(setting, "frequency", keep_length=True)
+    points = run_sweep(setting, "frequency", keep_length=True)
     yield from _frequency(points)
     yield _picture(points)
     yield from _vertex()
-    yield from _pages_per_block(swept(setting, "mock_up_map"))
+    yield from _pages_per_block(run_sweep(setting, "mock_up_map"))
     yield from _card()
 
 

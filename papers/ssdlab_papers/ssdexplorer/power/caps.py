@@ -18,7 +18,7 @@ from ssdlab_papers.setting import Setting
 from ssdlab_papers.ssdexplorer.power.windows import WORK
 from ssdlab_papers.ssdexplorer.runs import SPECS
 
-__all__ = ["CAPS", "Capped", "contenders", "entries", "resolved"]
+__all__ = ["CAPS", "Capped", "contenders", "entries", "resolved_drive"]
 
 #: Caps, and none.
 CAPS: Final = ("none", "8W", "5W", "3W")
@@ -51,7 +51,7 @@ class Capped:
     joule_per_gb: float
 
     @classmethod
-    def of(cls, contender: Contender, cap: str, summary: Mapping[str, Any]) -> Capped:
+    def from_summary(cls, contender: Contender, cap: str, summary: Mapping[str, Any]) -> Capped:
         """Takes the results from ``summary.json``."""
         energy, latency = summary["energy"], summary["latency"]
         return cls(
@@ -73,7 +73,7 @@ class Capped:
 
 
 @cache
-def resolved(table: str) -> Drive:
+def resolved_drive(table: str) -> Drive:
     """Returns the drive with the modes of a table derived."""
     given = drive(table, _WEAR)
     described = {**given, "flash": {**given["flash"], **_SHAPE}}
@@ -94,16 +94,16 @@ def measure(setting: Setting) -> list[Capped]:
     """Runs each policy under each cap."""
     pieces = [(each, cap) for each in contenders(setting) for cap in CAPS]
     # Each drive is resolved once, in advance: otherwise two threads could derive the same modes at the same time.
-    setting.share_out("modes", resolved, [*dict.fromkeys(each.table for each, _ in pieces)])
+    setting.share_out("modes", resolved_drive, [*dict.fromkeys(each.table for each, _ in pieces)])
 
     def one(piece: tuple[Contender, str]) -> Capped:
         contender, cap = piece
         given = dict(contender.settings) | ({} if cap == "none" else {"power.cap": cap})
         commands = _COMMANDS // 4 if setting.quick else _COMMANDS
         done = run(
-            resolved(contender.table), _workload(), contender.policy, set=given, stop_after=commands, precondition="steady"
+            resolved_drive(contender.table), _workload(), contender.policy, set=given, stop_after=commands, precondition="steady"
         )
-        return Capped.of(contender, cap, done.summary)
+        return Capped.from_summary(contender, cap, done.summary)
 
     return setting.share_out("caps", one, pieces)
 

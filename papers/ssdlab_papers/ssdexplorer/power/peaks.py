@@ -38,7 +38,7 @@ class Phases:
         self.names = names[kept]
         self.begin, self.end = (table[column].to_numpy()[kept].astype(np.int64) for column in ("begin_ns", "end_ns"))
 
-    def of(self, name: str) -> tuple[np.ndarray, np.ndarray]:
+    def times(self, name: str) -> tuple[np.ndarray, np.ndarray]:
         """Returns begins and ends of the phases of a kind: ``program 2``, ``read 0``."""
         return self.begin[self.names == name], self.end[self.names == name]
 
@@ -91,7 +91,7 @@ def power(phases: Phases, section: Mapping[str, Any], dies: int) -> dict[str, np
     edges = np.arange(0, int(phases.end.max()) + 1000, 1000, dtype=np.float64)
     found = {"idle": np.full(len(edges) - 1, dies * idle * supply / 1e3)}
     for name in sorted(set(phases.names.tolist())):
-        begin, end = phases.of(name)
+        begin, end = phases.times(name)
         if name.startswith("program"):
             period, width, base, peak = pulses(section, int(name.split()[1]))
             at, change = _steps(begin, end, base - idle)
@@ -138,7 +138,7 @@ def entries(setting: Setting) -> Iterator[Claim]:
     highest = np.argsort(total[inside])[-_PEAKS:] + _FROM_US
     upper = parts["program 2"]
     at_peaks, always = (float(upper[place].sum() / total[place].sum()) for place in (highest, inside))
-    programs = {page: plain.of(f"program {index}") for index, page in enumerate(_PAGES)}
+    programs = {page: plain.times(f"program {index}") for index, page in enumerate(_PAGES)}
     span_ns = 1000.0 * (inside.stop - inside.start)
 
     def busy(begin: np.ndarray, end: np.ndarray) -> float:

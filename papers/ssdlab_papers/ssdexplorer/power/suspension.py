@@ -17,9 +17,9 @@ from ssdlab.explore.statistics import Estimate, estimate
 from ssdlab_papers.claim import Claim, number, taken
 from ssdlab_papers.setting import Setting
 from ssdlab_papers.ssdexplorer.power.windows import DRIVE, MEAN, NONE, PEAK, WORK, Row, Runs, Windows, time_of
-from ssdlab_papers.ssdexplorer.runs import swept
+from ssdlab_papers.ssdexplorer.runs import run_sweep
 
-__all__ = ["STEADY", "T2", "T3", "Found", "entries", "in_us", "in_words", "load_ms", "measure", "of"]
+__all__ = ["STEADY", "T2", "T3", "Found", "entries", "in_us", "in_words", "load_ms", "measure", "number_of"]
 
 #: Depth at which T2 and T3 are run: the dies are always busy, as in the thesis (FACTS 5.9).
 _DEPTH = 1024
@@ -98,11 +98,11 @@ class Found:
 
 def measure(setting: Setting) -> Found:
     """Does the sweeps."""
-    tests = swept(setting, "power_tests").rows
+    tests = run_sweep(setting, "power_tests").rows
     few = [[place] for place in (0.1, 0.3, 0.5, 0.7, 0.9)]
-    single = swept(setting, "power_single", fewer={f"{_AT}.at": few, f"{_AT}.length": ["200us"]}).rows
-    pairs = swept(setting, "power_pairs", fewer={f"{_AT}.at": [[0.1, 0.5], [0.3, 0.7], [0.5, 0.9]]}).rows
-    variants = swept(setting, "power_variants", fewer={f"{_AT}.at": [[], [0.1, 0.5]]}).rows
+    single = run_sweep(setting, "power_single", fewer={f"{_AT}.at": few, f"{_AT}.length": ["200us"]}).rows
+    pairs = run_sweep(setting, "power_pairs", fewer={f"{_AT}.at": [[0.1, 0.5], [0.3, 0.7], [0.5, 0.9]]}).rows
+    variants = run_sweep(setting, "power_variants", fewer={f"{_AT}.at": [[], [0.1, 0.5]]}).rows
     depths = {depth: Runs(tests, **{"workload.iodepth": depth}) for depth in _DEPTHS}
     by: dict[tuple[object, object], list[Row]] = {}
     for row in variants:
@@ -131,7 +131,7 @@ def _ms(value: float) -> str:
     return f"{value:.4g} ms"
 
 
-def of(name: str) -> Callable[[Row], float]:
+def number_of(name: str) -> Callable[[Row], float]:
     """Returns the function that takes a number from a row."""
     return lambda row: float(row[name])
 
@@ -161,7 +161,7 @@ def _inputs(found: Found) -> Iterator[Claim]:
     supply = float(drive["power"]["supply"].removesuffix("V"))
     yield taken(estimate([supply]), what="supply", published="3.3 V", unit=lambda value: f"{value:g} V", note=note, **common)
     yield taken(
-        found.whole.estimate(of(MEAN)),
+        found.whole.estimate(number_of(MEAN)),
         what="mean power in T1",
         published="1.87 W",
         unit=_watts,
@@ -186,10 +186,10 @@ def _baseline(found: Found) -> Iterator[Claim]:
         "during its transfer on the channel, 10 us and commands: 675 ms; the shares of the random load differ by seed",
         **common,
     )
-    depths = ", ".join(f"{runs.estimate(of(PEAK)).mean:.2f} W at depth {depth}" for depth, runs in found.depths.items())
-    steady = found.steady.estimate(of(PEAK))
+    depths = ", ".join(f"{runs.estimate(number_of(PEAK)).mean:.2f} W at depth {depth}" for depth, runs in found.depths.items())
+    steady = found.steady.estimate(number_of(PEAK))
     yield number(
-        whole.estimate(of(PEAK)),
+        whole.estimate(number_of(PEAK)),
         3.52,
         0.005,
         what="T1: peak power",
@@ -206,10 +206,14 @@ def _test(found: Found, stated: Stated) -> Iterator[Claim]:
     among = runs.chosen(stated.count, idle_dies_wait=True)
     free = runs.chosen(stated.count, idle_dies_wait=False)
     for_mean, for_peak, free_peak = runs.best(among, MEAN), runs.best(among, PEAK), runs.best(free, PEAK)
-    mean, peak, time = runs.change(of(MEAN), for_mean), runs.change(of(PEAK), for_peak), runs.change(time_of, for_mean)
+    mean, peak, time = (
+        runs.change(number_of(MEAN), for_mean),
+        runs.change(number_of(PEAK), for_peak),
+        runs.change(time_of, for_mean),
+    )
     common: dict[str, Any] = {"work": WORK, "where": f"table 4.2, {stated.figures}", "load": STEADY, "unit": _percent}
     rule = f"best of {len(among)} with the stated rule that idle dies wait"
-    lost = _range([runs.change(of(MEAN), each) for each in free])
+    lost = _range([runs.change(number_of(MEAN), each) for each in free])
     yield number(
         mean,
         stated.mean,
@@ -220,7 +224,7 @@ def _test(found: Found, stated: Stated) -> Iterator[Claim]:
         f"time. Without the rule every position gives {lost}",
         **common,
     )
-    without = runs.change(of(PEAK), free_peak)
+    without = runs.change(number_of(PEAK), free_peak)
     yield number(
         peak,
         stated.peak,

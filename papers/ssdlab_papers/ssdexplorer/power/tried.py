@@ -10,7 +10,7 @@ from ssdlab.explore.front import not_beaten
 from ssdlab.explore.statistics import Estimate
 from ssdlab_papers.claim import Claim, statement
 from ssdlab_papers.entry import Picture, Table
-from ssdlab_papers.ssdexplorer.power.suspension import STEADY, Found, in_us, in_words, load_ms, of
+from ssdlab_papers.ssdexplorer.power.suspension import STEADY, Found, in_us, in_words, load_ms, number_of
 from ssdlab_papers.ssdexplorer.power.windows import MEAN, NONE, PEAK, WORK, Runs, Windows, time_of
 
 __all__ = ["entries"]
@@ -40,8 +40,8 @@ def _tried(found: Found) -> Iterator[Claim]:
         f"{len(tried)}: {len(singles)} with one window (of {', '.join(sorted({each.length for each in singles}))}), "
         f"{len(tried) - len(singles)} with two, {seeds} seeds each",
     )
-    falls = [each for each in tried if _high(runs.change(of(PEAK), each)) < 0.0]
-    rises = [each for each in tried if _low(runs.change(of(PEAK), each)) > 0.0]
+    falls = [each for each in tried if _high(runs.change(number_of(PEAK), each)) < 0.0]
+    rises = [each for each in tried if _low(runs.change(number_of(PEAK), each)) > 0.0]
     yield _shown(
         "combinations that lower the peak, with the whole interval over the seeds below that of none",
         float(len(falls)),
@@ -54,7 +54,7 @@ def _tried(found: Found) -> Iterator[Claim]:
         for rule in (True, False):
             among = [windows for windows in each.by if windows.at and windows.idle_dies_wait == rule]
             for_peak = each.best(among, PEAK)
-            change = each.change(of(PEAK), for_peak)
+            change = each.change(number_of(PEAK), for_peak)
             yield _shown(
                 f"{name}: change of the peak at the windows best for it, idle dies {'wait' if rule else 'do not wait'}",
                 change.mean,
@@ -77,7 +77,7 @@ def _low(found: Estimate) -> float:
 def _front(runs: Runs) -> list[Windows]:
     """Returns the windows, and none, that no other beats in both time and peak."""
     each = [*runs.by]
-    losses = [(runs.estimate(time_of, one).mean, runs.estimate(of(PEAK), one).mean) for one in each]
+    losses = [(runs.estimate(time_of, one).mean, runs.estimate(number_of(PEAK), one).mean) for one in each]
     return [each[place] for place in sorted(not_beaten(losses), key=lambda place: losses[place])]
 
 
@@ -87,10 +87,10 @@ def _every_window(found: Found) -> Table:
     rows = []
     for windows in runs.by:
         row: list[object] = [windows.words, windows.length, windows.idle_dies_wait] if windows.at else ["none", None, None]
-        for value in (time_of, of(MEAN), of(PEAK)):
+        for value in (time_of, number_of(MEAN), number_of(PEAK)):
             change = runs.change(value, windows)
             row += [change.mean, change.low, change.high]
-        rows.append([*row, runs.estimate(of(PEAK), windows).mean, windows in front])
+        rows.append([*row, runs.estimate(number_of(PEAK), windows).mean, windows in front])
     changes = [f"{name} %{bound}" for name in ("time", "mean power", "peak power") for bound in ("", " low", " high")]
     return Table(
         name="ssdexplorer-power-windows",
@@ -106,7 +106,7 @@ def _tests_table(found: Found) -> Table:
         for windows in runs.by:
             rule = windows.idle_dies_wait if windows.at else None
             overhead = in_us(windows.overhead) if windows.at else None
-            values = (runs.estimate(value, windows).mean for value in (load_ms, of(MEAN), of(PEAK)))
+            values = (runs.estimate(value, windows).mean for value in (load_ms, number_of(MEAN), number_of(PEAK)))
             rows.append([f"T{1 + len(windows.at)}", depth, windows.words, overhead, rule, *values])
     return Table(
         name="ssdexplorer-power-tests",
@@ -120,7 +120,7 @@ def _front_picture(found: Found) -> Picture:
     runs = found.steady
 
     def at(windows: Windows) -> tuple[float, float]:
-        return runs.change(time_of, windows).mean, runs.estimate(of(PEAK), windows).mean
+        return runs.change(time_of, windows).mean, runs.estimate(number_of(PEAK), windows).mean
 
     def cloud(name: str, among: list[Windows]) -> Series:
         points = [at(each) for each in among]
@@ -143,6 +143,6 @@ def _front_picture(found: Found) -> Picture:
             x=Axis("time over that without windows [%]", better="lower"),
             y=Axis("peak power [W]", better="lower"),
             series=(cloud("no window", [NONE]), *(cloud(*kind) for kind in kinds), curve),
-            marks=(Mark(runs.estimate(of(PEAK)).mean, "no window"),),
+            marks=(Mark(runs.estimate(number_of(PEAK)).mean, "no window"),),
         ),
     )

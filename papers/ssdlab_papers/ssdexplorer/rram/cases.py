@@ -10,7 +10,7 @@ from typing import Final
 from ssdlab.charts import Axis
 from ssdlab.explore.statistics import Estimate, estimate
 from ssdlab_papers.setting import Setting
-from ssdlab_papers.ssdexplorer.runs import swept
+from ssdlab_papers.ssdexplorer.runs import run_sweep
 from ssdlab_papers.sweeps import Points
 
 __all__ = [
@@ -76,9 +76,9 @@ def measure(setting: Setting) -> Found:
     """Does the sweeps."""
     fewer = {"workload.iodepth": _QUICK}
     return Found(
-        pages=swept(setting, "rram_pages", fewer=fewer, quick_seeds=_QUICK_SEEDS),
-        chunks=swept(setting, "rram_chunks", fewer=fewer, quick_seeds=_QUICK_SEEDS),
-        overhead=swept(setting, "rram_overhead"),
+        pages=run_sweep(setting, "rram_pages", fewer=fewer, quick_seeds=_QUICK_SEEDS),
+        chunks=run_sweep(setting, "rram_chunks", fewer=fewer, quick_seeds=_QUICK_SEEDS),
+        overhead=run_sweep(setting, "rram_overhead"),
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from ssdlab.explore.statistics import Estimate
-from ssdlab_papers.claim import Claim
+from ssdlab_papers.claim import Claim, interval_of, unclaimed
 
 #: Reason why a result is not scored.
 NO_CLAIM: Final = "no work claims it: each ran its own idea alone"
@@ -17,26 +17,15 @@ def half_of(found: Estimate) -> float | None:
     return None if found.low is None or found.high is None else (found.high - found.low) / 2.0
 
 
-def told(found: Estimate, unit: Callable[[float], str] = "{:.2f}".format) -> str:
-    """Formats a mean with half of its interval."""
+def text_of(found: Estimate, unit: Callable[[float], str] = "{:.2f}".format) -> str:
+    """Returns a mean with half of its interval."""
     half = half_of(found)
     return unit(found.mean) if half is None else f"{unit(found.mean)} ± {unit(half).lstrip('+')}"
 
 
-def shown(found: Estimate, words: str, *, what: str, where: str, load: str = "", note: str = NO_CLAIM, **further: Any) -> Claim:
+def result_claim(
+    found: Estimate, words: str, *, what: str, where: str, load: str = "", note: str = NO_CLAIM, **further: Any
+) -> Claim:
     """Returns what no work claims: it is shown with its interval, and not scored."""
-    return Claim(
-        work="one budget",
-        where=where,
-        what=what,
-        published="–",
-        standing="",
-        ours=found.mean,
-        shown=words,
-        seeds=found.count,
-        interval=None if found.low is None or found.high is None else (found.low, found.high),
-        load=load,
-        unscored="shown",
-        note=note,
-        **further,
-    )
+    place = {"work": "one budget", "where": where, "what": what, "load": load, "note": note}
+    return unclaimed(found, words, standing="", interval=interval_of(found), **place, **further)
