@@ -34,7 +34,9 @@ def public_names(app: Sphinx, page: str, source: list[str]) -> None:
         names = [name for name in sorted(ssdlab.__all__) if wanted(getattr(ssdlab, name))]
         kind = "autofunction" if title == "Functions" else "autoclass"
         options = "" if title == "Functions" else "\n   :members:"
-        entries = "\n\n".join(f".. {kind}:: ssdlab.{name}{options}" for name in names)
+        # What a policy declares stands in a class of its own.
+        further = {"Policy": "\n   :inherited-members:"}
+        entries = "\n\n".join(f".. {kind}:: ssdlab.{name}{options}{further.get(name, '')}" for name in names)
         parts.append(f"## {title}\n\n```{{eval-rst}}\n{entries}\n```")
     source[0] = source[0].replace("@PUBLIC_NAMES@", "\n\n".join(parts))
 

@@ -70,9 +70,6 @@ class Dispatch:
     def die(self) -> int:
         """Die that takes the write."""
     @property
-    def units(self) -> tuple[int, ...]:
-        """Logical units that the program writes together (numbers of mapping units), oldest first."""
-    @property
     def waiting(self) -> int:
         """Units of host writes that this die could take after this one: those of the whole drive where idle dies
         pull.
@@ -80,6 +77,9 @@ class Dispatch:
     @property
     def others_idle(self) -> int:
         """Number of other idle dies that could take those units at once; 0 where each die has its own queue."""
+    @property
+    def units(self) -> tuple[int, ...]:
+        """Logical units that the program writes together (numbers of mapping units), oldest first."""
 
 class Collection:
     """Collection: a block that is being emptied."""
@@ -103,7 +103,9 @@ class Moving(Collection):
 
     @property
     def units(self) -> tuple[int, ...]:
-        """Logical units, oldest first; empty unless the policy declares `moving`."""
+        """Logical units, in the order in which they lie in the block; empty unless the policy declares `moving`.
+        With several relocation streams always one unit.
+        """
 
 @final
 class Placed:
@@ -160,7 +162,9 @@ class Idle:
         """Time for which no die of the channel has worked [ns]; `None` while one does, or a host write waits."""
     @property
     def drive_for(self) -> int | None:
-        """Time for which no die has worked and no host command was in flight [ns]; `None` while there is either."""
+        """Time for which no die has worked and no host command has arrived or completed [ns]; `None` while a die
+        works, a host write waits, or a host command or page move is in flight.
+        """
 
 @final
 class Candidate:

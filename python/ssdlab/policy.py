@@ -6,13 +6,13 @@ A policy chooses the mode of each write, read and erase, and the data that is mo
 
 from __future__ import annotations
 
-import inspect
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
-from ssdlab import _engine
+from ssdlab import _contract, _engine
+from ssdlab._contract import FOLLOWS, Span
 from ssdlab._engine import Candidate, Collection, Dispatch, Idle, Moving, Placed, UnitRead, View
 
 __all__ = [
@@ -36,8 +36,6 @@ __all__ = [
 
 #: Mode in an answer: its name, or its number in the drive's table.
 Mode: TypeAlias = str | int
-#: Time span in an answer: nanoseconds, or a text such as ``"5ms"``.
-Span: TypeAlias = int | str
 
 
 class PageMove(NamedTuple):
@@ -96,7 +94,7 @@ class BlockMove(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class Facts(_contract.Facts):
     """Constant properties of the drive that a policy runs.
 
     Entries for modes are in the order of the modes' numbers. Times are in nanoseconds.
@@ -109,63 +107,9 @@ class Facts:
         ('normal', 'fast') (1.0, 0.5) 4
     """
 
-    #: Names of the write modes.
-    write_modes: tuple[str, ...]
-    #: Names of the erase modes.
-    erase_modes: tuple[str, ...]
-    #: Names of the read modes.
-    read_modes: tuple[str, ...]
-    #: Retention limit of each write mode at the wear stated in the description; ``None``: without limit.
-    retention: tuple[int | None, ...]
-    #: Retention limits of each write mode by wear class, from fresh to `rated_pe_cycles`; empty: without limit.
-    retention_by_wear: tuple[tuple[int, ...], ...]
-    #: Program time of each write mode, as a multiple of the nominal time.
-    program_scales: tuple[float, ...]
-    #: Time that the encoder of each write mode takes for one unit; 0 without an encoder.
-    encode_times: tuple[int, ...]
-    #: Shallowest level of erase on which each write mode can be programmed.
-    write_levels: tuple[int, ...]
-    #: Number of units that a block holds in each write mode.
-    block_units: tuple[int, ...]
-    #: Number of the encoder of each write mode, counted from 1; 0 without an encoder.
-    codes: tuple[int, ...]
-    #: Level of each erase mode: 0 is the deepest.
-    erase_levels: tuple[int, ...]
-    #: Wear of a fresh block by one erase in each erase mode, in nominal erases.
-    erase_wear: tuple[float, ...]
-    #: Erase time of each erase mode, as a multiple of tBERS.
-    erase_scales: tuple[float, ...]
-    #: Read mode that data of each write mode needs.
-    read_mode_of: tuple[str, ...]
-    #: Time to sense and transfer one unit in each read mode.
-    read_times: tuple[int, ...]
-    #: Program and erase cycles that a block is rated for.
-    rated_pe_cycles: int
-    #: tR + tPROG in the ``normal`` mode: the time for which a die is busy with the move of one program unit.
-    move_time: int
-    #: Time that one page move takes of the drive as a whole: its die time divided by the number of dies, or its
-    #: transfer time divided by the number of channels, whichever is longer.
-    page_move_share: int
-    #: Time before its retention limit at which the drive itself moves data (`ftl.retention_margin`).
-    retention_margin: int
-    #: tPROG in the ``normal`` mode.
-    program_time: int
-    #: tBERS in the first erase mode.
-    erase_time: int
-    #: Bytes of a mapping unit.
-    unit_bytes: int
-    #: Number of units that one program writes.
-    units_per_program: int
-    #: Number of blocks in a die.
-    blocks_per_die: int
-    #: Number of dies in the drive.
-    die_count: int
-    #: Number of logical units: the capacity of the drive in mapping units.
-    user_units: int
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Needs:
+class Needs(_contract.Needs):
     """Services that a policy needs from the engine: its declared state, and the frequent calls that it uses.
 
     Examples:
@@ -178,51 +122,6 @@ class Needs:
         >>> result.summary["declared_state_bits_per_unit"]
         2
     """
-
-    #: Number of write frontiers on each die for host data; at least 1.
-    host_streams: int = 1
-    #: Number of write frontiers on each die for relocated data of each write mode; 0 counts as 1. With more than one,
-    #: :meth:`Policy.relocate` is called for each unit and may answer with a stream, and relocated data shares no
-    #: frontier with host data.
-    relocation_streams: int = 0
-    #: Bits of declared state for each logical unit: 0, 1, 2, 4 or 8.
-    bits_per_unit: int = 0
-    #: Bytes of declared state for each block.
-    bytes_per_block: int = 0
-    #: True if the engine is to call :meth:`Policy.requested`.
-    requests: bool = False
-    #: True if the engine is to call :meth:`Policy.placed`.
-    placed: bool = False
-    #: True if the engine is to call :meth:`Policy.dropped`.
-    dropped: bool = False
-    #: True if the engine is to call :meth:`Policy.opened` and :meth:`Policy.erased`.
-    blocks: bool = False
-    #: True if the engine is to call :meth:`Policy.read_issued`.
-    reads: bool = False
-    #: True if the engine is to call :meth:`Policy.read_done`.
-    reads_done: bool = False
-    #: True if :meth:`Policy.score` replaces the drive's victim rule.
-    scores: bool = False
-    #: True if the policy moves data: the engine is to call :meth:`Policy.urgent`, :meth:`Policy.forced`,
-    #: :meth:`Policy.wake_at` and :meth:`Policy.idle`.
-    moves: bool = False
-    #: With `moves`: true if the engine is to call :meth:`Policy.idle` alone. The other calls are made whenever a die
-    #: chooses its next operation.
-    idle_only: bool = False
-    #: Idle time of a die after which :meth:`Policy.idle` is called; 0: at once.
-    idle_after: Span = 0
-    #: True if data of the first host stream and relocated data must not share a write frontier, because their modes
-    #: differ.
-    relocations_apart: bool = False
-    #: True if the scope of a mode is the page, so that a block holds data of several write modes: see
-    #: :attr:`Policy.page_scope`.
-    page_scope: bool = False
-    #: True if the engine is to list the units in :attr:`Moving.units`.
-    moving: bool = False
-    #: True if :meth:`Policy.erase` chooses among erase modes.
-    erases: bool = False
-    #: True if the policy reads the age of the data that a host write replaces: see :attr:`Policy.ages`.
-    ages: bool = False
 
 
 class Random(random.Random):
@@ -294,7 +193,7 @@ class Random(random.Random):
         raise TypeError("the state of this stream is the engine's")
 
 
-class Policy:
+class Policy(_contract.Declarations):
     """Mode policy: chooses the mode of each write, read and erase, and the data that is moved.
 
     Subclass it and override the calls that matter. The engine answers the other calls itself, as the documentation of
@@ -321,31 +220,6 @@ class Policy:
 
     #: Name of the policy in results; empty: the name of its class.
     name: str = ""
-    #: Number of write frontiers on each die for host data.
-    host_streams: int = 1
-    #: Number of write frontiers on each die for relocated data of each write mode. With more than one, :meth:`relocate`
-    #: is called for each unit and may answer with a stream.
-    relocation_streams: int = 0
-    #: Bits of declared state for each logical unit (0, 1, 2, 4 or 8): :attr:`View.bits`. The engine keeps, reports and
-    #: saves them.
-    bits_per_unit: int = 0
-    #: Bytes of declared state for each block: :attr:`View.block_bytes`. They outlast an erase.
-    bytes_per_block: int = 0
-    #: Idle time of a die after which :meth:`idle` is called; 0: at once.
-    idle_after: Span = 0
-    #: True if data of the first host stream and relocated data must not share a write frontier, because their modes
-    #: differ.
-    relocations_apart: bool = False
-    #: True if the scope of a mode is the page, so that a block holds data of several write modes. The engine then
-    #: treats each block as written in :meth:`mode_of_old_data`, with the shortest retention limit of all modes. The
-    #: policy remembers the mode of each page and answers for its reads.
-    page_scope: bool = False
-    #: True if the engine is to list the units in :attr:`Moving.units`.
-    moving: bool = False
-    #: True if the policy reads the age of the data that a host write replaces (:meth:`View.block_age` of its block): it
-    #: is then loaded ahead. Results do not depend on it.
-    ages: bool = False
-
     #: Constant properties of the drive; known from :meth:`setup` on.
     facts: Facts
     #: Random numbers, determined by the seed of the run; known from :meth:`setup` on.
@@ -386,27 +260,9 @@ class Policy:
             (1, True, True, False)
         """
         given = set(overridden(self))
-        return Needs(
-            host_streams=self.host_streams,
-            relocation_streams=self.relocation_streams,
-            bits_per_unit=self.bits_per_unit,
-            bytes_per_block=self.bytes_per_block,
-            idle_after=self.idle_after,
-            relocations_apart=self.relocations_apart,
-            page_scope=self.page_scope,
-            moving=self.moving,
-            ages=self.ages,
-            requests="requested" in given,
-            placed="placed" in given,
-            dropped="dropped" in given,
-            blocks=bool(given & {"opened", "erased"}),
-            reads="read_issued" in given,
-            reads_done="read_done" in given,
-            scores="score" in given,
-            moves=bool(given & {"urgent", "forced", "idle", "wake_at"}),
-            idle_only="idle" in given and not given & {"urgent", "forced", "wake_at"},
-            erases="erase" in given,
-        )
+        follows = {need: not given.isdisjoint(calls) for need, calls in FOLLOWS.items()}
+        follows["idle_only"] &= given.isdisjoint(("urgent", "forced", "wake_at"))
+        return Needs(**{name: getattr(self, name) for name in DECLARED}, **follows)
 
     def write(self, dispatch: Dispatch, view: View) -> Mode | tuple[Mode, int]:
         """Chooses the write mode and the host stream of a host write that is being dispatched.
@@ -856,14 +712,9 @@ class Policy:
 
 
 #: Names of the attributes by which a policy declares its needs.
-DECLARED = [name for name, value in vars(Policy).items() if not (name.startswith("_") or name == "name" or callable(value))]
-#: Names of the calls that a run makes.
-_NAMES = """
-    write requested collecting relocate placed dropped read_issued read_done score erase free_list lazy_erase
-    opened erased urgent forced idle drain wake_at adopt stats
-"""
+DECLARED = [*_contract.Declarations.__annotations__]
 #: Calls that a run makes, each with the number of its arguments.
-CALLS = {name: len(inspect.signature(getattr(Policy, name)).parameters) - 1 for name in _NAMES.split()}
+CALLS = {name: len(arguments) for name, arguments in _contract.CALLS.items()}
 #: Calls that are made before a run, each with the number of its arguments.
 QUESTIONS = {"setup": 0, "needs": 0, "move_after": 1, "uses": 0, "mode_of_old_data": 0}
 

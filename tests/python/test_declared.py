@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
+import importlib.util
 import inspect
-import json
 import pydoc
-from dataclasses import fields
-from typing import Any
+from pathlib import Path
 
 import pytest
 import typer.main
 
 import ssdlab
-from ssdlab import _declared, _engine, cli, declared
-from ssdlab.policy import Facts, Needs, Policy
+from ssdlab import _contract, _declared, cli, declared
+from ssdlab.policy import Policy
 
 #: Groups of options of each function and command of the same name.
 GROUPS = {
@@ -84,23 +83,20 @@ def test_the_help_names_options_as_the_command_line_does():
     assert "requires --steady-state" in steady.help
 
 
-def type_of(schema: dict[str, Any], time: str) -> str:
-    """Returns the Python type of a field; `time` is that of durations."""
-    if isinstance(schema.get("type"), list):
-        kind, null = schema["type"]
-        assert null == "null"
-        return f"{type_of({**schema, 'type': kind}, time)} | None"
-    if "$ref" in schema or "x-unit" in schema:
-        return time
-    if schema["type"] == "array":
-        return f"tuple[{type_of(schema['items'], time)}, ...]"
-    return {"string": "str", "integer": "int", "number": "float", "boolean": "bool"}[schema["type"]]
+def test_what_a_policy_exchanges_is_made_from_the_declaration():
+    """``python tools/contract.py`` writes the files."""
+    place = Path(__file__).parents[2] / "tools/contract.py"
+    spec = importlib.util.spec_from_file_location("contract", place)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    for path, text in module.made().items():
+        assert path.read_text(encoding="utf-8") == text, "python tools/contract.py"
 
 
-@pytest.mark.parametrize(("mirror", "time"), [(Facts, "int"), (Needs, "Span")])
-def test_facts_and_needs_are_those_of_the_engine(mirror, time):
-    schema = json.loads(_engine.policy_contract())[mirror.__name__]["properties"]
-    assert {field.name: field.type for field in fields(mirror)} == {name: type_of(one, time) for name, one in schema.items()}
+def test_every_call_has_its_method():
+    for name, arguments in _contract.CALLS.items():
+        assert (*inspect.signature(getattr(Policy, name)).parameters,) == ("self", *arguments)
+    assert {call for calls in _contract.FOLLOWS.values() for call in calls} <= set(_contract.CALLS)
 
 
 def test_every_need_is_declared_by_a_policy_or_follows_from_its_calls():

@@ -28,9 +28,7 @@ def shape(node: ast.AST) -> Any:
     if isinstance(node, ast.AnnAssign):
         return "attribute"
     assert isinstance(node, ast.ClassDef)
-    members = {name: shape(one) for one in node.body for name in [name_of(one)] if name and not name.startswith("_")}
-    bases = [base.id for base in node.bases if isinstance(base, ast.Name)]
-    return {**(shape(CLASSES[bases[0]]) if bases and bases[0] in CLASSES else {}), **members}
+    return {name: shape(one) for one in node.body for name in [name_of(one)] if name and not name.startswith("_")}
 
 
 def name_of(node: ast.AST) -> str | None:

@@ -5,8 +5,6 @@ use drive::{Description, diagram as diagram_of, facts, mock_up, presets as known
 use ftl::policy;
 use kit::{Bytes, Problems};
 use pyo3::prelude::*;
-use schemars::schema_for;
-use serde_json::json;
 use std::path::Path;
 
 /// Returns the version of the engine and a hash of its sources.
@@ -58,10 +56,10 @@ pub fn results_reference() -> String {
     drive::definitions::reference()
 }
 
-/// Returns the fields of the facts that a policy receives and of the needs that it declares, as JSON Schemas by name.
+/// Returns what a policy exchanges with the engine, as JSON: names, types in Python and documentation.
 #[pyfunction]
 pub fn policy_contract() -> String {
-    json!({"Facts": schema_for!(policy::Facts), "Needs": schema_for!(policy::Needs)}).to_string()
+    crate::policy::contract().to_string()
 }
 
 /// Returns a description with every field resolved (TOML). `sets` are `KEY=VALUE` overrides; files that the description

@@ -1,64 +1,11 @@
 //! The contract of a mode policy: its needs, its calls, and what passes in them.
 
 use super::backup::Backup;
-use super::facts::Facts;
+use super::exchange::{Candidate, Collection, Dispatch, Facts, Idle, Moving, Needs, Placed, UnitRead};
 use super::future::Future;
 use super::view::View;
-use kit::{Archive, Archived, BlockId, ChannelId, DieId, Lpn, ModeId, Nanos, Ppn, Problem, Reason, SimTime};
-use schemars::JsonSchema;
+use kit::{Archive, Archived, BlockId, Lpn, ModeId, Nanos, Ppn, Problem, Reason, SimTime};
 use std::sync::Arc;
-
-/// Services that a policy needs from the engine.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema)]
-pub struct Needs {
-    /// Number of write frontiers on each die for host data. Frontiers for relocations are added by the engine if the
-    /// drive separates them.
-    pub host_streams: u8,
-    /// Number of write frontiers on each die for relocated data of each write mode; 0 counts as 1. With more than one,
-    /// the engine calls [`ModePolicy::relocate_to`] for each unit, and relocated data shares no frontier with host
-    /// data.
-    pub relocation_streams: u8,
-    /// Bits of declared state for each logical unit.
-    pub bits_per_unit: u8,
-    /// Bytes of declared state for each block.
-    pub bytes_per_block: u8,
-    /// True if the engine is to call [`ModePolicy::requested`].
-    pub requests: bool,
-    /// True if the engine is to call [`ModePolicy::placed`].
-    pub placed: bool,
-    /// True if the engine is to call [`ModePolicy::dropped`].
-    pub dropped: bool,
-    /// True if the engine is to call [`ModePolicy::opened`] and [`ModePolicy::erased`].
-    pub blocks: bool,
-    /// True if the engine is to call [`ModePolicy::read_issued`].
-    pub reads: bool,
-    /// True if the engine is to call [`ModePolicy::read_done`].
-    pub reads_done: bool,
-    /// True if [`ModePolicy::score`] replaces the drive's victim rule.
-    pub scores: bool,
-    /// True if the policy moves data: the engine is to call [`ModePolicy::before_dispatch`] (urgent and forced moves,
-    /// wake-up time) and [`ModePolicy::idle`]. [`ModePolicy::drain`] is called in any case.
-    pub moves: bool,
-    /// With `moves`: true if the engine is to call [`ModePolicy::idle`] alone. The other calls are made whenever a die
-    /// chooses its next operation.
-    pub idle_only: bool,
-    /// Idle time of a die after which [`ModePolicy::idle`] is called; zero: at once.
-    pub idle_after: Nanos,
-    /// True if data of the first host stream and relocated data must not share a write frontier, because their modes
-    /// differ.
-    pub relocations_apart: bool,
-    /// True if the scope of a mode is the page, so that a block holds data of several write modes. The engine then
-    /// treats each block as written in [`ModePolicy::mode_of_old_data`], with the shortest retention limit of the modes
-    /// in use ([`ModePolicy::uses`]). The policy remembers the mode of each page and answers for its reads.
-    pub page_scope: bool,
-    /// True if the engine is to list the units in [`Moving::units`].
-    pub moving: bool,
-    /// True if [`ModePolicy::erase`] chooses among erase modes.
-    pub erases: bool,
-    /// True if the policy reads the age of the data that a host write replaces: [`Store::first_program`] of its block
-    /// is then loaded ahead.
-    pub ages: bool,
-}
 
 impl Needs {
     /// Returns the number of write frontiers on each die for relocated data of each write mode.
@@ -88,20 +35,6 @@ pub struct WriteAnswer {
     pub stream: u8,
 }
 
-/// Host write that is about to be bound to one program.
-#[derive(Clone, Copy, Debug)]
-pub struct Dispatch<'a> {
-    /// Die that takes the write.
-    pub die: DieId,
-    /// Logical units that the program writes together, oldest first.
-    pub units: &'a [Lpn],
-    /// Units of host writes still queued behind this one that the die could take: those of the whole drive where idle
-    /// dies pull, otherwise those queued for the die.
-    pub waiting: u64,
-    /// Number of other idle dies that could take those units at once; 0 where each die has its own queue.
-    pub others_idle: u32,
-}
-
 /// Answer of a policy before a die chooses its next operation.
 #[derive(Clone, Copy, Debug)]
 pub enum BeforeDispatch {
@@ -123,57 +56,6 @@ pub(super) fn before_dispatch_default<P: ModePolicy + ?Sized>(policy: &mut P, vi
             None => BeforeDispatch::Nothing(policy.wake_at(view)),
         },
     }
-}
-
-/// Read of a unit in flash.
-#[derive(Clone, Copy, Debug)]
-pub struct UnitRead {
-    /// Unit that is read.
-    pub lpn: Lpn,
-    /// Place that is read.
-    pub ppn: Ppn,
-    /// Reason of the read: for the host, to complete a partly written unit, or for a relocation.
-    pub reason: Reason,
-}
-
-/// Unit that has been bound to a place.
-#[derive(Clone, Copy, Debug)]
-pub struct Placed {
-    /// Unit that was placed.
-    pub lpn: Lpn,
-    /// New place of the unit.
-    pub ppn: Ppn,
-    /// Write mode of the data.
-    pub mode: ModeId,
-    /// Reason of the program.
-    pub reason: Reason,
-    /// Host stream of the data; none for relocated data.
-    pub stream: Option<u8>,
-    /// Place of the copy that is superseded; none if the unit had no copy on flash.
-    pub superseded: Option<Ppn>,
-}
-
-/// Collection: a block that is being emptied.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Collection {
-    /// Block that is emptied.
-    pub block: BlockId,
-    /// Reason of the collection.
-    pub reason: Reason,
-    /// True if the collection was begun because its die was idle, not because free blocks were needed.
-    pub background: bool,
-    /// Number of valid units when the collection began.
-    pub valid: u32,
-}
-
-/// Data that a collection is about to move with one program.
-#[derive(Clone, Copy, Debug)]
-pub struct Moving<'a> {
-    /// Collection that moves the data.
-    pub collection: Collection,
-    /// Units that are moved, in the order in which they lie in the block; empty unless [`Needs::moving`] is set. In a
-    /// call of [`ModePolicy::relocate_to`] always one unit.
-    pub units: &'a [Lpn],
 }
 
 /// Page that a policy requests to be moved.
@@ -205,40 +87,11 @@ pub enum Relocation {
     },
 }
 
-/// An idle die, and the times for which it, its channel and the drive have been idle.
-#[derive(Clone, Copy, Debug)]
-pub struct Idle {
-    /// Die that has nothing to do.
-    pub die: DieId,
-    /// Time for which the die has been idle; zero if it has only just become idle.
-    pub die_for: Nanos,
-    /// Channel of the die.
-    pub channel: ChannelId,
-    /// Time for which no die of the channel has been busy; none while one is, or while a host write waits.
-    pub channel_for: Option<Nanos>,
-    /// Time for which no die of the drive has been busy and no host command has arrived or completed; none while a die
-    /// is busy, a host write waits, or a host command or page move is in flight.
-    pub drive_for: Option<Nanos>,
-}
-
 /// Answer of a policy to a read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReadAnswer {
     /// Read mode. Absent: the read mode that belongs to the write mode of the block.
     pub mode: Option<ModeId>,
-}
-
-/// Candidate for collection: of the closed blocks of one write mode on a die, the block with the fewest valid units.
-#[derive(Clone, Copy, Debug)]
-pub struct Candidate {
-    /// Candidate block.
-    pub block: BlockId,
-    /// Number of its valid units.
-    pub valid: u32,
-    /// Units that the block can hold in its mode, less the valid ones.
-    pub invalid: u32,
-    /// Write mode of its data.
-    pub mode: ModeId,
 }
 
 /// Call of a policy that was interrupted and did not return. The policy is not called again.

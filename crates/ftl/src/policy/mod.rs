@@ -19,6 +19,7 @@ pub mod clairvoyant;
 pub mod combine;
 mod contract;
 mod cost;
+mod exchange;
 mod facts;
 mod fixed;
 pub mod future;
@@ -39,12 +40,9 @@ pub mod wear_adaptive;
 
 pub use crate::declared::{BlockBytes, UnitBits};
 pub use backup::Backup;
-pub use contract::{
-    BeforeDispatch, Candidate, Collection, Dispatch, HostCache, Idle, Interruption, ModePolicy, Moving, Needs, PageMove, Placed,
-    ReadAnswer, Relocation, UnitRead, WriteAnswer,
-};
+pub use contract::{BeforeDispatch, HostCache, Interruption, ModePolicy, PageMove, ReadAnswer, Relocation, WriteAnswer};
 use contract::{before_dispatch_default, nearest_free_level};
-pub use facts::Facts;
+pub use exchange::{Candidate, Collection, Dispatch, Facts, Idle, Moving, Needs, Placed, UnitRead};
 use registry::policy_family;
 pub use registry::{Compound, Member};
 pub use view::View;

@@ -1,7 +1,7 @@
 //! Conversion of a Python policy's answers into the engine's types, with the problem if an answer cannot be converted.
 
 use super::names::{Names, shown};
-use ftl::policy::{Needs, PageMove, ReadAnswer, Relocation, WriteAnswer};
+use ftl::policy::{PageMove, ReadAnswer, Relocation, WriteAnswer};
 use kit::{BlockId, Lpn, ModeId, Nanos, Ppn, Problem, Reason, SimTime};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyString, PyTuple};
@@ -10,7 +10,12 @@ use pyo3::types::{PyBool, PyDict, PyString, PyTuple};
 pub type Understood<T> = Result<T, Problem>;
 
 /// Converts a whole number within the range of type `T`. NumPy integers are accepted, `bool` is not.
-fn whole<'py, T: for<'a> FromPyObject<'a, 'py>>(call: &str, what: &str, range: &str, value: &Bound<'py, PyAny>) -> Understood<T> {
+pub fn whole<'py, T: for<'a> FromPyObject<'a, 'py>>(
+    call: &str,
+    what: &str,
+    range: &str,
+    value: &Bound<'py, PyAny>,
+) -> Understood<T> {
     let number = if value.is_instance_of::<PyBool>() { None } else { value.extract::<T>().ok() };
     number.ok_or_else(|| Problem::new(call, format!("{what}{}: expected {range}", shown(value))))
 }
@@ -101,43 +106,6 @@ fn reason(call: &str, answer: &Bound<'_, PyAny>) -> Understood<Reason> {
         .clone()
         .find(|reason| reason.name() == text)
         .ok_or_else(|| Problem::unknown(call, "reason", &text, known.map(|reason| reason.name())))
-}
-
-/// Converts the `Needs` that a policy declares, field by field.
-pub fn needs(declared: &Bound<'_, PyAny>) -> PyResult<Understood<Needs>> {
-    let number = |name: &str| -> PyResult<Understood<u8>> { Ok(whole(name, "", "0..=255", &declared.getattr(name)?)) };
-    let flag = |name: &str| -> PyResult<bool> { declared.getattr(name)?.is_truthy() };
-    let (streams, bits, bytes) = (number("host_streams")?, number("bits_per_unit")?, number("bytes_per_block")?);
-    let moved = number("relocation_streams")?;
-    let idle_after = span("idle_after", &declared.getattr("idle_after")?);
-    let needs = Needs {
-        requests: flag("requests")?,
-        placed: flag("placed")?,
-        dropped: flag("dropped")?,
-        blocks: flag("blocks")?,
-        reads: flag("reads")?,
-        reads_done: flag("reads_done")?,
-        scores: flag("scores")?,
-        moves: flag("moves")?,
-        idle_only: flag("idle_only")?,
-        relocations_apart: flag("relocations_apart")?,
-        page_scope: flag("page_scope")?,
-        moving: flag("moving")?,
-        erases: flag("erases")?,
-        ages: flag("ages")?,
-        // Replaced below, once their values are converted.
-        host_streams: 0,
-        relocation_streams: 0,
-        bits_per_unit: 0,
-        bytes_per_block: 0,
-        idle_after: Nanos::ZERO,
-    };
-    let understood = || {
-        let (host_streams, relocation_streams) = (streams?, moved?);
-        let (bits_per_unit, bytes_per_block, idle_after) = (bits?, bytes?, idle_after?);
-        Ok(Needs { host_streams, relocation_streams, bits_per_unit, bytes_per_block, idle_after, ..needs })
-    };
-    Ok(understood())
 }
 
 /// Converts the answer of `stats`: a dictionary of names and finite numbers.

@@ -1,49 +1,175 @@
-//! Arguments of the calls to a Python policy.
+//! What the engine and a Python policy exchange: the classes of the arguments of calls, the facts, the needs and their
+//! description, all made from [`ftl::policy_exchange`].
 //!
 //! Creating an object and a tuple for every call would cost as much as the call itself. So there is one object for each
 //! kind of argument, which is overwritten for each call as long as no reference to it is held outside this module. An
 //! object that the policy has kept does not change: a new object takes its place.
 
-use super::names::Names;
-use kit::Lpn;
+use super::answers::{Understood, span, whole};
+use super::names::{Names, Table};
+use ftl::policy;
+use kit::{BlockId, ChannelId, DieId, Lpn, ModeId, Nanos, Ppn, Reason};
 use pyo3::prelude::*;
 use pyo3::pyclass::boolean_struct::True;
-use pyo3::types::PyTuple;
-use pyo3::{PyClass, PyClassInitializer};
+use pyo3::types::{PyDict, PyTuple};
+use pyo3::{IntoPyObjectExt, PyClass, PyClassInitializer};
+use serde_json::{Value, json};
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 
-/// Value of an `Option` field that stands for `None`.
-pub const NONE: u64 = u64::MAX;
+/// Value of a field that stands for `None`.
+const NONE: u64 = u64::MAX;
 
-/// Meaning of the number in a field.
-enum Kind {
-    Number,
-    Flag,
-    /// A number, or `None` for [`NONE`].
-    Option,
-    WriteMode,
-    Reason,
+/// Type of a field of an argument, which is kept as a number.
+trait Packed: Copy {
+    /// Returns the number of the value.
+    fn packed(self) -> u64;
+
+    /// Returns the value of a number for Python; `modes` has the names of modes.
+    fn shown<'py>(number: u64, py: Python<'py>, names: &Names, modes: &Table) -> PyResult<Bound<'py, PyAny>>;
+
+    /// Returns Python's type.
+    fn python() -> String;
 }
 
-impl Kind {
-    #[inline]
-    fn value<'py>(&self, py: Python<'py>, names: &Names, number: u64) -> PyResult<Bound<'py, PyAny>> {
-        match self {
-            Kind::Option if number == NONE => Ok(py.None().into_bound(py)),
-            Kind::Number | Kind::Option => Ok(number.into_pyobject(py)?.into_any()),
-            Kind::Flag => Ok((number != 0).into_pyobject(py)?.to_owned().into_any()),
-            Kind::WriteMode => Ok(names.write.name(py, number as u8).into_bound(py).into_any()),
-            Kind::Reason => Ok(names.reason(py, number as usize).into_bound(py).into_any()),
+/// Implements [`Packed`]: for each type the one of Python, the number of a value, and what is shown for a number.
+macro_rules! packed {
+    (($py:ident, $names:ident, $modes:ident) $($kind:ty: $python:literal, |$it:ident| $number:expr, |$of:ident| $shown:expr;)+) => {$(
+        impl Packed for $kind {
+            #[inline]
+            fn packed(self) -> u64 {
+                let $it = self;
+                u64::from($number)
+            }
+
+            #[inline]
+            fn shown<'py>($of: u64, $py: Python<'py>, $names: &Names, $modes: &Table) -> PyResult<Bound<'py, PyAny>> {
+                let _ = ($names, $modes);
+                $shown.into_bound_py_any($py)
+            }
+
+            fn python() -> String {
+                $python.to_owned()
+            }
         }
+    )+};
+}
+
+packed! {
+    (py, names, modes)
+    bool: "bool", |it| it, |number| number != 0;
+    u8: "int", |it| it, |number| number;
+    u32: "int", |it| it, |number| number;
+    u64: "int", |it| it, |number| number;
+    f64: "float", |it| it.to_bits(), |number| f64::from_bits(number);
+    Nanos: "int", |it| it.0, |number| number;
+    DieId: "int", |it| it.0, |number| number;
+    ChannelId: "int", |it| it.0, |number| number;
+    BlockId: "int", |it| it.0, |number| number;
+    Lpn: "int", |it| it.0, |number| number;
+    Ppn: "int", |it| it.0, |number| number;
+    ModeId: "str", |it| it.0, |number| modes.name(py, number as u8);
+    Reason: "str", |it| it as u8, |number| names.reason(py, number as usize);
+}
+
+impl<T: Packed> Packed for Option<T> {
+    #[inline]
+    fn packed(self) -> u64 {
+        self.map_or(NONE, T::packed)
+    }
+
+    #[inline]
+    fn shown<'py>(number: u64, py: Python<'py>, names: &Names, modes: &Table) -> PyResult<Bound<'py, PyAny>> {
+        if number == NONE { Ok(py.None().into_bound(py)) } else { T::shown(number, py, names, modes) }
+    }
+
+    fn python() -> String {
+        format!("{} | None", T::python())
     }
 }
 
+/// Type of a fact: a value, a text, or several of one kind.
+trait Fact {
+    /// Returns the fact for Python.
+    fn told<'py>(&self, py: Python<'py>, names: &Names) -> PyResult<Bound<'py, PyAny>>;
+
+    /// Returns Python's type.
+    fn python() -> String;
+}
+
+impl<T: Packed> Fact for T {
+    fn told<'py>(&self, py: Python<'py>, names: &Names) -> PyResult<Bound<'py, PyAny>> {
+        // The only modes among the facts are read modes.
+        T::shown(self.packed(), py, names, &names.read)
+    }
+
+    fn python() -> String {
+        <T as Packed>::python()
+    }
+}
+
+impl Fact for String {
+    fn told<'py>(&self, py: Python<'py>, _: &Names) -> PyResult<Bound<'py, PyAny>> {
+        self.into_bound_py_any(py)
+    }
+
+    fn python() -> String {
+        "str".to_owned()
+    }
+}
+
+impl<T: Fact> Fact for Vec<T> {
+    fn told<'py>(&self, py: Python<'py>, names: &Names) -> PyResult<Bound<'py, PyAny>> {
+        let values = self.iter().map(|value| value.told(py, names)).collect::<PyResult<Vec<_>>>()?;
+        Ok(PyTuple::new(py, values)?.into_any())
+    }
+
+    fn python() -> String {
+        format!("tuple[{}, ...]", T::python())
+    }
+}
+
+/// Type of a need.
+trait Needed: Sized {
+    /// Python's type, and its default.
+    const PYTHON: (&'static str, &'static str);
+
+    /// Converts the need called `name`, or returns the problem with it.
+    fn understood(name: &str, declared: &Bound<'_, PyAny>) -> PyResult<Understood<Self>>;
+}
+
+macro_rules! needed {
+    ($($kind:ty: $python:literal = $default:literal, |$name:pat_param, $declared:ident| $understood:expr;)+) => {$(
+        impl Needed for $kind {
+            const PYTHON: (&'static str, &'static str) = ($python, $default);
+
+            fn understood($name: &str, $declared: &Bound<'_, PyAny>) -> PyResult<Understood<$kind>> {
+                $understood
+            }
+        }
+    )+};
+}
+
+needed! {
+    u8: "int" = "0", |name, declared| Ok(whole(name, "", "0..=255", declared));
+    bool: "bool" = "False", |_, declared| declared.is_truthy().map(Ok);
+    Nanos: "Span" = "0", |name, declared| Ok(span(name, declared));
+}
+
 /// Class of an argument of a call.
-pub trait Argument: PyClass<Frozen = True> + Into<PyClassInitializer<Self>> + Sync {
+pub trait Argument: PyClass<Frozen = True> + Sync {
+    /// What the engine passes.
+    type Told<'a>;
+
     /// Creates an argument with all fields zero.
-    fn new(names: &Arc<Names>) -> Self;
+    fn make(py: Python<'_>, names: &Arc<Names>) -> PyResult<Py<Self>>;
+
+    /// Overwrites the fields.
+    fn tell(this: &Bound<'_, Self>, told: &Self::Told<'_>);
+
+    /// Returns the names that it shows.
+    fn names(&self) -> &Arc<Names>;
 }
 
 /// Logical units. The common case, a single unit, needs no lock.
@@ -80,180 +206,154 @@ impl Units {
     }
 }
 
-/// Defines the class of an argument: its fields with the meaning of their numbers, and, after `with`, the name of a
-/// field of logical units.
-macro_rules! argument {
-    ($(#[$doc:meta])* $name:ident { $($(#[$about:meta])* $field:ident: $kind:ident),+ $(,)? }
-     $(with $(#[$about_units:meta])* $units:ident)?) => {
-        $(#[$doc])*
-        #[pyclass(frozen, module = "ssdlab.policy")]
-        pub struct $name {
-            names: Arc<Names>,
-            $($units: Units,)?
-            $($field: AtomicU64),+
-        }
-
-        impl Argument for $name {
-            fn new(names: &Arc<Names>) -> $name {
-                $name { names: Arc::clone(names), $($units: Units::default(),)? $($field: AtomicU64::new(0)),+ }
-            }
-        }
-
-        impl $name {
-            /// Overwrites the fields, in the order of their declaration.
-            #[inline]
-            pub fn tell(&self, told: [u64; [$(stringify!($field)),+].len()]) {
-                [$(&self.$field),+].into_iter().zip(told).for_each(|(field, told)| field.store(told, Relaxed));
-            }
-
-            $(
-                /// Overwrites the units.
-                #[inline]
-                pub fn tell_units(&self, units: &[Lpn]) {
-                    self.$units.tell(units);
-                }
-            )?
-        }
-
-        #[pymethods]
-        impl $name {
-            $(
-                $(#[$about])*
-                #[getter]
-                fn $field<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-                    Kind::$kind.value(py, &self.names, self.$field.load(Relaxed))
-                }
-            )+
-
-            $(
-                $(#[$about_units])*
-                #[getter]
-                fn $units<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-                    self.$units.tuple(py)
-                }
-            )?
-
-            fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
-                let fields = [
-                    $((stringify!($field), self.$field(py)?),)+
-                    $((stringify!($units), self.$units(py)?.into_any()),)?
-                ];
-                let shown = fields.iter().map(|(name, value)| Ok(format!("{name}={}", value.repr()?)));
-                Ok(format!("{}({})", stringify!($name), shown.collect::<PyResult<Vec<String>>>()?.join(", ")))
-            }
-        }
+/// Creates an object, with that of its base class if it has one.
+macro_rules! object {
+    ($py:ident, $names:ident, $own:expr) => {
+        Py::new($py, $own)
+    };
+    ($py:ident, $names:ident, $own:expr, $base:ident) => {
+        Py::new($py, PyClassInitializer::from($base::new($names)).add_subclass($own))
     };
 }
 
-argument! {
-    /// Host write that is about to be bound to one program.
-    Dispatch {
-        /// Die that takes the write.
-        die: Number,
-        /// Units of host writes that this die could take after this one: those of the whole drive where idle dies pull.
-        waiting: Number,
-        /// Number of other idle dies that could take those units at once; 0 where each die has its own queue.
-        others_idle: Number,
-    }
-    with
-    /// Logical units that the program writes together (numbers of mapping units), oldest first.
-    units
+/// Makes the classes, the conversions and the description of what is declared.
+macro_rules! python {
+    (
+        $(#[doc = $about_facts:literal])+ Facts { $($(#[doc = $about_fact:literal])+ $fact:ident: $of_fact:ty,)+ }
+        $(#[doc = $about_needs:literal])+ Needs {
+            $(
+                $(#[doc = $about_need:literal])+
+                $need:ident: $of_need:ty $(= $default:literal)? $(=> [$($call:ident),+])?,
+            )+
+        }
+        $(
+            $(#[doc = $about:literal])+ $name:ident $(<$of_units:lifetime>)? $(of $part:ident: $base:ident)? {
+                $($(#[doc = $about_field:literal])+ $field:ident: $of:ty,)*
+            }
+            $(with { $(#[doc = $about_units:literal])+ $units:ident: &$life:lifetime [Lpn], })?
+        )+
+    ) => {
+        /// Returns the facts of a drive as a dictionary.
+        pub fn facts<'py>(py: Python<'py>, facts: &policy::Facts, names: &Names) -> PyResult<Bound<'py, PyDict>> {
+            let told = PyDict::new(py);
+            $(told.set_item(stringify!($fact), facts.$fact.told(py, names)?)?;)+
+            Ok(told)
+        }
+
+        /// Converts the `Needs` that a policy declares, field by field.
+        pub fn needs(declared: &Bound<'_, PyAny>) -> PyResult<Understood<policy::Needs>> {
+            $(let $need = <$of_need as Needed>::understood(stringify!($need), &declared.getattr(stringify!($need))?)?;)+
+            let understood = || Ok(policy::Needs { $($need: $need?,)+ });
+            Ok(understood())
+        }
+
+        /// Returns the facts, the needs and the classes with their fields: names, types in Python and documentation.
+        pub fn description() -> Value {
+            json!({
+                "Facts": {
+                    "about": concat!($($about_facts),+),
+                    "fields": [$(
+                        {"name": stringify!($fact), "type": <$of_fact as Fact>::python(), "about": concat!($($about_fact),+)}
+                    ),+],
+                },
+                "Needs": {
+                    "about": concat!($($about_needs),+),
+                    "fields": [$({
+                        "name": stringify!($need),
+                        "type": <$of_need as Needed>::PYTHON.0,
+                        "default": ([$(stringify!($default),)? <$of_need as Needed>::PYTHON.1][0]),
+                        "calls": [$($(stringify!($call)),+)?],
+                        "about": concat!($($about_need),+),
+                    }),+],
+                },
+                "arguments": {$(
+                    stringify!($name): {
+                        "about": concat!($($about),+),
+                        "base": ([$(stringify!($base),)? ""][0]),
+                        "fields": [
+                            $({"name": stringify!($field), "type": <$of as Packed>::python(), "about": concat!($($about_field),+)},)*
+                            $({"name": stringify!($units), "type": <Vec<Lpn> as Fact>::python(), "about": concat!($($about_units),+)})?
+                        ],
+                    }
+                ),+},
+            })
+        }
+
+        $(
+            $(#[doc = $about])+
+            #[pyclass(frozen, subclass, module = "ssdlab.policy" $(, extends = $base)?)]
+            pub struct $name {
+                names: Arc<Names>,
+                $($field: AtomicU64,)*
+                $($units: Units,)?
+            }
+
+            impl $name {
+                fn new(names: &Arc<Names>) -> $name {
+                    $name { names: Arc::clone(names), $($field: AtomicU64::new(0),)* $($units: Units::default(),)? }
+                }
+
+                fn fields<'py>(this: &Bound<'py, $name>) -> PyResult<Vec<(&'static str, Bound<'py, PyAny>)>> {
+                    let (own, py) = (this.get(), this.py());
+                    let mut fields = Vec::new();
+                    $(fields.extend($base::fields(this.as_super())?);)?
+                    $(fields.push((stringify!($field), own.$field(py)?));)*
+                    $(fields.push((stringify!($units), own.$units(py)?.into_any()));)?
+                    Ok(fields)
+                }
+            }
+
+            impl Argument for $name {
+                type Told<'a> = policy::$name $(<$of_units>)?;
+
+                fn make(py: Python<'_>, names: &Arc<Names>) -> PyResult<Py<$name>> {
+                    object!(py, names, $name::new(names) $(, $base)?)
+                }
+
+                #[inline]
+                fn tell(this: &Bound<'_, $name>, told: &Self::Told<'_>) {
+                    $($base::tell(this.as_super(), &told.$part);)?
+                    let own = this.get();
+                    $(own.$field.store(told.$field.packed(), Relaxed);)*
+                    $(own.$units.tell(told.$units);)?
+                }
+
+                fn names(&self) -> &Arc<Names> {
+                    &self.names
+                }
+            }
+
+            #[pymethods]
+            impl $name {
+                $(
+                    $(#[doc = $about_field])+
+                    #[getter]
+                    fn $field<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+                        <$of as Packed>::shown(self.$field.load(Relaxed), py, &self.names, &self.names.write)
+                    }
+                )*
+
+                $(
+                    $(#[doc = $about_units])+
+                    #[getter]
+                    fn $units<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+                        self.$units.tuple(py)
+                    }
+                )?
+
+                fn __repr__(this: &Bound<'_, Self>) -> PyResult<String> {
+                    let shown = $name::fields(this)?.into_iter().map(|(name, value)| Ok(format!("{name}={}", value.repr()?)));
+                    Ok(format!("{}({})", stringify!($name), shown.collect::<PyResult<Vec<String>>>()?.join(", ")))
+                }
+            }
+        )+
+    };
 }
 
-argument! {
-    /// Collection: a block that is being emptied.
-    Collection {
-        /// The block.
-        block: Number,
-        /// Reason: `gc`, `wear`, `rewrite`, `reprogram`, `scrub` or `evacuate`.
-        reason: Reason,
-        /// True if it was begun because its die was idle, and not because its space is needed.
-        background: Flag,
-        /// Units that were valid when it began.
-        valid: Number,
-    }
-}
-
-argument! {
-    /// Data that a collection is about to move with one program.
-    Moving {
-        /// The block.
-        block: Number,
-        /// Reason, as for a collection.
-        reason: Reason,
-        /// True if the collection was begun because its die was idle.
-        background: Flag,
-        /// Units that were valid when the collection began.
-        valid: Number,
-    }
-    with
-    /// Logical units, oldest first; empty unless the policy declares `moving`.
-    units
-}
-
-argument! {
-    /// Unit that has been bound to a place.
-    Placed {
-        /// Logical unit.
-        lpn: Number,
-        /// Place in flash.
-        ppn: Number,
-        /// Write mode.
-        mode: WriteMode,
-        /// Reason of the write: `host`, or the reason of the move.
-        reason: Reason,
-        /// Host stream of the write; `None` for data that was moved.
-        stream: Option,
-        /// Place whose data it replaces; `None` if the unit had none in flash.
-        superseded: Option,
-    }
-}
-
-argument! {
-    /// Read of a unit in flash.
-    UnitRead {
-        /// Logical unit.
-        lpn: Number,
-        /// Place in flash.
-        ppn: Number,
-        /// Reason of the read: `host`, or the reason for which data is moved or completed.
-        reason: Reason,
-    }
-}
-
-argument! {
-    /// An idle die, and the times for which it, its channel and the drive have been idle.
-    Idle {
-        /// The die.
-        die: Number,
-        /// Idle time of the die \[ns\].
-        die_for: Number,
-        /// Channel of the die.
-        channel: Number,
-        /// Time for which no die of the channel has worked \[ns\]; `None` while one does, or a host write waits.
-        channel_for: Option,
-        /// Time for which no die has worked and no host command was in flight \[ns\]; `None` while there is either.
-        drive_for: Option,
-    }
-}
-
-argument! {
-    /// Candidate for collection: the block with the fewest valid units among the closed blocks of a write mode and die.
-    Candidate {
-        /// The block.
-        block: Number,
-        /// Its valid units.
-        valid: Number,
-        /// Other units that it could hold in its mode.
-        invalid: Number,
-        /// Write mode of its data.
-        mode: WriteMode,
-    }
-}
+ftl::policy_exchange!(python);
 
 /// The reused argument of one kind, and the tuple of argument and view that is passed to a method.
 pub struct Slot<A: Argument> {
-    names: Arc<Names>,
     view: Py<PyAny>,
     made: RefCell<(Py<A>, Py<PyTuple>)>,
 }
@@ -262,25 +362,25 @@ impl<A: Argument> Slot<A> {
     /// Creates a slot whose argument is passed together with `view`.
     pub fn new(py: Python<'_>, names: &Arc<Names>, view: &Bound<'_, PyAny>) -> PyResult<Slot<A>> {
         let made = RefCell::new(make(py, names, view)?);
-        Ok(Slot { names: Arc::clone(names), view: view.clone().unbind(), made })
+        Ok(Slot { view: view.clone().unbind(), made })
     }
 
-    /// Returns the tuple of arguments of a call, after `tell` has overwritten the argument.
+    /// Returns the tuple of arguments of a call, after the argument has been overwritten by what the engine passes.
     #[inline]
-    pub fn told(&self, py: Python<'_>, tell: impl FnOnce(&A)) -> PyResult<Py<PyTuple>> {
+    pub fn told(&self, py: Python<'_>, told: &A::Told<'_>) -> PyResult<Py<PyTuple>> {
         let mut made = self.made.borrow_mut();
         // The argument is referenced by the slot and by the tuple, the tuple by the slot alone. Any further reference
         // means that the policy has kept it.
         if holders(made.0.bind(py)) > 2 || holders(made.1.bind(py)) > 1 {
-            *made = make(py, &self.names, self.view.bind(py))?;
+            *made = make(py, made.0.get().names(), self.view.bind(py))?;
         }
-        tell(made.0.get());
+        A::tell(made.0.bind(py), told);
         Ok(made.1.clone_ref(py))
     }
 }
 
 fn make<A: Argument>(py: Python<'_>, names: &Arc<Names>, view: &Bound<'_, PyAny>) -> PyResult<(Py<A>, Py<PyTuple>)> {
-    let argument = Py::new(py, A::new(names))?;
+    let argument = A::make(py, names)?;
     let tuple = PyTuple::new(py, [argument.bind(py).as_any(), view])?;
     Ok((argument, tuple.unbind()))
 }

@@ -12,13 +12,14 @@ pub use current_view::{BlockBytes, UnitBits, View};
 pub use stream::Stream;
 
 use answers::Understood;
-use arguments::{NONE, Slot};
+use arguments::Slot;
 use ftl::policy::{self, Facts, Interruption, ModePolicy, Needs, PageMove, ReadAnswer, Relocation, WriteAnswer, baseline};
 use kit::{BlockId, Lpn, ModeId, Nanos, Ppn, Problem, Problems, Rng, SimTime};
 use names::Names;
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
+use serde_json::{Value, json};
 use std::cell::{Cell, RefCell};
 use std::sync::{Arc, Mutex};
 
@@ -37,43 +38,53 @@ pub fn take(raised: &Raised) -> Option<PyErr> {
 }
 
 macro_rules! calls {
-    ($($call:ident = $name:literal),+ $(,)?) => {
+    ($($call:ident = $name:ident($($argument:ident),*);)+) => {
         /// The calls of the contract that a run makes.
         #[derive(Clone, Copy)]
         enum Call { $($call),+ }
 
         impl Call {
-            const ALL: &'static [Call] = &[$(Call::$call),+];
+            /// The calls with the names of their arguments in Python, in the order of the enumeration.
+            const ALL: &'static [(&'static str, &'static [&'static str])] =
+                &[$((stringify!($name), &[$(stringify!($argument)),*])),+];
 
             fn name(self) -> &'static str {
-                match self { $(Call::$call => $name),+ }
+                Call::ALL[self as usize].0
             }
         }
     };
 }
 
 calls! {
-    Write = "write",
-    Requested = "requested",
-    Collecting = "collecting",
-    Relocate = "relocate",
-    Placed = "placed",
-    Dropped = "dropped",
-    ReadIssued = "read_issued",
-    ReadDone = "read_done",
-    Score = "score",
-    Erase = "erase",
-    FreeList = "free_list",
-    LazyErase = "lazy_erase",
-    Opened = "opened",
-    Erased = "erased",
-    Urgent = "urgent",
-    Forced = "forced",
-    Idle = "idle",
-    Drain = "drain",
-    WakeAt = "wake_at",
-    Adopt = "adopt",
-    Stats = "stats",
+    Write = write(dispatch, view);
+    Requested = requested(view);
+    Collecting = collecting(collection, view);
+    Relocate = relocate(moving, view);
+    Placed = placed(placed, view);
+    Dropped = dropped(lpn, view);
+    ReadIssued = read_issued(read, view);
+    ReadDone = read_done(lpn, ppn, view);
+    Score = score(candidate, view);
+    Erase = erase(collection, view);
+    FreeList = free_list(level, lists, view);
+    LazyErase = lazy_erase(block, level, view);
+    Opened = opened(block, view);
+    Erased = erased(block, view);
+    Urgent = urgent(view);
+    Forced = forced(view);
+    Idle = idle(idle, view);
+    Drain = drain(view);
+    WakeAt = wake_at(view);
+    Adopt = adopt(view);
+    Stats = stats();
+}
+
+/// Returns what a policy in Python exchanges with the engine: the facts, the needs, the classes of arguments, and the
+/// calls with the names of their arguments.
+pub fn contract() -> Value {
+    let mut contract = arguments::description();
+    contract["calls"] = Call::ALL.iter().map(|(name, arguments)| ((*name).to_owned(), json!(arguments))).collect();
+    contract
 }
 
 /// A Python policy that runs a drive.
@@ -117,8 +128,9 @@ struct Arguments {
 /// facts of the drive and a random stream, and returns the declarations and the overridden methods.
 pub fn make(python: &Py<PyAny>, facts: &Facts, rng: Rng, raised: &Raised) -> Result<Box<dyn ModePolicy>, Problems> {
     let made = Python::attach(|py| {
-        let begun = python.bind(py).call_method1("begin", (describe(py, facts)?, Stream::new(rng)))?;
-        CustomPolicy::new(&begun, facts, raised)
+        let names = Names::new(py, facts);
+        let begun = python.bind(py).call_method1("begin", (arguments::facts(py, facts, &names)?, Stream::new(rng)))?;
+        CustomPolicy::new(&begun, names, facts, raised)
     });
     match made {
         Ok(made) => made.map(|guest| Box::new(guest) as Box<dyn ModePolicy>).map_err(Problems::from),
@@ -129,76 +141,13 @@ pub fn make(python: &Py<PyAny>, facts: &Facts, rng: Rng, raised: &Raised) -> Res
     }
 }
 
-/// Returns the facts of a drive as a dictionary.
-fn describe<'py>(py: Python<'py>, facts: &Facts) -> PyResult<Bound<'py, PyDict>> {
-    // Exhaustive, so that a new fact cannot be forgotten here.
-    let Facts {
-        write_modes,
-        erase_modes,
-        retention,
-        retention_by_wear,
-        program_scales,
-        encode_times,
-        write_levels,
-        block_units,
-        codes,
-        erase_levels,
-        erase_wear,
-        erase_scales,
-        read_modes,
-        read_mode_of,
-        read_times,
-        rated_pe_cycles,
-        move_time,
-        page_move_share,
-        retention_margin,
-        program_time,
-        erase_time,
-        unit_bytes,
-        units_per_program,
-        blocks_per_die,
-        die_count,
-        user_units,
-    } = facts;
-    let told = PyDict::new(py);
-    let times = |times: &[Nanos]| PyTuple::new(py, times.iter().map(|time| time.0));
-    let by_wear: Vec<_> = retention_by_wear.iter().map(|limits| times(limits)).collect::<PyResult<_>>()?;
-    told.set_item("write_modes", PyTuple::new(py, write_modes)?)?;
-    told.set_item("erase_modes", PyTuple::new(py, erase_modes)?)?;
-    told.set_item("read_modes", PyTuple::new(py, read_modes)?)?;
-    told.set_item("retention", PyTuple::new(py, retention.iter().map(|limit| limit.map(|limit| limit.0)))?)?;
-    told.set_item("retention_by_wear", PyTuple::new(py, by_wear)?)?;
-    told.set_item("program_scales", PyTuple::new(py, program_scales)?)?;
-    told.set_item("encode_times", times(encode_times)?)?;
-    told.set_item("write_levels", PyTuple::new(py, write_levels.iter().copied())?)?;
-    told.set_item("block_units", PyTuple::new(py, block_units)?)?;
-    told.set_item("codes", PyTuple::new(py, codes.iter().copied())?)?;
-    told.set_item("erase_levels", PyTuple::new(py, erase_levels.iter().copied())?)?;
-    told.set_item("erase_wear", PyTuple::new(py, erase_wear)?)?;
-    told.set_item("erase_scales", PyTuple::new(py, erase_scales)?)?;
-    told.set_item("read_mode_of", PyTuple::new(py, read_mode_of.iter().map(|mode| read_modes[mode.index()].as_str()))?)?;
-    told.set_item("read_times", times(read_times)?)?;
-    told.set_item("rated_pe_cycles", rated_pe_cycles)?;
-    told.set_item("move_time", move_time.0)?;
-    told.set_item("page_move_share", page_move_share.0)?;
-    told.set_item("retention_margin", retention_margin.0)?;
-    told.set_item("program_time", program_time.0)?;
-    told.set_item("erase_time", erase_time.0)?;
-    told.set_item("unit_bytes", unit_bytes)?;
-    told.set_item("units_per_program", units_per_program)?;
-    told.set_item("blocks_per_die", blocks_per_die)?;
-    told.set_item("die_count", die_count)?;
-    told.set_item("user_units", user_units)?;
-    Ok(told)
-}
-
 impl CustomPolicy {
     /// Creates the policy from the result of `begin`: the declarations, and the overridden methods by name.
-    fn new(begun: &Bound<'_, PyAny>, facts: &Facts, raised: &Raised) -> PyResult<Understood<CustomPolicy>> {
+    fn new(begun: &Bound<'_, PyAny>, names: Names, facts: &Facts, raised: &Raised) -> PyResult<Understood<CustomPolicy>> {
         let py = begun.py();
-        let names = Arc::new(Names::new(py, facts));
+        let names = Arc::new(names);
         let overridden = begun.getattr("calls")?.cast_into::<PyDict>()?;
-        let method = |call: &Call| overridden.get_item(call.name()).map(|method| method.map(Bound::unbind));
+        let method = |(name, _): &(&str, &[&str])| overridden.get_item(name).map(|method| method.map(Bound::unbind));
         let methods = Call::ALL.iter().map(method).collect::<PyResult<_>>()?;
         let old_mode = names.write.mode("mode_of_old_data", &begun.getattr("mode_of_old_data")?);
         let mut move_after = Vec::new();
@@ -207,7 +156,7 @@ impl CustomPolicy {
             move_after.push(if after.is_none() { Ok(None) } else { answers::span("move_after", &after).map(Some) });
         }
         let uses = answers::modes("uses", &names, &begun.getattr("uses")?)?;
-        let needs = answers::needs(&begun.getattr("needs")?)?;
+        let needs = arguments::needs(&begun.getattr("needs")?)?;
         let understood = || {
             let needs = needs?;
             Ok((needs, old_mode?, uses?, move_after.into_iter().collect::<Understood<_>>()?))
@@ -273,10 +222,6 @@ impl CustomPolicy {
         Ok(PyTuple::new(py, all)?.unbind())
     }
 
-    fn told_collection(&self, py: Python<'_>, collection: &policy::Collection) -> PyResult<Py<PyTuple>> {
-        self.arguments.collection.told(py, |told| told.tell(of_collection(collection)))
-    }
-
     /// Returns the answer to a call that requests a page to be moved.
     fn page(&self, call: Call, view: &mut policy::View<'_>) -> Option<PageMove> {
         let page = |names: &Names, answer: &Bound<'_, PyAny>| answers::page(call.name(), names, answer);
@@ -313,12 +258,6 @@ impl CustomPolicy {
     }
 }
 
-/// Returns the fields of a collection, in the order of [`Collection`]'s declaration.
-fn of_collection(collection: &policy::Collection) -> [u64; 4] {
-    let policy::Collection { block, reason, background, valid } = *collection;
-    [block.0.into(), reason as u64, background.into(), valid.into()]
-}
-
 /// Accepts any answer: these calls return nothing.
 fn nothing(_: &Names, _: &Bound<'_, PyAny>) -> Understood<()> {
     Ok(())
@@ -334,21 +273,14 @@ impl ModePolicy for CustomPolicy {
     }
 
     fn write(&mut self, dispatch: &policy::Dispatch<'_>, view: &mut policy::View<'_>) -> WriteAnswer {
-        let told = |py: Python<'_>| {
-            self.arguments.dispatch.told(py, |told| {
-                let policy::Dispatch { die, units, waiting, others_idle } = *dispatch;
-                told.tell([die.0.into(), waiting, others_idle.into()]);
-                told.tell_units(units);
-            })
-        };
         let answer =
             |names: &Names, answer: &Bound<'_, PyAny>| answers::write("write", "the number of a host stream", names, answer);
-        let asked = self.ask(Call::Write, view, told, answer);
+        let asked = self.ask(Call::Write, view, |py| self.arguments.dispatch.told(py, dispatch), answer);
         asked.unwrap_or_else(|| self.default.write(dispatch, view))
     }
 
     fn collecting(&mut self, collection: &policy::Collection, view: &mut policy::View<'_>) {
-        self.ask(Call::Collecting, view, |py| self.told_collection(py, collection), nothing);
+        self.ask(Call::Collecting, view, |py| self.arguments.collection.told(py, collection), nothing);
     }
 
     fn relocate(&mut self, moving: &policy::Moving<'_>, view: &mut policy::View<'_>) -> ModeId {
@@ -356,12 +288,6 @@ impl ModePolicy for CustomPolicy {
     }
 
     fn relocate_to(&mut self, moving: &policy::Moving<'_>, view: &mut policy::View<'_>) -> WriteAnswer {
-        let told = |py: Python<'_>| {
-            self.arguments.moving.told(py, |told| {
-                told.tell(of_collection(&moving.collection));
-                told.tell_units(moving.units);
-            })
-        };
         let streams = self.needs.relocation_streams;
         let answer = |names: &Names, answer: &Bound<'_, PyAny>| {
             let answer = answers::write("relocate", "the number of a relocation stream", names, answer)?;
@@ -371,7 +297,7 @@ impl ModePolicy for CustomPolicy {
             }
             Ok(answer)
         };
-        let asked = self.ask(Call::Relocate, view, told, answer);
+        let asked = self.ask(Call::Relocate, view, |py| self.arguments.moving.told(py, moving), answer);
         asked.unwrap_or(WriteAnswer { mode: self.old_mode, stream: 0 })
     }
 
@@ -380,11 +306,7 @@ impl ModePolicy for CustomPolicy {
     }
 
     fn placed(&mut self, placed: &policy::Placed, view: &mut policy::View<'_>) {
-        let policy::Placed { lpn, ppn, mode, reason, stream, superseded } = *placed;
-        let stream = stream.map_or(NONE, u64::from);
-        let superseded = superseded.map_or(NONE, |ppn| ppn.0.into());
-        let fields = [lpn.0.into(), ppn.0.into(), mode.0.into(), reason as u64, stream, superseded];
-        self.ask(Call::Placed, view, |py| self.arguments.placed.told(py, |told| told.tell(fields)), nothing);
+        self.ask(Call::Placed, view, |py| self.arguments.placed.told(py, placed), nothing);
     }
 
     fn dropped(&mut self, lpn: Lpn, view: &mut policy::View<'_>) {
@@ -392,9 +314,7 @@ impl ModePolicy for CustomPolicy {
     }
 
     fn read_issued(&mut self, read: &policy::UnitRead, view: &mut policy::View<'_>) -> ReadAnswer {
-        let fields = [read.lpn.0.into(), read.ppn.0.into(), read.reason as u64];
-        let told = |py: Python<'_>| self.arguments.read.told(py, |told| told.tell(fields));
-        self.ask(Call::ReadIssued, view, told, answers::read).unwrap_or_default()
+        self.ask(Call::ReadIssued, view, |py| self.arguments.read.told(py, read), answers::read).unwrap_or_default()
     }
 
     fn read_done(&mut self, lpn: Lpn, ppn: Ppn, view: &mut policy::View<'_>) {
@@ -402,16 +322,14 @@ impl ModePolicy for CustomPolicy {
     }
 
     fn score(&self, candidate: &policy::Candidate, view: &mut policy::View<'_>) -> f64 {
-        let policy::Candidate { block, valid, invalid, mode } = *candidate;
-        let fields = [block.0.into(), valid.into(), invalid.into(), mode.0.into()];
-        let told = |py: Python<'_>| self.arguments.candidate.told(py, |told| told.tell(fields));
+        let told = |py: Python<'_>| self.arguments.candidate.told(py, candidate);
         let asked = self.ask(Call::Score, view, told, |_, answer| answers::score(answer));
         asked.unwrap_or_else(|| self.default.score(candidate, view))
     }
 
     fn erase(&mut self, collection: &policy::Collection, view: &mut policy::View<'_>) -> ModeId {
         let mode = |names: &Names, answer: &Bound<'_, PyAny>| names.erase.mode("erase", answer);
-        let asked = self.ask(Call::Erase, view, |py| self.told_collection(py, collection), mode);
+        let asked = self.ask(Call::Erase, view, |py| self.arguments.collection.told(py, collection), mode);
         asked.unwrap_or_else(|| self.default.erase(collection, view))
     }
 
@@ -448,10 +366,7 @@ impl ModePolicy for CustomPolicy {
     }
 
     fn idle(&mut self, idle: &policy::Idle, view: &mut policy::View<'_>) -> Option<Relocation> {
-        let ns_or_none = |time: Option<Nanos>| time.map_or(NONE, |time| time.0);
-        let (channel_for, drive_for) = (ns_or_none(idle.channel_for), ns_or_none(idle.drive_for));
-        let fields = [idle.die.0.into(), idle.die_for.0, idle.channel.0.into(), channel_for, drive_for];
-        let told = |py: Python<'_>| self.arguments.idle.told(py, |told| told.tell(fields));
+        let told = |py: Python<'_>| self.arguments.idle.told(py, idle);
         self.ask(Call::Idle, view, told, |names, answer| answers::relocation("idle", names, answer)).flatten()
     }
 
