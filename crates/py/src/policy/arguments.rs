@@ -295,10 +295,11 @@ macro_rules! python {
 
                 fn fields<'py>(this: &Bound<'py, $name>) -> PyResult<Vec<(&'static str, Bound<'py, PyAny>)>> {
                     let (own, py) = (this.get(), this.py());
-                    let mut fields = Vec::new();
-                    $(fields.extend($base::fields(this.as_super())?);)?
-                    $(fields.push((stringify!($field), own.$field(py)?));)*
-                    $(fields.push((stringify!($units), own.$units(py)?.into_any()));)?
+                    let fields = vec![
+                        $((stringify!($field), own.$field(py)?),)*
+                        $((stringify!($units), own.$units(py)?.into_any()),)?
+                    ];
+                    $(let fields = $base::fields(this.as_super())?.into_iter().chain(fields).collect();)?
                     Ok(fields)
                 }
             }
