@@ -84,7 +84,7 @@ def test_expressions(text, value):
         ("t in 'xyz'", "column 6: expected `[`, not `'xyz'`"),
         ("t in []", "column 7: expected a value, not `]`"),
         ("[1] == 1", "column 1: expected a list only after `in`"),
-        ("1 in [1] + 2", "column 6: expected a list only after `in`"),
+        ("1 in [1] + 2", "column 10: unexpected `+`"),
         ("t[0] + t [0]", "column 10: expected a list only after `in`"),
         ("round(5, -10000000000)", "expected at least -308"),
         ("(10 ** 64) ** 64", "a number above 1.8e308"),

@@ -290,7 +290,7 @@ class _Reader:
                     raise self._complaint(token.at, f"expected a value, not `{sign}`")
             elif closing and sign == closing[-1]:
                 closing.pop()
-            elif sign in _BETWEEN or (sign == "," and closing):
+            elif (sign in _BETWEEN and not (before.sign == "]" and sign in _ARITHMETIC)) or (sign == "," and closing):
                 is_value_due = True
             else:
                 raise self._complaint(token.at, f"expected `{closing[-1]}`" if closing else f"unexpected `{token.text}`")
@@ -339,8 +339,10 @@ class _Reader:
             case ast.UnaryOp(op=ast.USub(), operand=operand):
                 inner = self._read(operand, depth + 1)
                 return lambda names: -_number(inner(names))
-        one = "one value in parentheses" if isinstance(node, ast.Tuple) else "a list only after `in`, with no operation on it"
-        raise self._complaint(token.at, f"expected {one}")
+            case ast.List(elts=elements):
+                members = [self._read(element, depth + 1) for element in elements]
+                return lambda names: [member(names) for member in members]
+        raise self._complaint(token.at, "expected one value in parentheses")
 
     def _leaf(self, token: _Token) -> _Value:
         if token.kind == "name" and token.text not in _TRUTHS:
@@ -367,12 +369,7 @@ class _Reader:
         return result
 
     def _comparison(self, node: ast.Compare, depth: int) -> _Value:
-        operands = [self._read(node.left, depth + 1)]
-        for sign, operand in zip(node.ops, node.comparators, strict=True):
-            if isinstance(sign, ast.In) and isinstance(operand, ast.List):
-                operands.append(self._members(operand, depth + 1))
-            else:
-                operands.append(self._read(operand, depth + 1))
+        operands = [self._read(operand, depth + 1) for operand in (node.left, *node.comparators)]
 
         def holds(names: Names) -> bool:
             values = [operand(names) for operand in operands]
@@ -380,10 +377,6 @@ class _Reader:
             return all(_compared(type(sign), left, right) for sign, left, right in pairs)
 
         return holds
-
-    def _members(self, node: ast.List, depth: int) -> _Value:
-        members = [self._read(member, depth) for member in node.elts]
-        return lambda names: [member(names) for member in members]
 
     def _call(self, node: ast.Call, depth: int) -> _Value:
         token = self.columns[node.func.col_offset]
