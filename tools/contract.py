@@ -1,7 +1,7 @@
 """Writes for Python what a policy exchanges with the engine, as ``crates/ftl/src/policy/exchange.rs`` declares it.
 
-``python tools/contract.py`` writes ``python/ssdlab/_contract.py`` and the classes of arguments in the stub of the
-engine, once the engine is built. A test checks that both are up to date.
+``python tools/contract.py`` writes ``python/ssdlab/_contract.py`` and, in the stub of the engine, the classes of
+arguments and the documentation of the others, once the engine is built. A test checks that both are up to date.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import ast
 import json
 import re
 import textwrap
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -95,31 +96,49 @@ def table(name: str, rows: dict[str, tuple[str, ...]]) -> str:
     return f"{name}: dict[str, tuple[str, ...]] = {{\n{''.join(shown)}}}\n"
 
 
-def docstring(text: str, indent: str) -> str:
-    """Returns a docstring."""
-    lines = textwrap.wrap(paragraph(text), 113 - len(indent))
-    end = '"""' if len(lines) == 1 else f'\n{indent}"""'
-    return f'{indent}"""' + f"\n{indent}".join(lines) + end + "\n"
+def docstring(text: str, indent: str) -> list[str]:
+    """Returns the lines of a docstring."""
+    parts = [textwrap.wrap(paragraph(part), 113 - len(indent)) for part in text.strip().split("\n\n")]
+    lines = [line for part in parts for line in ["", *part]][1:]
+    if len(lines) == 1:
+        return [f'{indent}"""{lines[0]}"""']
+    return [f'{indent}"""{lines[0]}', *(f"{indent}{line}".rstrip() for line in lines[1:]), f'{indent}"""']
 
 
-def stub_class(name: str, contract: dict[str, Any]) -> str:
-    """Returns a class of arguments for the stub."""
+def stub_class(name: str, contract: dict[str, Any]) -> list[str]:
+    """Returns the lines of a class of arguments for the stub."""
     kind = contract["arguments"][name]
     is_base = any(one["base"] == name for one in contract["arguments"].values())
-    text = "" if is_base else "@final\n"
-    text += f"class {name}" + (f"({kind['base']})" if kind["base"] else "") + f":\n{docstring(kind['about'], '    ')}\n"
+    head = f"class {name}({kind['base']}):" if kind["base"] else f"class {name}:"
+    lines = [*([] if is_base else ["@final"]), head, *docstring(kind["about"], "    "), ""]
     for field in kind["fields"]:
-        text += f"    @property\n    def {field['name']}(self) -> {field['type']}:\n{docstring(field['about'], 8 * ' ')}"
-    return text
+        lines += ["    @property", f"    def {field['name']}(self) -> {field['type']}:", *docstring(field["about"], 8 * " ")]
+    return lines
+
+
+def documented(kind: ast.ClassDef) -> Iterator[tuple[int, int, list[str]]]:
+    """Yields the places of the docstrings of a class of the stub that the engine documents, with the engine's text."""
+    thing = getattr(_engine, kind.name, None)
+    members = [one for one in kind.body if isinstance(one, ast.FunctionDef) and not one.name.startswith("_")]
+    bodies = [(kind.body, thing), *((one.body, getattr(thing, one.name, None)) for one in members)]
+    for (first, *_), described in bodies:
+        text = getattr(described, "__doc__", None)
+        if text and isinstance(first, ast.Expr):
+            yield first.lineno - 1, first.end_lineno or 0, docstring(text, " " * first.col_offset)
 
 
 def stub(text: str, contract: dict[str, Any]) -> str:
-    """Returns the stub with the classes of arguments made anew."""
-    lines = text.split("\n")
-    for node in reversed(ast.parse(text).body):
+    """Returns the stub with the classes of arguments made anew, and the documentation of the others."""
+    places: list[tuple[int, int, list[str]]] = []
+    for node in ast.parse(text).body:
         if isinstance(node, ast.ClassDef) and node.name in contract["arguments"]:
             first = min([node.lineno, *(mark.lineno for mark in node.decorator_list)])
-            lines[first - 1 : node.end_lineno] = stub_class(node.name, contract).rstrip("\n").split("\n")
+            places.append((first - 1, node.end_lineno or 0, stub_class(node.name, contract)))
+        elif isinstance(node, ast.ClassDef):
+            places += documented(node)
+    lines = text.split("\n")
+    for begin, end, wanted in sorted(places, reverse=True):
+        lines[begin:end] = wanted
     return "\n".join(lines)
 
 

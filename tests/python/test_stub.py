@@ -1,12 +1,9 @@
-"""The stub of the engine, ``_engine.pyi``, agrees with the module: names, parameters and documentation."""
+"""The stub of the engine, ``_engine.pyi``, agrees with the module: names and parameters."""
 
 from __future__ import annotations
 
 import ast
 import inspect
-import os
-import textwrap
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -55,38 +52,6 @@ def test_the_stub_has_the_names_and_parameters_of_the_module():
     declared = {name: shape(node) for node in TREE.body for name in [name_of(node)] if name and name not in TYPES}
     found = {name: shape_of(thing) for name, thing in vars(_engine).items() if not name.startswith("_")}
     assert declared == found
-
-
-def documented() -> Iterator[tuple[ast.Expr, str]]:
-    """Yields each docstring of the stub whose class or member the engine documents, with the engine's text."""
-    for name, kind in CLASSES.items():
-        thing = getattr(_engine, name, None)
-        members = [one for one in kind.body if isinstance(one, ast.FunctionDef) and not one.name.startswith("_")]
-        pairs = [(kind, thing), *((one, getattr(thing, one.name)) for one in members if thing is not None)]
-        for node, described in pairs:
-            first, text = node.body[0], getattr(described, "__doc__", None)
-            if described is not None and text and isinstance(first, ast.Expr):
-                yield first, text.replace("\\[", "[").replace("\\]", "]")
-
-
-def docstring(text: str, indent: str) -> list[str]:
-    """Returns the lines of a docstring."""
-    width = 113 - len(indent)
-    parts = [textwrap.wrap(" ".join(part.split()), width) for part in text.strip().split("\n\n")]
-    lines = [line for part in parts for line in ["", *part]][1:]
-    end = [f'{indent}"""'] if len(lines) > 1 else []
-    lines = [f'{indent}"""{lines[0]}' + ("" if end else '"""'), *(f"{indent}{line}".rstrip() for line in lines[1:])]
-    return lines + end
-
-
-def test_the_stub_has_the_documentation_of_the_module():
-    """``SSDLAB_BLESS=1 pytest tests/python/test_stub.py`` writes the documentation into the stub."""
-    lines = STUB.read_text().split("\n")
-    for place, text in sorted(documented(), key=lambda one: -one[0].lineno):
-        lines[place.lineno - 1 : place.end_lineno] = docstring(text, " " * place.col_offset)
-    if "SSDLAB_BLESS" in os.environ:
-        STUB.write_text("\n".join(lines))
-    assert STUB.read_text() == "\n".join(lines)
 
 
 def test_everything_that_the_engine_shows_a_policy_is_documented():
