@@ -34,7 +34,7 @@ def public_names(app: Sphinx, page: str, source: list[str]) -> None:
         names = [name for name in sorted(ssdlab.__all__) if wanted(getattr(ssdlab, name))]
         kind = "autofunction" if title == "Functions" else "autoclass"
         options = "" if title == "Functions" else "\n   :members:"
-        # What a policy declares stands in a class of its own.
+        # The declarations of a policy are in a class of their own.
         further = {"Policy": "\n   :inherited-members:"}
         entries = "\n\n".join(f".. {kind}:: ssdlab.{name}{options}{further.get(name, '')}" for name in names)
         parts.append(f"## {title}\n\n```{{eval-rst}}\n{entries}\n```")

@@ -21,7 +21,7 @@ MODULE, STUB = PACKAGE / "_contract.py", PACKAGE / "_engine.pyi"
 #: Longest line of a documentation.
 WIDTH = 120
 
-HEAD = '''"""What a policy exchanges with the engine: its facts, its needs and the names of its calls.
+HEAD = '''"""Facts and needs of a policy in Python, and the names of its calls.
 
 Made from the declaration in Rust, ``crates/ftl/src/policy/exchange.rs``. Do not edit: after a change of the
 declaration, ``python tools/contract.py`` writes this file anew.

@@ -1,4 +1,4 @@
-"""What a policy exchanges with the engine: its facts, its needs and the names of its calls.
+"""Facts and needs of a policy in Python, and the names of its calls.
 
 Made from the declaration in Rust, ``crates/ftl/src/policy/exchange.rs``. Do not edit: after a change of the
 declaration, ``python tools/contract.py`` writes this file anew.

@@ -1,4 +1,4 @@
-//! What the engine and a policy exchange, declared once: constants of the drive, needs, and arguments of calls.
+//! Facts, needs and arguments of calls: all that the engine and a policy exchange, declared once.
 
 use kit::{BlockId, ChannelId, DieId, Lpn, ModeId, Nanos, Ppn, Reason};
 
@@ -45,10 +45,11 @@ macro_rules! policy_exchange {
                 read_times: Vec<Nanos>,
                 /// Program and erase cycles that a block is rated for.
                 rated_pe_cycles: u32,
-                /// tR + tPROG in the `normal` mode: the time for which a die is busy with the move of one program unit.
+                /// tR + tPROG in the `normal` mode: the time for which a die is busy with the move of one program
+                /// unit.
                 move_time: Nanos,
-                /// Time that one page move takes of the drive as a whole: its die time divided by the number of dies, or
-                /// its transfer time divided by the number of channels, whichever is longer.
+                /// Time that one page move takes of the drive as a whole: its die time divided by the number of dies,
+                /// or its transfer time divided by the number of channels, whichever is longer.
                 page_move_share: Nanos,
                 /// Time before its retention limit at which the drive itself moves data (`ftl.retention_margin`).
                 retention_margin: Nanos,
@@ -73,9 +74,9 @@ macro_rules! policy_exchange {
                 /// Number of write frontiers on each die for host data; at least 1. Frontiers for relocations are added
                 /// by the engine if the drive separates them.
                 host_streams: u8 = 1,
-                /// Number of write frontiers on each die for relocated data of each write mode; 0 counts as 1. With more
-                /// than one, the policy is asked for each unit and may answer with a stream, and relocated data shares
-                /// no frontier with host data.
+                /// Number of write frontiers on each die for relocated data of each write mode; 0 counts as 1. With
+                /// more than one, the policy is asked for each unit and may answer with a stream, and relocated data
+                /// shares no frontier with host data.
                 relocation_streams: u8,
                 /// Bits of declared state for each logical unit: 0, 1, 2, 4 or 8. The engine keeps, reports and saves
                 /// them.
@@ -110,8 +111,8 @@ macro_rules! policy_exchange {
                 reads_done: bool => [read_done],
                 /// True if `score` replaces the drive's victim rule.
                 scores: bool => [score],
-                /// True if the policy moves data: the engine is to call `urgent`, `forced`, `wake_at` and `idle`. `drain`
-                /// is called in any case.
+                /// True if the policy moves data: the engine is to call `urgent`, `forced`, `wake_at` and `idle`.
+                /// `drain` is called in any case.
                 moves: bool => [urgent, forced, wake_at, idle],
                 /// With `moves`: true if the engine is to call `idle` alone. The other calls are made whenever a die
                 /// chooses its next operation.
@@ -189,7 +190,8 @@ macro_rules! policy_exchange {
                 die_for: Nanos,
                 /// Channel of the die.
                 channel: ChannelId,
-                /// Time for which no die of the channel has worked \[ns\]; `None` while one does, or a host write waits.
+                /// Time for which no die of the channel has worked \[ns\]; `None` while one does, or a host write
+                /// waits.
                 channel_for: Option<Nanos>,
                 /// Time for which no die has worked and no host command has arrived or completed \[ns\]; `None` while a
                 /// die works, a host write waits, or a host command or page move is in flight.

@@ -1,5 +1,5 @@
-//! What the engine and a Python policy exchange: the classes of the arguments of calls, the facts, the needs and their
-//! description, all made from [`ftl::policy_exchange`].
+//! Classes of the arguments of calls to a Python policy, conversions of facts and needs, and a description of them all,
+//! made from [`ftl::policy_exchange`].
 //!
 //! Creating an object and a tuple for every call would cost as much as the call itself. So there is one object for each
 //! kind of argument, which is overwritten for each call as long as no reference to it is held outside this module. An
@@ -21,6 +21,12 @@ use std::sync::{Arc, Mutex};
 /// Value of a field that stands for `None`.
 const NONE: u64 = u64::MAX;
 
+/// Type with one of Python.
+trait Typed {
+    /// Returns Python's type.
+    fn python() -> String;
+}
+
 /// Type of a field of an argument, which is kept as a number.
 trait Packed: Copy {
     /// Returns the number of the value.
@@ -28,10 +34,21 @@ trait Packed: Copy {
 
     /// Returns the value of a number for Python; `modes` has the names of modes.
     fn shown<'py>(number: u64, py: Python<'py>, names: &Names, modes: &Table) -> PyResult<Bound<'py, PyAny>>;
-
-    /// Returns Python's type.
-    fn python() -> String;
 }
+
+macro_rules! typed {
+    (<$($part:ident)?> $kind:ty, $python:literal) => {
+        impl$(<$part: Typed>)? Typed for $kind {
+            fn python() -> String {
+                format!($python $(, $part::python())?)
+            }
+        }
+    };
+}
+
+typed!(<> String, "str");
+typed!(<T> Option<T>, "{} | None");
+typed!(<T> Vec<T>, "tuple[{}, ...]");
 
 /// Implements [`Packed`]: for each type the one of Python, the number of a value, and what is shown for a number.
 macro_rules! packed {
@@ -48,11 +65,9 @@ macro_rules! packed {
                 let _ = ($names, $modes);
                 $shown.into_bound_py_any($py)
             }
-
-            fn python() -> String {
-                $python.to_owned()
-            }
         }
+
+        typed!(<> $kind, $python);
     )+};
 }
 
@@ -83,19 +98,12 @@ impl<T: Packed> Packed for Option<T> {
     fn shown<'py>(number: u64, py: Python<'py>, names: &Names, modes: &Table) -> PyResult<Bound<'py, PyAny>> {
         if number == NONE { Ok(py.None().into_bound(py)) } else { T::shown(number, py, names, modes) }
     }
-
-    fn python() -> String {
-        format!("{} | None", T::python())
-    }
 }
 
 /// Type of a fact: a value, a text, or several of one kind.
 trait Fact {
     /// Returns the fact for Python.
     fn told<'py>(&self, py: Python<'py>, names: &Names) -> PyResult<Bound<'py, PyAny>>;
-
-    /// Returns Python's type.
-    fn python() -> String;
 }
 
 impl<T: Packed> Fact for T {
@@ -103,19 +111,11 @@ impl<T: Packed> Fact for T {
         // The only modes among the facts are read modes.
         T::shown(self.packed(), py, names, &names.read)
     }
-
-    fn python() -> String {
-        <T as Packed>::python()
-    }
 }
 
 impl Fact for String {
     fn told<'py>(&self, py: Python<'py>, _: &Names) -> PyResult<Bound<'py, PyAny>> {
         self.into_bound_py_any(py)
-    }
-
-    fn python() -> String {
-        "str".to_owned()
     }
 }
 
@@ -123,10 +123,6 @@ impl<T: Fact> Fact for Vec<T> {
     fn told<'py>(&self, py: Python<'py>, names: &Names) -> PyResult<Bound<'py, PyAny>> {
         let values = self.iter().map(|value| value.told(py, names)).collect::<PyResult<Vec<_>>>()?;
         Ok(PyTuple::new(py, values)?.into_any())
-    }
-
-    fn python() -> String {
-        format!("tuple[{}, ...]", T::python())
     }
 }
 
@@ -159,7 +155,7 @@ needed! {
 
 /// Class of an argument of a call.
 pub trait Argument: PyClass<Frozen = True> + Sync {
-    /// What the engine passes.
+    /// The engine's argument.
     type Told<'a>;
 
     /// Creates an argument with all fields zero.
@@ -253,7 +249,7 @@ macro_rules! python {
                 "Facts": {
                     "about": concat!($($about_facts),+),
                     "fields": [$(
-                        {"name": stringify!($fact), "type": <$of_fact as Fact>::python(), "about": concat!($($about_fact),+)}
+                        {"name": stringify!($fact), "type": <$of_fact as Typed>::python(), "about": concat!($($about_fact),+)}
                     ),+],
                 },
                 "Needs": {
@@ -271,8 +267,8 @@ macro_rules! python {
                         "about": concat!($($about),+),
                         "base": ([$(stringify!($base),)? ""][0]),
                         "fields": [
-                            $({"name": stringify!($field), "type": <$of as Packed>::python(), "about": concat!($($about_field),+)},)*
-                            $({"name": stringify!($units), "type": <Vec<Lpn> as Fact>::python(), "about": concat!($($about_units),+)})?
+                            $({"name": stringify!($field), "type": <$of as Typed>::python(), "about": concat!($($about_field),+)},)*
+                            $({"name": stringify!($units), "type": <Vec<Lpn> as Typed>::python(), "about": concat!($($about_units),+)})?
                         ],
                     }
                 ),+},
