@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from ssdlab import cell, charts, policy, traces
     from ssdlab.comparison import Comparison
-    from ssdlab.drives import Drive, DriveLike, Preset, check, describe, diagram, policies, presets, reference, schema, shrink
+    from ssdlab.drives import Drive, DriveLike, Preset, check, describe, diagram, policies, presets, reference, shrink
     from ssdlab.errors import InputError, Interrupted, NotWrittenError, PolicyError
     from ssdlab.explore.optimise import Optimisation, OptimisationProgress, load_optimisation, optimise
     from ssdlab.explore.spec import Spec
@@ -31,15 +31,20 @@ if TYPE_CHECKING:
     from ssdlab.lifetimes import Lifetime, lifetime
     from ssdlab.logs import HistoryDifference, compare_histories, read_commands, read_history, read_timeline
     from ssdlab.policy import BlockMove, PageMove, Policy
-    from ssdlab.provenance import Rerun, rerun
+    from ssdlab.presentation import Result
     from ssdlab.read_errors import ReadErrors
-    from ssdlab.results import Latency, Result, Stream
-    from ssdlab.sessions import Session, StartingStates
-    from ssdlab.simulate import PolicyLike, Progress, compare, run
-    from ssdlab.tails import BearingField, Tail, Why, why
+    from ssdlab.reruns import Rerun, rerun
+    from ssdlab.results import Latency, Stream
+    from ssdlab.runs import PolicyLike, Progress
+    from ssdlab.schemas import schema
+    from ssdlab.sessions import Session
+    from ssdlab.setups import StartingStates
+    from ssdlab.simulate import compare, run
+    from ssdlab.tails import BearingField, Tail, Why
     from ssdlab.terms import definitions
     from ssdlab.traces import TraceFit, trace_convert, trace_fit, trace_info
     from ssdlab.trials import Effect, Trial
+    from ssdlab.trying import why
     from ssdlab.workloads import Workload, WorkloadLike
 
     #: Version, and a hash of the engine's sources: builds of equal sources have equal values.
@@ -130,7 +135,6 @@ _NAMES = {
         "policies",
         "presets",
         "reference",
-        "schema",
         "shrink",
     ),
     "ssdlab.errors": ("InputError", "Interrupted", "NotWrittenError", "PolicyError"),
@@ -142,15 +146,20 @@ _NAMES = {
     "ssdlab.lifetimes": ("Lifetime", "lifetime"),
     "ssdlab.logs": ("HistoryDifference", "compare_histories", "read_commands", "read_history", "read_timeline"),
     "ssdlab.policy": ("BlockMove", "PageMove", "Policy"),
-    "ssdlab.provenance": ("Rerun", "rerun"),
+    "ssdlab.presentation": ("Result",),
     "ssdlab.read_errors": ("ReadErrors",),
-    "ssdlab.results": ("Latency", "Result", "Stream"),
-    "ssdlab.sessions": ("Session", "StartingStates"),
-    "ssdlab.simulate": ("PolicyLike", "Progress", "compare", "run"),
-    "ssdlab.tails": ("BearingField", "Tail", "Why", "why"),
+    "ssdlab.reruns": ("Rerun", "rerun"),
+    "ssdlab.results": ("Latency", "Stream"),
+    "ssdlab.runs": ("PolicyLike", "Progress"),
+    "ssdlab.schemas": ("schema",),
+    "ssdlab.sessions": ("Session",),
+    "ssdlab.setups": ("StartingStates",),
+    "ssdlab.simulate": ("compare", "run"),
+    "ssdlab.tails": ("BearingField", "Tail", "Why"),
     "ssdlab.terms": ("definitions",),
     "ssdlab.traces": ("TraceFit", "trace_convert", "trace_fit", "trace_info"),
     "ssdlab.trials": ("Effect", "Trial"),
+    "ssdlab.trying": ("why",),
     "ssdlab.workloads": ("Workload", "WorkloadLike"),
 }
 _HOMES = {name: module for module, names in _NAMES.items() for name in names}
@@ -160,12 +169,15 @@ _MODULES = ("cell", "charts", "policy", "traces")
 def __getattr__(name: str) -> Any:
     """Returns a public name, whose module is imported at its first use."""
     if name == "__version__":
+        # Start-up: see above.
         from ssdlab import _engine
 
         value: Any = _engine.build()
     elif name in _HOMES:
+        # Start-up: see above.
         value = getattr(import_module(_HOMES[name]), name)
     elif name in _MODULES:
+        # Start-up: see above.
         value = import_module(f"ssdlab.{name}")
     else:
         raise AttributeError(f"module 'ssdlab' has no attribute '{name}'")

@@ -7,6 +7,7 @@ import re
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from os import PathLike
 from pathlib import Path
 from textwrap import wrap
@@ -266,8 +267,6 @@ def has_matplotlib() -> bool:
         >>> ssdlab.charts.has_matplotlib() in (True, False)
         True
     """
-    from importlib.util import find_spec
-
     return find_spec("matplotlib") is not None
 
 
@@ -280,6 +279,7 @@ def _needs_matplotlib(path: Path) -> None:
 
 
 def _page(chart: Chart, path: Path, _: str) -> None:
+    # Start-up: pages need plotly, a chart as such does not.
     from ssdlab.report import library, style
 
     figure = style.figure(620, margin={"l": 80, "r": 160, "t": 40, "b": 60})
@@ -371,6 +371,7 @@ def _plotly_axis(axis: Axis, labels: Sequence[tuple[float, str]]) -> dict[str, A
 
 
 def _picture(chart: Chart, path: Path, kind: str) -> None:
+    # Start-up: matplotlib, which pages do not need.
     import matplotlib
     from matplotlib.figure import Figure
 
@@ -459,6 +460,7 @@ def _slant(axes: Axes, labels: Sequence[str]) -> None:
 
 
 def _matplotlib_axis(axes: Axes, which: str, axis: Axis, labels: Sequence[tuple[float, str]]) -> None:
+    # Start-up: matplotlib, which pages do not need.
     from matplotlib.ticker import NullFormatter, NullLocator, StrMethodFormatter
 
     place = axes.xaxis if which == "x" else axes.yaxis

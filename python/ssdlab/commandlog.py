@@ -44,6 +44,7 @@ class CommandLog:
 
     def take(self, columns: Columns) -> None:
         """Adds a batch of commands. The first batch, which may be empty, defines the columns."""
+        # Start-up: few runs have a log, which needs pyarrow.
         from ssdlab.tables import from_columns
 
         if self.error is not None:
@@ -58,11 +59,13 @@ class CommandLog:
 
     def _open(self, schema: Any) -> Any:
         if self._name.endswith(".parquet"):
+            # Start-up: pyarrow, which few runs need.
             import pyarrow.parquet as parquet
 
             # Every setting that affects the bytes of the file is stated.
             settings: dict[str, Any] = {"version": "2.6", "compression": "zstd", "compression_level": 3}
             return self._files.enter_context(parquet.ParquetWriter(self._path, schema, **settings))
+        # Start-up: pyarrow, which few runs need.
         import pyarrow.csv as csv
 
         out: Any = self._files.enter_context(self._path.open("wb"))

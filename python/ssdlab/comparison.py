@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ssdlab.errors import InputError
-from ssdlab.results import Result
+from ssdlab.figures import drawn
+from ssdlab.presentation import Result
+from ssdlab.run_names import run_names
 from ssdlab.words import in_own_words
 
 if TYPE_CHECKING:
@@ -45,9 +47,10 @@ class Comparison:
         return f"<ssdlab.Comparison {', '.join(self.names)}>"
 
     def _repr_html_(self) -> str:
-        from ssdlab.notebook import of_comparison
+        # Start-up: notebooks alone ask for it.
+        from ssdlab.notebook import comparison_table
 
-        return of_comparison(self)
+        return comparison_table(repr(self), self.runs)
 
     @property
     def names(self) -> list[str]:
@@ -57,8 +60,6 @@ class Comparison:
             >>> ssdlab.compare("tiny", "examples/trace.csv.gz", vary={"flash.channels": [1, 2]}).names
             ['channels 1', 'channels 2']
         """
-        from ssdlab.report.names import run_names
-
         return run_names(self.runs)
 
     @property
@@ -104,6 +105,7 @@ class Comparison:
             >>> comparison.report().splitlines()[0]
             '<!DOCTYPE html>'
         """
+        # Start-up: few comparisons are looked at as a page, which needs plotly.
         from ssdlab.report import page
 
         return page.several(self.runs)
@@ -124,8 +126,6 @@ class Comparison:
             Traceback (most recent call last):
             ssdlab.InputError: unknown figure `latencies`: expected one of latency, ... (did you mean `latency`?)
         """
-        from ssdlab.figures import drawn
-
         return drawn(figure, self.runs)
 
     @in_own_words
@@ -141,9 +141,10 @@ class Comparison:
             >>> sorted(path.name for path in folder.iterdir())
             ['all_fast', 'baseline', 'compare.json', 'manifest.json', 'report.html']
         """
+        # Start-up: the folder has the report.
         from ssdlab.saving import save_comparison
 
-        return save_comparison(self, folder, force=force)
+        return save_comparison(self.runs, self.to_dict(), folder, force=force)
 
 
 def _ratio(value: Any, base: Any) -> Any:

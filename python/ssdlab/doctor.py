@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from ssdlab import _engine, drives, experiments
+from ssdlab.simulate import run
+from ssdlab.workloads import Workload
 
 __all__ = ["examined"]
 
@@ -103,9 +105,6 @@ def _numbers(version: str) -> tuple[int, ...]:
 
 def _self_check() -> list[str]:
     """Returns what is wrong with a short run, in which every request must complete."""
-    from ssdlab.simulate import run
-    from ssdlab.workloads import Workload
-
     job = Workload.from_text("[check]\nrw=randrw\nbs=4k\niodepth=4\nnumber_ios=200\nnorandommap=1\n")
     try:
         done = sum(run("tiny", job).commands.values())

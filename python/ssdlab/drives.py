@@ -29,7 +29,6 @@ __all__ = [
     "policies",
     "presets",
     "reference",
-    "schema",
     "shrink",
 ]
 
@@ -206,32 +205,6 @@ def policies() -> dict[str, str]:
         'fast writes while the write queue is long or the page is hot, rewritten in idle time (OFWAR, 2014)'
     """
     return dict(_engine.policies())
-
-
-def schema(of: Literal["drive", "workload", "sweep", "optimise"] = "drive") -> dict[str, Any]:
-    """Returns the JSON Schema (draft 7) of a kind of file in TOML, as editors use it.
-
-    The kinds are the description of a drive, a workload, and the specifications of ``ssdlab sweep`` and ``ssdlab
-    optimise``. Whatever a schema rejects, ssdlab rejects. Relations between fields are checked by ssdlab alone.
-
-    Raises:
-        InputError: there is no schema of this name.
-
-    Examples:
-        >>> sorted(ssdlab.schema()["properties"])
-        ['base', 'buffer', 'controller', 'ecc', 'flash', 'ftl', 'host', 'policy', 'power', 'state', 'title']
-        >>> ssdlab.schema("workload")["title"]
-        'ssdlab workload'
-    """
-    from ssdlab.explore import schema as specifications
-
-    known = ["drive", "workload", *specifications.PURPOSES]
-    if of not in known:
-        raise unknown_name("schema", of, known)
-    if of in specifications.PURPOSES:
-        return specifications.schema(of)
-    fields: dict[str, Any] = json.loads(_engine.schema(of))
-    return fields
 
 
 def reference(of: Literal["drive", "results"] = "drive") -> str:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from ssdlab._engine import InputError, PolicyError
 
-if TYPE_CHECKING:
-    from ssdlab.cell.measurement import CodeMeasurement
-    from ssdlab.comparison import Comparison
-    from ssdlab.lifetimes import Lifetime
-    from ssdlab.results import Result
-
 __all__ = ["InputError", "Interrupted", "NotWrittenError", "PolicyError", "closest", "unknown_name"]
+
+
+class Measured(Protocol):
+    """Result of what was interrupted: :class:`~ssdlab.Result`, ``Comparison``, ``Lifetime``, measurement of a code."""
+
+    @property
+    def status(self) -> str:
+        """``complete``, or ``partial`` if it was stopped."""
 
 
 class Interrupted(KeyboardInterrupt):
@@ -30,9 +32,7 @@ class Interrupted(KeyboardInterrupt):
         'complete'
     """
 
-    def __init__(
-        self, result: Result | Comparison | Lifetime | CodeMeasurement, files: Sequence[tuple[str, OSError]] = ()
-    ) -> None:
+    def __init__(self, result: Measured, files: Sequence[tuple[str, OSError]] = ()) -> None:
         super().__init__("interrupted; the partial result is in `.result`")
         self.result = result
         #: Files that could not be written, each with the error of the system.
@@ -52,7 +52,7 @@ class NotWrittenError(OSError):
         'complete'
     """
 
-    def __init__(self, files: Sequence[tuple[str, OSError]], result: Result | Comparison | Lifetime) -> None:
+    def __init__(self, files: Sequence[tuple[str, OSError]], result: Measured) -> None:
         super().__init__("; ".join(f"{name}: {error.strerror}" for name, error in files))
         #: Files that could not be written, each with the error of the system.
         self.files = list(files)
@@ -61,6 +61,7 @@ class NotWrittenError(OSError):
 
 def closest(name: str, valid: list[str], cutoff: float = 0.6) -> str | None:
     """Returns the name in `valid` that was probably meant; ``None`` if none is similar enough."""
+    # Start-up: only a wrong name needs it.
     import difflib
 
     return next(iter(difflib.get_close_matches(name, valid, n=1, cutoff=cutoff)), None)

@@ -43,6 +43,7 @@ def exchange(one: Path, other: Path) -> None:
 
 def _at_once(one: Path, other: Path) -> bool:
     """Exchanges the two names in one step. Returns False if the system or the file system cannot do so."""
+    # Start-up: only a folder that is replaced needs it.
     import ctypes
 
     system = ctypes.CDLL(None, use_errno=True)

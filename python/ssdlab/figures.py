@@ -10,7 +10,7 @@ from ssdlab.errors import unknown_name
 
 if TYPE_CHECKING:
     from ssdlab.report.picture import Figure
-    from ssdlab.results import Result
+    from ssdlab.results import RunData
 
 __all__ = ["FIGURES", "drawn"]
 
@@ -27,7 +27,7 @@ FIGURES = {
 }
 
 
-def drawn(name: str, runs: Sequence[Result]) -> Figure:
+def drawn(name: str, runs: Sequence[RunData]) -> Figure:
     """Returns a figure of one run, or of several that are overlaid or side by side.
 
     Raises:
@@ -42,5 +42,6 @@ def drawn(name: str, runs: Sequence[Result]) -> Figure:
     if name not in FIGURES:
         raise unknown_name("figure", name, [*FIGURES])
     module, function = FIGURES[name]
-    make: Callable[[Sequence[Result]], Figure] = getattr(import_module(f"ssdlab.report.{module}"), function)
+    # Start-up: plotly, which only a figure needs.
+    make: Callable[[Sequence[RunData]], Figure] = getattr(import_module(f"ssdlab.report.{module}"), function)
     return make(runs)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import fcntl
 import glob
+import hashlib
 import os
 import re
 import signal
@@ -52,9 +53,6 @@ def content_hash(path: str | PathLike[str]) -> str:
 
 @cache
 def _content_hash(path: str, size: int, modified: int) -> str:
-    # A run with a file does not start slower for one that needs no hash.
-    import hashlib
-
     with Path(path).open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
@@ -417,6 +415,7 @@ def _exchange_if_ours(new: Path, path: Path, real: Path, spare: list[Path]) -> N
 
 
 def _remove(folders: list[Path]) -> None:
+    # Start-up: only a folder that is removed needs it.
     import shutil
 
     while folders:
@@ -441,3 +440,20 @@ def undisturbed() -> Iterator[None]:
             signal.signal(number, handler)
         while heard:
             signal.raise_signal(heard.pop(0))
+
+
+@contextmanager
+def damaged(*folders: Path) -> Iterator[None]:
+    """Turns an error in the use of what folders hold into one of the input: they are files like any other.
+
+    Raises:
+        InputError: a folder is damaged.
+    """
+    try:
+        yield
+    except (InputError, OSError, MemoryError):
+        raise
+    except Exception as error:
+        names = ", ".join(map(str, folders))
+        what = f"{error} is missing" if isinstance(error, KeyError) else f"{error or type(error).__name__}"
+        raise InputError(f"{names}: damaged, or written by another version: {what}: expected what a run wrote") from error

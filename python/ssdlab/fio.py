@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 from ssdlab.results import Stream
 
 if TYPE_CHECKING:
-    from ssdlab.results import Latency, Result
+    from ssdlab.results import Latency, RunData
 
 _PERCENTILES = (1, 5, 10, 20, 30, 40, 50, 60, 70, 80, 90, 95, 99, 99.5, 99.9, 99.95, 99.99)
 _SECOND = 1_000_000_000
 
 
-def document(result: Result) -> dict[str, Any]:
+def document(result: RunData) -> dict[str, Any]:
     """Returns one fio job for each job or stream of the run; 0 where nothing was measured, as in fio."""
     streams = result.streams or (_whole(result),)
     options = _options(result)
@@ -38,7 +38,7 @@ def document(result: Result) -> dict[str, Any]:
     }
 
 
-def _whole(result: Result) -> Stream:
+def _whole(result: RunData) -> Stream:
     """Returns the only stream of a run."""
     summary = result.summary
     workload = tomllib.loads(result.workload_toml)
@@ -63,7 +63,7 @@ def _job(stream: Stream, options: dict[str, str], rows: Sequence[Mapping[str, An
     }
 
 
-def _options(result: Result) -> list[dict[str, str]]:
+def _options(result: RunData) -> list[dict[str, str]]:
     """Returns the options of each job of a fio job file; none for other workloads."""
     workload = tomllib.loads(result.workload_toml)
     found = []

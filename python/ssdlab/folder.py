@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Iterator
-from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
 
@@ -13,24 +11,8 @@ from ssdlab.comparison import Comparison
 from ssdlab.errors import InputError
 from ssdlab.files import RESULT_MAX, read_text
 from ssdlab.manifest import version_of
-from ssdlab.results import Result
-
-
-@contextmanager
-def damaged(*folders: Path) -> Iterator[None]:
-    """Turns an error in the use of what folders hold into one of the input: they are files like any other.
-
-    Raises:
-        InputError: a folder is damaged.
-    """
-    try:
-        yield
-    except (InputError, OSError, MemoryError):
-        raise
-    except Exception as error:
-        names = ", ".join(map(str, folders))
-        what = f"{error} is missing" if isinstance(error, KeyError) else f"{error or type(error).__name__}"
-        raise InputError(f"{names}: damaged, or written by another version: {what}: expected what a run wrote") from error
+from ssdlab.presentation import Result
+from ssdlab.provenance import Kept, divided
 
 
 def load_result(folder: str | PathLike[str]) -> Result:
@@ -45,10 +27,9 @@ def load_result(folder: str | PathLike[str]) -> Result:
         >>> ssdlab.load_result("out")
         <ssdlab.Result tiny · examples/trace.csv.gz · baseline · complete>
     """
+    # Start-up: most commands read no folder.
     import pyarrow as pa
     import pyarrow.parquet as parquet
-
-    from ssdlab.provenance import Kept, divided
 
     path = Path(folder)
     streams, power = path / "stream_latency.parquet", path / "power.parquet"

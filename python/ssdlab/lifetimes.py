@@ -15,8 +15,8 @@ from ssdlab.drives import Drive, DriveLike
 from ssdlab.errors import InputError, Interrupted, NotWrittenError
 from ssdlab.files import FailedFiles, write_folder
 from ssdlab.provenance import sourced
-from ssdlab.sessions import Session
-from ssdlab.simulate import EngineHook, ProgressHook, call_engine
+from ssdlab.runs import EngineHook, ProgressHook, call_engine
+from ssdlab.setups import Setups
 from ssdlab.words import in_own_words, own
 from ssdlab.workloads import Workload, WorkloadLike
 
@@ -164,7 +164,7 @@ def lifetime(
     workload: WorkloadLike,
     policy: str | None = None,
     *,
-    session: Session | None = None,
+    session: Setups | None = None,
     progress: ProgressHook | None = None,
     **options: Unpack[LifetimeOptions],
 ) -> Lifetime:

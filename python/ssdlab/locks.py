@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
+import shlex
 import sys
 import threading
 import time
@@ -122,8 +123,8 @@ def _who() -> str:
     """Describes this process for other processes that are refused the lock: number, host, time and command."""
     program = Path(sys.argv[0])
     name = program.parent.name if program.name == "__main__.py" else program.name
+    # Start-up: only a folder that is locked needs it.
     import platform
-    import shlex
 
     command = shlex.join([name, *sys.argv[1:]])
     since = time.strftime("%Y-%m-%d %H:%M:%S")

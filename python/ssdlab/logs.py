@@ -34,6 +34,7 @@ def read_commands(path: str | PathLike[str]) -> pa.Table:
         >>> table.num_rows, table.column_names[:3]
         (2000, ['op', 'job', 'offset'])
     """
+    # Start-up: the command that compares histories needs no pyarrow.
     import pyarrow as pa
     import pyarrow.csv as csv
     import pyarrow.parquet as parquet
@@ -64,6 +65,7 @@ def read_timeline(path: str | PathLike[str]) -> pa.Table:
         >>> ssdlab.read_timeline("timeline.gz").slice(2, 1).to_pylist()
         [{'track': 'die 0', 'name': 'program', 'reason': 'host', 'begin_ns': 1424597200, 'end_ns': 1425200975}]
     """
+    # Start-up: the command that compares histories needs no pyarrow.
     from ssdlab.tables import from_columns
 
     return from_columns(_engine.read_timeline(existing_file(path)))
@@ -81,6 +83,7 @@ def read_history(path: str | PathLike[str]) -> pa.Table:
         >>> table["event"].value_counts().to_pylist()[0]
         {'values': 'read completed', 'counts': 60}
     """
+    # Start-up: the command that compares histories needs no pyarrow.
     import pyarrow as pa
     import pyarrow.csv as csv
 

@@ -10,11 +10,11 @@ from ssdlab.report.content import LATENCY_COLUMNS, comparison_rows, latency_rows
 from ssdlab.units import ratio, scaled, significant
 
 if TYPE_CHECKING:
-    from ssdlab.comparison import Comparison
-    from ssdlab.explore.sweep import Sweep
-    from ssdlab.results import Result
+    import pyarrow as pa
 
-__all__ = ["of_comparison", "of_result", "of_sweep"]
+    from ssdlab.results import RunData
+
+__all__ = ["comparison_table", "result_table", "sweep_table"]
 
 #: Largest number of rows of a sweep that are shown.
 _ROWS = 20
@@ -22,7 +22,7 @@ _ROWS = 20
 _NUMBERS = ("status", "throughput.iops", "latency.all.mean_ns", "latency.all.p99_ns", "write_amplification")
 
 
-def of_result(result: Result) -> str:
+def result_table(result: RunData) -> str:
     """Returns the main numbers of a run: latency, throughput and write amplification."""
     head = ["latency", "commands", *(title for _, title in LATENCY_COLUMNS)]
     numbers = [
@@ -41,9 +41,8 @@ def of_result(result: Result) -> str:
     )
 
 
-def of_comparison(comparison: Comparison) -> str:
+def comparison_table(title: str, runs: Sequence[RunData]) -> str:
     """Returns the main numbers of the runs side by side, with their ratios to those of the first."""
-    runs = comparison.runs
     rows = []
     for group, members in comparison_rows(runs):
         rows.append([group, *("" for _ in runs)])
@@ -54,16 +53,15 @@ def of_comparison(comparison: Comparison) -> str:
                 cells.append(f"{text} (×{significant(value / base, 3)})" if value is not None and base else text)
             rows.append([row.title, *cells])
     found = [f"{run.policy}: {warning}" for run in runs for warning in warnings(run)]
-    return _block(repr(comparison), found, _table(["", *(run.policy for run in runs)], rows))
+    return _block(title, found, _table(["", *(run.policy for run in runs)], rows))
 
 
-def of_sweep(sweep: Sweep) -> str:
+def sweep_table(title: str, table: pa.Table, varied: Sequence[str]) -> str:
     """Returns the first rows of a sweep: what differs between its points, and the numbers used most often."""
-    table = sweep.table
-    names = [*sweep.varied, "seed", *(name for name in _NUMBERS if name in table.column_names)]
+    names = [*varied, "seed", *(name for name in _NUMBERS if name in table.column_names)]
     rows = [[shown(name, row[name]) for name in names] for row in table.slice(0, _ROWS).select(names).to_pylist()]
     more = [f"{table.num_rows - _ROWS} more rows in .table"] if table.num_rows > _ROWS else []
-    return _block(repr(sweep), more, _table(names, rows))
+    return _block(title, more, _table(names, rows))
 
 
 def _block(title: str, remarks: Iterable[str], *tables: str) -> str:

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from ssdlab.guest import Guest
-    from ssdlab.sessions import Session
 
 __all__ = ["Outputs", "not_written"]
 
@@ -32,6 +31,7 @@ class Kept:
     def take(self, columns: _engine.Columns) -> None:
         """Adds a batch of rows."""
         if self.batches is not None:
+            # Start-up: few runs keep rows, which need pyarrow.
             from ssdlab.tables import from_columns
 
             self.batches.append(from_columns(columns))
@@ -40,6 +40,7 @@ class Kept:
         """Returns all rows; ``None`` if they were not requested."""
         if self.batches is None:
             return None
+        # Start-up: few runs keep rows.
         import pyarrow as pa
 
         return pa.concat_tables(self.batches).unify_dictionaries()
@@ -96,16 +97,15 @@ class Outputs:
         named = {f"--{name.replace('_', '-')}": path for name, path in self._named.items()}
         self._failed += not_written(outcome.unwritten, named)
 
-    def call(self, guest: Guest | None, session: Session | None) -> Callable[..., _engine.Outcome]:
+    def call(self, guest: Guest | None, session: _engine.Session | None) -> Callable[..., _engine.Outcome]:
         """Returns a function that runs the engine in `session` with these outputs, and explains errors of `guest`."""
 
         def call(request_json: str, paths: dict[str, Any], hook: Any) -> _engine.Outcome:
             files = {name: (str(self._beside[name]), path.name) for name, path in self._named.items()}
             takers = {"commands": self._taker(self.commands, self._log), "spans": self._taker(self.spans, None)}
             python = None if guest is None else (guest.name, guest)
-            shared = None if session is None else session.engine
             try:
-                outcome = _engine.run(request_json, {**paths, **files}, {"progress": hook, **takers}, python, shared)
+                outcome = _engine.run(request_json, {**paths, **files}, {"progress": hook, **takers}, python, session)
             except PolicyError as error:
                 if guest is None:
                     raise

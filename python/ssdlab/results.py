@@ -1,19 +1,18 @@
-"""Result of a run."""
+"""Numbers and tables of a run. What is made of them stands above: :mod:`ssdlab.presentation`, ``ssdlab.report``."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from functools import cached_property
-from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
-from ssdlab import _engine
+from ssdlab import _engine, frames
 from ssdlab.errors import InputError, unknown_name
 from ssdlab.read_errors import ReadErrors
-from ssdlab.words import in_own_words, own
+from ssdlab.words import own
 
 if TYPE_CHECKING:
     import pandas
@@ -21,10 +20,8 @@ if TYPE_CHECKING:
 
     from ssdlab._engine import Columns, Outcome
     from ssdlab.provenance import Kept, Origin
-    from ssdlab.report.picture import Figure
-    from ssdlab.tails import Why
 
-__all__ = ["Latency", "Result", "Stream"]
+__all__ = ["Latency", "RunData", "Stream", "flat"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,19 +114,10 @@ class Stream:
         )
 
 
-class Result:
-    """Result of one run: numbers, tables, figures, a report and a folder.
+class RunData:
+    """Numbers and tables of one run: a :class:`~ssdlab.Result` without its figures and pages, which read them here.
 
     :attr:`summary` holds the numbers of ``summary.json``; the properties give those used most often.
-
-    Examples:
-        >>> result = ssdlab.run("tiny", "examples/trace.csv.gz", precondition="fill")
-        >>> result
-        <ssdlab.Result tiny · examples/trace.csv.gz · baseline · complete>
-        >>> result.latency["read"].p50_ns / 1000, result.write_amplification
-        (107.5, 1.0)
-        >>> result.summary["flash"]["reads"]
-        {'host': 296, 'rmw': 1491}
     """
 
     def __init__(
@@ -160,8 +148,7 @@ class Result:
         self.setup_s = setup_s
         #: Version of ssdlab that made the run; empty if it is not known.
         self.version = version
-        # The engine's columns become tables when they are first read: a run whose summary suffices does not wait for
-        # pyarrow.
+        # The engine's columns become tables when they are first read.
         self._latency = latency
         self._timeline = timeline
         self._stream_latency = stream_latency
@@ -176,7 +163,7 @@ class Result:
         self.folder: Path | None = None
 
     @classmethod
-    def from_outcome(cls, outcome: Outcome, *, commands: pa.Table | None = None, spans: pa.Table | None = None) -> Result:
+    def from_outcome(cls, outcome: Outcome, *, commands: pa.Table | None = None, spans: pa.Table | None = None) -> Self:
         """Returns the result in an outcome of the engine, with the rows that were kept during the run."""
         return cls(
             outcome.summary_json,
@@ -195,11 +182,6 @@ class Result:
 
     def __repr__(self) -> str:
         return f"<ssdlab.Result {self.drive} · {self.workload} · {self.policy} · {self.status}>"
-
-    def _repr_html_(self) -> str:
-        from ssdlab.notebook import of_result
-
-        return of_result(self)
 
     # Numbers.
 
@@ -320,23 +302,6 @@ class Result:
     @cached_property
     def _read_errors(self) -> ReadErrors | None:
         return ReadErrors.from_summary(self.summary)
-
-    def why(self) -> Why:
-        """Returns why the tails of the run are long: their causes, and the fields that bear on them.
-
-        :func:`ssdlab.why` also tries the fields.
-
-        Raises:
-            InputError: the result was made by an earlier version, without the causes of its tails.
-
-        Examples:
-            >>> result = ssdlab.run("tiny", "examples/randwrite.fio", precondition="steady", stop_after=10_000)
-            >>> result.why().tails["write"][0].causes["die_erase"] > result.causes["write"]["die_erase"]
-            True
-        """
-        from ssdlab.tails import explained
-
-        return explained(self)
 
     # Tables.
 
@@ -468,9 +433,7 @@ class Result:
             >>> frame.groupby("op", observed=True)["count"].sum().to_dict()
             {'read': 60, 'write': 1940}
         """
-        from ssdlab.frames import to_pandas
-
-        return to_pandas(self.to_arrow(table))
+        return frames.to_pandas(self.to_arrow(table))
 
     def to_polars(self, table: str = "latency") -> Any:
         """Returns a table of the result as a polars data frame (needs the package ``polars``).
@@ -487,9 +450,7 @@ class Result:
             >>> frame["count"].sum()
             2000
         """
-        from ssdlab.frames import to_polars
-
-        return to_polars(self.to_arrow(table))
+        return frames.to_polars(self.to_arrow(table))
 
     def latency_frame(self) -> pandas.DataFrame:
         """Returns :meth:`latency_table` as a pandas data frame: ``to_pandas("latency")``.
@@ -511,166 +472,12 @@ class Result:
         """
         return self.to_pandas("timeline")
 
-    # Figures.
-
-    def plot_latency(self) -> Figure:
-        """Plots the latency distribution on a probability axis.
-
-        Examples:
-            >>> figure = ssdlab.run("tiny", "examples/trace.csv.gz", precondition="fill").plot_latency()
-            >>> figure.write_html("latency.html")
-            >>> figure.layout.yaxis.title.text
-            'commands no slower (probability axis)'
-        """
-        from ssdlab.report import latency
-
-        return _figure(latency.distribution([self]))
-
-    def plot_causes(self) -> Figure:
-        """Plots the mean latency by cause.
-
-        Examples:
-            >>> figure = ssdlab.run("tiny", "examples/trace.csv.gz").plot_causes()
-            >>> sorted({bar.name for bar in figure.data})
-            ['commands on the channel', ..., 'waiting: other host writes', 'waiting: the channel']
-        """
-        from ssdlab.report import causes
-
-        return _figure(causes.stacked([self]))
-
-    def plot_timeline(self) -> Figure:
-        """Plots bandwidth, commands and queue depth over simulated time.
-
-        Examples:
-            >>> figure = ssdlab.run("tiny", "examples/trace.csv.gz").plot_timeline()
-            >>> figure.layout.annotations[0].text
-            '<b>bandwidth</b>'
-        """
-        from ssdlab.report import timeline
-
-        return _figure(timeline.traffic([self]))
-
-    def plot_utilisation(self) -> Figure:
-        """Plots the utilisation of each channel and die, and of the decoders where reads can fail.
-
-        Examples:
-            >>> figure = ssdlab.run("tiny", "examples/trace.csv.gz").plot_utilisation()
-            >>> figure.data[0].y
-            ('channel 0', 'channel 1')
-        """
-        from ssdlab.report import utilisation
-
-        return _figure(utilisation.busy([self]))
-
-    def plot_read_attempts(self) -> Figure:
-        """Plots the attempts at reads: how many were made and failed, and their mean time by cause.
-
-        Examples:
-            >>> errors = ["ecc.errors={kind='constant',rates=[2.7e-3]}", "ecc.plan='read_retry'"]
-            >>> result = ssdlab.run("tiny", "examples/trace.csv.gz", precondition="fill", set=errors)
-            >>> [bar.name for bar in result.plot_read_attempts().data][:2]
-            ['made', 'failed']
-        """
-        from ssdlab.report import attempts
-
-        return _figure(attempts.of_runs([self]))
-
-    def plot_write_amplification(self) -> Figure:
-        """Plots the write amplification by reason of the program.
-
-        Examples:
-            >>> result = ssdlab.run("tiny", "examples/randwrite.fio", precondition="steady", stop_after=2000)
-            >>> [bar.name for bar in result.plot_write_amplification().data]
-            ['host', 'gc']
-        """
-        from ssdlab.report import amplification
-
-        return _figure(amplification.by_reason([self]))
-
-    def plot_modes(self) -> Figure:
-        """Plots the shares of the write, erase and read modes.
-
-        Examples:
-            >>> figure = ssdlab.run("tiny", "examples/trace.csv.gz", "all_fast", precondition="fill").plot_modes()
-            >>> [bar.name for bar in figure.data]
-            ['fast', 'normal']
-        """
-        from ssdlab.report import modes
-
-        return _figure(modes.shares([self]))
-
-    def plot_wear(self) -> Figure:
-        """Plots the share of the blocks with at most a number of program and erase cycles.
-
-        Examples:
-            >>> result = ssdlab.run("tiny", "examples/randwrite.fio", precondition="steady", stop_after=2000)
-            >>> figure = result.plot_wear()
-            >>> figure.data[0].x, figure.data[0].y
-            ((0, 0, 1), (0.0, 79.49, 100.0))
-        """
-        from ssdlab.report import wear
-
-        return _figure(wear.spread([self]))
-
-    # Files.
-
-    def report(self) -> str:
-        """Returns the report: one self-contained HTML page that works offline.
-
-        Examples:
-            >>> page = ssdlab.run("tiny", "examples/trace.csv.gz").report()
-            >>> page.splitlines()[0]
-            '<!DOCTYPE html>'
-        """
-        from ssdlab.report import page
-
-        return page.single(self)
-
-    @in_own_words
-    def save(self, folder: str | PathLike[str], *, force: bool = False) -> Path:
-        """Writes the result folder under a temporary name, then renames it: it is never incomplete. Returns its path.
-
-        Raises:
-            InputError: the folder exists and is not empty (unless `force`), or cannot be made.
-
-        Examples:
-            >>> folder = ssdlab.run("tiny", "examples/trace.csv.gz").save("out")
-            >>> for path in sorted(folder.iterdir()):
-            ...     print(path.name)
-            drive.toml
-            latency.parquet
-            manifest.json
-            report.html
-            summary.json
-            timeline.parquet
-            workload.toml
-        """
-        from ssdlab.saving import save_result
-
-        return save_result(self, folder, force=force)
-
-    def fio(self) -> dict[str, Any]:
-        """Returns the numbers in the form of ``fio --output-format=json+``: with ``bins``, the latency histogram.
-
-        Examples:
-            >>> job = ssdlab.run("tiny", "examples/trace.csv.gz").fio()["jobs"][0]
-            >>> job["write"]["total_ios"], job["write"]["clat_ns"]["mean"]
-            (1940, 1034048.3)
-        """
-        from ssdlab.fio import document
-
-        return document(self)
-
-
-def _figure(chart: Figure) -> Figure:
-    """Returns a figure of the report, whose functions have the type of plotly's."""
-    return chart
-
 
 def _table(rows: pa.Table | Columns) -> pa.Table:
     """Returns rows as a table: columns of the engine are converted."""
     if not isinstance(rows, dict):
         return rows
+    # Start-up: a run whose summary suffices does not wait for pyarrow.
     from ssdlab.tables import from_columns
 
     return from_columns(rows)
@@ -678,3 +485,12 @@ def _table(rows: pa.Table | Columns) -> pa.Table:
 
 def _number(value: Any) -> float | None:
     return None if value is None else float(value)
+
+
+def flat(inner: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:
+    """Yields the values of a document, under dotted names."""
+    for name, value in inner.items():
+        if isinstance(value, dict):
+            yield from flat(value, f"{prefix}{name}.")
+        else:
+            yield prefix + name, value

@@ -1,51 +1,23 @@
-"""Sessions: a cache that several runs share."""
+"""Sessions: runs that share what their set-ups compute."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Unpack
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Unpack
 
-from ssdlab import _engine
-from ssdlab.numbers import plain
+from ssdlab import lifetimes, simulate
+from ssdlab.comparison import Comparison
+from ssdlab.drives import DriveLike
+from ssdlab.lifetimes import Lifetime, LifetimeOptions
+from ssdlab.presentation import Result
+from ssdlab.runs import PolicyLike, ProgressHook, RunOptions
+from ssdlab.setups import Setups
+from ssdlab.workloads import WorkloadLike
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from typing import Any
-
-    from ssdlab.comparison import Comparison
-    from ssdlab.drives import DriveLike
-    from ssdlab.explore.states import SharedStates
-    from ssdlab.lifetimes import Lifetime, LifetimeOptions
-    from ssdlab.results import Result
-    from ssdlab.simulate import PolicyLike, ProgressHook, RunOptions
-    from ssdlab.workloads import WorkloadLike
-
-__all__ = ["Session", "StartingStates"]
+__all__ = ["Session"]
 
 
-@dataclass(frozen=True, slots=True)
-class StartingStates:
-    """Figures of the starting states that a session keeps in memory.
-
-    Examples:
-        >>> session = ssdlab.Session(limit="1GiB")
-        >>> for seed in (1, 2, 1):
-        ...     result = session.run("tiny", "examples/randwrite.fio", seed=seed, precondition="fill", stop_after=100)
-        >>> session.states.count, session.states.hits
-        (2, 1)
-    """
-
-    #: Number of states kept.
-    count: int
-    #: Number of runs so far that began with a kept state.
-    hits: int
-    #: Sum of the sizes of the states, in bytes.
-    bytes: int
-    #: Limit of this sum, in bytes.
-    limit: int
-
-
-class Session:
+class Session(Setups):
     r"""Runs that share the results of their set-up, which depend only on drive and seed and take time to compute.
 
     A session keeps the scale models of steady states, and in memory a copy of each starting state. A run whose drive
@@ -70,20 +42,6 @@ class Session:
         <ssdlab.Result tiny · examples/randwrite.fio · ofwar · complete>
     """
 
-    def __init__(self, limit: int | str | None = None, _shared: SharedStates | None = None) -> None:
-        #: Session of the engine.
-        self.engine = _engine.Session(f"{size}B" if isinstance(size := plain(limit), int) else size, _shared)
-
-    @property
-    def states(self) -> StartingStates:
-        """Figures of the starting states that are kept.
-
-        Examples:
-            >>> ssdlab.Session(limit="1MiB").states
-            StartingStates(count=0, hits=0, bytes=0, limit=1048576)
-        """
-        return StartingStates(*self.engine.states)
-
     def run(
         self,
         drive: DriveLike,
@@ -100,9 +58,7 @@ class Session:
             >>> session.run("tiny", "examples/randwrite.fio", precondition="steady", stop_after=1000).commands
             {'read': 0, 'write': 1000, 'trim': 0, 'flush': 0}
         """
-        from ssdlab.simulate import run
-
-        return run(drive, workload, policy, session=self, progress=progress, **options)
+        return simulate.run(drive, workload, policy, session=self, progress=progress, **options)
 
     def compare(
         self,
@@ -121,9 +77,7 @@ class Session:
             >>> session.compare("tiny", "examples/randwrite.fio", ["baseline", "all_fast"], stop_after=1000)
             <ssdlab.Comparison baseline, all_fast>
         """
-        from ssdlab.simulate import compare
-
-        return compare(drive, workload, policies, vary=vary, session=self, progress=progress, **options)
+        return simulate.compare(drive, workload, policies, vary=vary, session=self, progress=progress, **options)
 
     def lifetime(
         self,
@@ -141,6 +95,4 @@ class Session:
             >>> session.lifetime("tiny", "examples/trace.csv.gz", wear_limit=1).ended_by
             'mean_wear'
         """
-        from ssdlab.lifetimes import lifetime
-
-        return lifetime(drive, workload, policy, session=self, progress=progress, **options)
+        return lifetimes.lifetime(drive, workload, policy, session=self, progress=progress, **options)

@@ -2,86 +2,38 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, Unpack, cast
+from typing import TYPE_CHECKING, Any, Unpack, cast
 
-from ssdlab import _engine, drives, policy_file
-from ssdlab._declared import RecordsKeywords, RunKeywords, SavedDriveKeywords, SetupKeywords
+from ssdlab import drives
 from ssdlab.comparison import Comparison
-from ssdlab.declared import GROUPS, checked, documented, sorted_by_group
-from ssdlab.drives import Drive, DriveLike
+from ssdlab.declared import GROUPS, documented, sorted_by_group
+from ssdlab.drives import DriveLike
 from ssdlab.errors import InputError, Interrupted, NotWrittenError, unknown_name
-from ssdlab.files import FailedFiles, existing_file, new_run_file
-from ssdlab.outputs import Outputs, not_written
-from ssdlab.policy import Policy
-from ssdlab.provenance import Origin, sourced
-from ssdlab.results import Result
-from ssdlab.sessions import Session
+from ssdlab.files import FailedFiles
+from ssdlab.guest import Guest
+from ssdlab.presentation import Result
+from ssdlab.provenance import Origin
+from ssdlab.runs import GROUPS_OF_RUN, PolicyLike, ProgressHook, RunOptions, result_of_run
+from ssdlab.setups import Setups
 from ssdlab.words import in_own_words
-from ssdlab.workloads import Workload, WorkloadLike
+from ssdlab.workloads import WorkloadLike
 
 if TYPE_CHECKING:
     from ssdlab.explore.variants import Variant
-    from ssdlab.guest import Guest
 
-__all__ = ["PolicyLike", "Progress", "compare", "run"]
-
-#: Policy as an argument: the name of a policy that comes with ssdlab, or a user's :class:`~ssdlab.Policy`.
-PolicyLike: TypeAlias = str | Policy | type[Policy]
-
-
-@dataclass(frozen=True, slots=True)
-class Progress:
-    """Progress of a run.
-
-    Examples:
-        >>> def keep_going(progress):
-        ...     return progress.stage != "run" or progress.commands < 1000
-        >>> ssdlab.run("tiny", "examples/randwrite.fio", progress=keep_going).status
-        'partial'
-    """
-
-    #: Stage of the run: ``foresee`` (the future accesses are recorded for a policy that needs them), ``precondition``,
-    #: ``run``, ``lifetime``, ``shutdown`` or ``save``.
-    stage: str
-    #: Simulated time, in nanoseconds.
-    simulated_ns: int
-    #: Number of commands completed.
-    commands: int
-    #: Completed share of the stage, 0 to 1; ``None`` where it cannot be known.
-    fraction: float | None
-
-
-#: Called about ten times a second; a run ends cleanly, marked ``partial``, when it returns ``False``.
-ProgressHook: TypeAlias = Callable[[Progress], bool | None]
-
-#: Outcome of a call of the engine.
-Outcome = TypeVar("Outcome", _engine.Outcome, _engine.LifetimeOutcome)
-#: Function that the engine calls about ten times a second; the run ends when it returns ``False``.
-EngineHook: TypeAlias = Callable[[dict[str, Any]], bool]
-#: Call of the engine: a request in JSON, the files that it reads and writes, and its hook.
-EngineCall: TypeAlias = Callable[[str, dict[str, Any], EngineHook | None], Outcome]
-
-#: Groups of options of a run.
-_GROUPS = ("setup", "saved_drive", "run", "records")
-
-
-class RunOptions(SetupKeywords, SavedDriveKeywords, RunKeywords, RecordsKeywords, total=False):
-    """Keyword arguments of :func:`run`."""
+__all__ = ["compare", "run"]
 
 
 @in_own_words
-@documented(*_GROUPS)
+@documented(*GROUPS_OF_RUN)
 def run(
     drive: DriveLike,
     workload: WorkloadLike,
     policy: PolicyLike | None = None,
     *,
-    session: Session | None = None,
+    session: Setups | None = None,
     progress: ProgressHook | None = None,
     **options: Unpack[RunOptions],
 ) -> Result:
@@ -113,93 +65,18 @@ def run(
         Traceback (most recent call last):
         ssdlab.InputError: policy: unknown policy `ofvar`: expected one of ... (did you mean `ofwar`?)
     """
-    asked = sorted_by_group("run", options, *_GROUPS)
-    _check_conditions(asked["run"], asked["records"])
-    drives.check_places(drive, workload)
-    source, stream = Drive.open(drive), sourced(Workload.open(workload))
-    guest = None if policy is None or isinstance(policy, str) else _guest(policy)
-    request = {"run": checked("run", asked["run"], lambda option: option.flag)}
-    asked["setup"]["policy"] = policy if guest is None else None
-    failed: FailedFiles = []
-    with Outputs(**asked["records"], failed=failed) as outputs:
-        outcome = call_engine(outputs.call(guest, session), request, source, stream, asked, failed, progress)
-    result = Result.from_outcome(outcome, commands=outputs.commands.table(), spans=outputs.spans.table())
-    named = policy if isinstance(policy, str) or policy is None else policy_file.named(policy)
-    overrides = drives.setting_lines(asked["setup"]["set"])
-    origin = Origin.of(source.name, stream, named, overrides, options)
-    result.origin = replace(origin, standalone=outcome.standalone)
-    if outcome.interrupted:
-        raise Interrupted(result, failed)
-    if failed:
-        raise NotWrittenError(failed, result)
-    return result
-
-
-def _check_conditions(course: dict[str, Any], records: dict[str, Any]) -> None:
-    """Checks the options that apply only together with another.
-
-    Raises:
-        InputError: the other is missing.
-    """
-    if (course["timeline_from"] or course["timeline_for"]) and records["timeline"] is None and not records["record_spans"]:
-        raise InputError("--timeline-from, --timeline-for: a part of --timeline, which is not given")
-    length = course["steady_round"]
-    if length is not None and not course["steady_state"]:
-        raise InputError(f"--steady-round {length}: the length of a round of --steady-state, which is not given")
-
-
-def call_engine(
-    call: EngineCall[Outcome],
-    request: dict[str, Any],
-    source: Drive,
-    stream: Workload,
-    asked: dict[str, dict[str, Any]],
-    failed: FailedFiles,
-    progress: ProgressHook | None,
-) -> Outcome:
-    """Calls the engine with a request and the inputs of every run: a drive, a workload, files, a progress hook.
-
-    Args:
-        call: Calls the engine.
-        request: The request, without the parts that every run has.
-        source: The drive.
-        stream: The workload.
-        asked: The options by group: of ``setup``, with the name of the policy, and of ``saved_drive``.
-        failed: Receives the file of a drive that could not be saved.
-        progress: As for :func:`run`.
-    """
-    setup = {**asked["setup"], "set": drives.setting_lines(asked["setup"]["set"])}
-    policy = setup.pop("policy")
-    whole = {
-        "drive": {"name": source.name, "text": source.text},
-        "setup": {**checked("setup", setup, lambda option: option.name), "policy": policy},
-        "workload": stream.options(),
-        **request,
-    }
-    hook = None if progress is None else _hook(progress)
-    load, save = asked["saved_drive"]["load"], asked["saved_drive"]["save"]
-    paths = {
-        "workload": stream.file,
-        "text": stream.text,
-        "text_name": stream.name,
-        "load": None if load is None else existing_file(load),
-    }
-    with nullcontext() if save is None else new_run_file(Path(save), failed) as saved:
-        paths["save"] = None if saved is None else str(saved)
-        outcome = call(json.dumps(whole), paths, hook)
-        failed += not_written(outcome.unwritten, {} if save is None else {"--save": Path(save)})
-        return outcome
+    return result_of_run(Result, drive, workload, policy, setups=session, progress=progress, options=options)
 
 
 @in_own_words
-@documented(*_GROUPS)
+@documented(*GROUPS_OF_RUN)
 def compare(
     drive: DriveLike,
     workload: WorkloadLike,
     policies: Sequence[PolicyLike] | None = None,
     *,
     vary: Mapping[str, Sequence[Any]] | None = None,
-    session: Session | None = None,
+    session: Setups | None = None,
     progress: Callable[[str], ProgressHook | None] | None = None,
     **options: Unpack[RunOptions],
 ) -> Comparison:
@@ -235,12 +112,12 @@ def compare(
         <ssdlab.Comparison channels 1, channels 2>
     """
     drives.check_places(drive, workload)
-    sorted_by_group("compare", options, *_GROUPS)
+    sorted_by_group("compare", options, *GROUPS_OF_RUN)
     single_files = ("log_commands", "timeline", "history", "record_firmware")
     single = [name for name in single_files if options.get(name) is not None]
     if single:
         raise InputError(f"compare: {', '.join(single)}: a file of one run; run each policy by itself")
-    session = session or Session()
+    session = session or Setups()
     asked = _asked(drive, workload, policies, vary or {}, options)
     return _compared(drive, asked, options.get("save"), session, progress)
 
@@ -249,7 +126,7 @@ def _compared(
     drive: DriveLike,
     asked: Sequence[_Asked],
     save: Any,
-    session: Session,
+    session: Setups,
     progress: Callable[[str], ProgressHook | None] | None,
 ) -> Comparison:
     """Does the runs of a comparison one after the other; `save` is of the first."""
@@ -320,6 +197,7 @@ def _asked(
             if isinstance(policy, str):
                 drives.check(drive, set=[*settings, f"policy.kind={policy}"])
         return [_Asked(name or "", policy, workload, options) for name, policy in zip(names, chosen, strict=True)]
+    # Start-up: only a comparison with varied fields needs them.
     from ssdlab.explore import variants
 
     found = variants.variants(workload, vary, settings, options)
@@ -369,17 +247,5 @@ def _names(policies: Sequence[PolicyLike]) -> list[str]:
     for policy in policies:
         if isinstance(policy, str) and policy not in known:
             raise unknown_name("policy", policy, known)
-        names.append(policy if isinstance(policy, str) else _guest(policy).name)
+        names.append(policy if isinstance(policy, str) else Guest(policy).name)
     return names
-
-
-def _guest(policy: Policy | type[Policy]) -> Guest:
-    """Returns a policy in Python in the form that the engine takes; most runs need none of this module."""
-    from ssdlab.guest import Guest
-
-    return Guest(policy)
-
-
-def _hook(progress: ProgressHook) -> EngineHook:
-    """Returns `progress` in the form that the engine calls."""
-    return lambda fields: progress(Progress(**fields)) is not False

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+import pyarrow.compute as compute
 
 if TYPE_CHECKING:
     from ssdlab._engine import Column, Columns
@@ -44,8 +45,6 @@ def _array(column: Column) -> pa.Array[Any]:
 
 def _partly_known(data: bytes, known: Any) -> pa.Array[Any]:
     """Returns 64-bit integers, null where the byte in `known` is 0."""
-    import pyarrow.compute as compute
-
     numbers: Any = pa.Array.from_buffers(pa.uint64(), len(data) // 8, [None, pa.py_buffer(data)])
     marks: Any = pa.Array.from_buffers(pa.uint8(), len(known), [None, pa.py_buffer(known)])
     chosen: pa.Array[Any] = compute.if_else(marks.cast(pa.bool_()), numbers, pa.scalar(None, pa.uint64()))

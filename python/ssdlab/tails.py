@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
-from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from ssdlab import drives, terms, toml
+from ssdlab import _engine, terms, toml
 from ssdlab.errors import InputError
+from ssdlab.report.content import phrase
+from ssdlab.results import RunData
+from ssdlab.trials import Trial
 from ssdlab.units import count, counted, duration, percent, significant
 
-if TYPE_CHECKING:
-    from ssdlab.results import Result
-    from ssdlab.trials import Trial, TrialProgress
-
-__all__ = ["BearingField", "Tail", "Why", "why"]
+__all__ = ["BearingField", "Tail", "Why", "explained"]
 
 #: Tails in the results, each with the share of the commands that belong to it.
 SHARES = {"p99": 0.01, "p99_9": 0.001, "p99_99": 0.0001}
@@ -110,7 +109,7 @@ class Why:
     """
 
     #: The run.
-    result: Result
+    result: RunData
     #: Tails of each operation that has any, the longest first; of each the largest first.
     tails: Mapping[str, Sequence[Tail]]
     #: Trials of the fields; empty if none were made.
@@ -170,53 +169,7 @@ class Why:
         }
 
 
-def why(
-    result: Result | str | PathLike[str],
-    *,
-    trials: bool = False,
-    commands: int = 200_000,
-    progress: TrialProgress | None = None,
-) -> Why:
-    """Returns why the tails of a run are long.
-
-    Args:
-        result: A result, or the folder of one.
-        trials: Runs the load again with each field that bears on the largest causes changed, from the same seed and
-            starting state.
-        commands: Commands of each job after which a trial stops; not more than those of the run.
-        progress: Called with the name of each trial before it; returns the progress hook of its run, as for
-            :func:`ssdlab.compare`.
-
-    Raises:
-        InputError: the folder is none of a result; the result has no causes of tails (an earlier version made it); or,
-            with `trials`, its run cannot be repeated.
-        Interrupted: Ctrl-C during a trial.
-
-    Examples:
-        >>> folder = ssdlab.run("tiny", "examples/randwrite.fio", precondition="steady", stop_after=5_000).save("out")
-        >>> found = ssdlab.why(folder, trials=True, commands=2_000)
-        >>> found.trials[0].field
-        'none'
-        >>> [trial.setting for trial in found.trials if trial.field == "flash.program_time"]
-        ['flash.program_time="300us"']
-    """
-    from ssdlab.results import Result
-
-    if not isinstance(result, Result):
-        from ssdlab.folder import load_result
-
-        folder, loaded = result, load_result(result)
-    else:
-        folder, loaded = None, result
-    found = explained(loaded)
-    if not trials:
-        return found
-    from ssdlab.trials import tried
-
-    return Why(found.result, found.tails, tried(found, folder, commands, progress))
-
-
-def explained(result: Result) -> Why:
+def explained(result: RunData) -> Why:
     """Returns why the tails of a result are long, without trials.
 
     Raises:
@@ -241,10 +194,8 @@ def _tail(op: str, percentile: str, numbers: Mapping[str, Any]) -> Tail:
     return Tail(op, percentile, int(numbers["count"]), float(numbers["mean_ns"]), numbers["causes"])
 
 
-def _sentence(result: Result, tail: Tail) -> str:
+def _sentence(result: RunData, tail: Tail) -> str:
     """Returns what a tail consists of, and what stands behind its largest cause."""
-    from ssdlab.report.content import phrase
-
     mean, cause = result.latency[tail.op].mean_ns or 0.0, tail.largest
     share = tail.share(cause)
     before = result.causes[tail.op].get(cause, 0.0) / mean if mean else 0.0
@@ -260,7 +211,7 @@ def _sentence(result: Result, tail: Tail) -> str:
     return f"{text} {_behind(result, cause)}"
 
 
-def _behind(result: Result, cause: str) -> str:
+def _behind(result: RunData, cause: str) -> str:
     """Returns what stands behind a cause: the resource with its utilisation, and the operations of the flash."""
     facts = terms.behind(cause)
     if not facts:
@@ -288,7 +239,7 @@ def _is_resource(name: str, begin: str) -> bool:
     return name.startswith(begin) and (rest[:1].isdigit() if begin in ("die_", "core_", "channel_") else True)
 
 
-def _operations(result: Result, facts: Mapping[str, Any]) -> str:
+def _operations(result: RunData, facts: Mapping[str, Any]) -> str:
     """Returns how many operations for which reasons stand behind a cause, in the whole run; empty if none do."""
     kind = facts["operations"]
     words = {"erases": "blocks erased", "programs": "units programmed", "reads": "units read"}
@@ -302,7 +253,7 @@ def _operations(result: Result, facts: Mapping[str, Any]) -> str:
     return f"{words[kind]} during the run: {', '.join(each)}"
 
 
-def _fields(result: Result, tails: Sequence[Tail]) -> list[BearingField]:
+def _fields(result: RunData, tails: Sequence[Tail]) -> list[BearingField]:
     """Returns the fields that bear on the largest causes of some tails, each once."""
     description = tomllib.loads(result.drive_toml)
     causes: list[str] = []
@@ -384,7 +335,8 @@ def _meaning(name: str) -> str:
 
 @cache
 def _schema() -> dict[str, Any]:
-    return drives.schema()
+    fields: dict[str, Any] = json.loads(_engine.schema("drive"))
+    return fields
 
 
 def _found(root: Mapping[str, Any], at: Mapping[str, Any], path: Sequence[str]) -> Mapping[str, Any] | None:

@@ -14,6 +14,7 @@ def document(fields: Mapping[str, object]) -> str:
     Raises:
         InputError: TOML has no such value.
     """
+    # Start-up: only a table that is written needs it.
     import tomli_w
 
     try:

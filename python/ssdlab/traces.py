@@ -8,7 +8,7 @@ from os import PathLike, fspath
 from typing import Any
 
 from ssdlab import _engine
-from ssdlab.analyses import Access, Gaps, Retention, access, gaps, retention
+from ssdlab.analysis.answers import Access, Gaps, Retention, access, gaps, retention
 from ssdlab.workloads import Workload, WorkloadLike
 
 __all__ = [

@@ -8,7 +8,7 @@ import pytest
 
 import ssdlab
 from ssdlab.explore import variants
-from ssdlab.report.names import labels, run_names
+from ssdlab.run_names import labels, run_names
 
 SHORT = ("--stop-after", 2000, "--quiet")
 

@@ -146,7 +146,7 @@ def test_while_the_drive_is_set_up(folder: Path) -> None:
     ("function", "test"),
     [
         ("ssdlab.saving:write_parquet", "lambda table, path: path.name == 'timeline.parquet'"),
-        ("ssdlab.results:Result.report", "lambda *_: True"),
+        ("ssdlab.report.page:single", "lambda *_: True"),
         ("ssdlab.files:write_manifest", "lambda *_: True"),
     ],
     ids=["tables", "report", "manifest"],
@@ -154,7 +154,7 @@ def test_while_the_drive_is_set_up(folder: Path) -> None:
 def test_while_results_are_written(folder: Path, command: str, function: str, test: str) -> None:
     """A folder that is being written is written whole; the run had ended, and stays complete."""
     if command == "compare" and "report" in function:
-        function = "ssdlab.comparison:Comparison.report"
+        function = "ssdlab.report.page:several"
     words = {"run": ["tiny", "job.fio"], "rerun": ["before"], "compare": ["tiny", "job.fio", "--policy", "baseline,ofwar"]}[
         command
     ]
@@ -173,7 +173,7 @@ def test_while_a_folder_is_replaced(folder: Path, function: str) -> None:
     assert strangers(folder / "before") == []
 
 
-@pytest.mark.parametrize("function", ["ssdlab.results:Result.report", "ssdlab.files:_temporary", "pathlib:Path.replace"])
+@pytest.mark.parametrize("function", ["ssdlab.presentation:Result.report", "ssdlab.files:_temporary", "pathlib:Path.replace"])
 def test_while_a_report_is_written(folder: Path, function: str) -> None:
     kept = (folder / "before" / "report.html").read_bytes()
     done = interrupted_in(folder, function, "lambda *_: True", "report", "before", "--out", "page.html")

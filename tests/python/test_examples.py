@@ -32,7 +32,8 @@ def public(module: ModuleType) -> Iterator[tuple[str, object]]:
             yield name, thing
         elif inspect.isclass(thing) and thing is not getattr(_engine, name, None):
             yield name, thing
-            for member, value in vars(thing).items():
+            own = [each for each in reversed(thing.__mro__) if each.__module__.startswith(thing.__module__.partition(".")[0])]
+            for member, value in {name: value for each in own for name, value in vars(each).items()}.items():
                 function = getattr(value, "__func__", value)
                 if not member.startswith("_") and inspect.isfunction(function):
                     yield f"{name}.{member}", function

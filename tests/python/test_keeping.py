@@ -279,7 +279,7 @@ def test_results_are_written_although_showing_them_fails(cli, write, job, tmp_pa
 
 
 def test_ctrl_c_waits_for_the_folder(write, tmp_path, monkeypatch):
-    monkeypatch.setattr(ssdlab.Result, "report", lambda self: signal.raise_signal(signal.SIGINT) or "a page")
+    monkeypatch.setattr("ssdlab.report.page.single", lambda run: signal.raise_signal(signal.SIGINT) or "a page")
     status, _ = write(Targets(tmp_path / "out", False, None))
     assert status == 130
     assert ssdlab.load_result(tmp_path / "out").status == "complete"

@@ -8,7 +8,7 @@ import pytest
 
 import ssdlab
 from ssdlab.report import verdict
-from ssdlab.report.names import run_names
+from ssdlab.run_names import run_names
 
 JOB = "[mixed]\nrw=randrw\nbs=4k\niodepth=8\nnumber_ios=400\nnorandommap=1"
 #: Settings of a drive; the last run has the same as the first.

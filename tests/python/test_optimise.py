@@ -191,8 +191,6 @@ def test_importances_have_intervals_and_are_withheld_where_nothing_matters(tmp_p
     from optuna.distributions import FloatDistribution
     from optuna.trial import create_trial
 
-    from ssdlab.explore import study
-
     space = {name: FloatDistribution(0.0, 1.0) for name in ("a", "b")}
     for decisive in (True, False):
         rng = random.Random(3)
@@ -540,10 +538,10 @@ def test_what_does_not_belong_together_is_refused(here, cli, monkeypatch):
     ssdlab.sweep({"drive": "tiny", "workload": "job.fio", "options": {"stop_after": 50}}, "swept", jobs=1)
     assert "not the folder of a search" in cli("optimise", here / "spec.toml", "--out", here / "swept", "--trials", "2").stderr
     assert not (here / "swept" / "trials.parquet").exists()
-    monkeypatch.setattr(study.importlib.util, "find_spec", lambda name: None if name == "torch" else True)
+    monkeypatch.setattr(optimise.importlib.util, "find_spec", lambda name: None if name == "torch" else True)
     with pytest.raises(ssdlab.InputError, match=r"optimise\.sampler: gp: needs torch"):
         ssdlab.optimise(spec_of(optimise={"sampler": "gp"}), "gp", trials=2)
-    monkeypatch.setattr(study.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(optimise.importlib.util, "find_spec", lambda name: None)
     with pytest.raises(ssdlab.InputError, match=r"needs Optuna: pip install 'ssdlab\[search\]'"):
         ssdlab.optimise(spec_of(), "none", trials=2)
 

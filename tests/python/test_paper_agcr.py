@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import ssdlab
-from ssdlab.analyses import access
+from ssdlab.analysis.answers import access
 from ssdlab.explore.statistics import estimate
 from ssdlab_papers import agcr
 from ssdlab_papers.agcr import assumed, costs, figures, regions, shares, why

@@ -17,7 +17,8 @@ import pytest
 import ssdlab
 from chromium import dom_of
 from ssdlab import terms
-from ssdlab.report import amplification, causes, content, latency, library, names, setting, timeline, verdict, wear
+from ssdlab.report import amplification, causes, content, latency, library, setting, timeline, verdict, wear
+from ssdlab.run_names import run_names
 from ssdlab.units import duration, scaled
 
 FIGURES = ["latency", "causes", "timeline", "utilisation", "amplification", "modes", "wear"]
@@ -167,17 +168,17 @@ def spare(tmp_path_factory):
 
 
 def test_runs_are_named_by_what_differs(spare, comparison, job):
-    assert names.run_names(spare) == ["overprovisioning 0.07", "overprovisioning 0.28"]
-    assert names.run_names(comparison.runs) == ["baseline", "ofwar"]
+    assert run_names(spare) == ["overprovisioning 0.07", "overprovisioning 0.28"]
+    assert run_names(comparison.runs) == ["baseline", "ofwar"]
     first = ssdlab.run("tiny", job, stop_after=500)
     job.write_text(job.read_text().replace("iodepth=8", "iodepth=2"))
     second = ssdlab.run("tiny", job, "all_fast", stop_after=500)
-    assert names.run_names([first, second]) == ["baseline · iodepth 8", "all_fast · iodepth 2"]
+    assert run_names([first, second]) == ["baseline · iodepth 8", "all_fast · iodepth 2"]
     other = ssdlab.run("tiny", job, "ofwar", set=["policy.ofwar.write_threshold=16"], stop_after=500)
     usual = ssdlab.run("tiny", job, "ofwar", stop_after=500)
     seeds = [ssdlab.run("tiny", job, seed=seed, stop_after=500) for seed in (1, 2)]
-    assert names.run_names(seeds) == ["seed 1", "seed 2"]
-    assert names.run_names([usual, other]) == ["write_threshold 128", "write_threshold 16"]
+    assert run_names(seeds) == ["seed 1", "seed 2"]
+    assert run_names([usual, other]) == ["write_threshold 128", "write_threshold 16"]
     assert "overprovisioning 0.07 against overprovisioning 0.28" in ssdlab.Comparison(spare).report()
 
 

@@ -56,7 +56,6 @@ def test_a_table_needs_rich_and_nothing_else_that_is_slow(job):
     assert {name for name in found if name.startswith(PARTS)} == {
         "ssdlab.report",
         "ssdlab.report.content",
-        "ssdlab.report.names",
         "ssdlab.report.read_errors",
         "ssdlab.report.reasons",
         "ssdlab.report.streams",

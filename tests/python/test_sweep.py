@@ -7,6 +7,7 @@ import math
 import os
 import random
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -21,11 +22,13 @@ from scipy.stats import t as student
 
 import ssdlab
 from chromium import dom_of
-from conftest import wait_for
+from conftest import PATIENCE, wait_for
+from ssdlab.drawing import looks
 from ssdlab.explore import design, pool, rows, statistics, tasks
 from ssdlab.explore.folder import Folder, read_rows
 from ssdlab.explore.spec import Range, Spec
 from ssdlab.report import library
+from ssdlab.sources import modules_behind, sources_in
 
 JOB = "[mixed]\nrw=randrw\nbs=4k\niodepth=8\nnorandommap=1\nnumber_ios=1000\n"
 SPEC = """\
@@ -112,6 +115,63 @@ def test_a_changed_input_is_another_run(here):
     assert (again.new, again.table.num_rows) == (2, 2)
     # Rows of the changed job are kept apart.
     assert pq.read_table("out/other_runs.parquet").num_rows == 2
+
+
+@pytest.fixture
+def copy(here):
+    """A copy of the package, in which files can be changed."""
+    engine = Path(ssdlab._engine.__file__)
+    leave_out = shutil.ignore_patterns("__pycache__", engine.name)
+    shutil.copytree(Path(ssdlab.__file__).parent, here / "copy/ssdlab", ignore=leave_out)
+    (here / "copy/ssdlab" / engine.name).symlink_to(engine)
+    return here / "copy/ssdlab"
+
+
+@pytest.mark.slow
+def test_a_page_does_not_decide_a_row_and_what_makes_rows_does(here, copy):
+    code = (
+        "import json, sys, ssdlab; from ssdlab.explore import tasks; "
+        "print(ssdlab.__file__, ssdlab.sweep(json.loads(sys.argv[1]), 'out', jobs=1).new, tasks.engine_hash())"
+    )
+
+    def swept() -> tuple[int, str]:
+        """Returns the number of runs that were done, and the hash of the copy."""
+        command = [sys.executable, "-c", code, json.dumps(spec_of(seeds=2))]
+        environment = {**os.environ, "PYTHONPATH": str(copy.parent)}
+        done = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=here, timeout=PATIENCE)
+        assert done.returncode == 0, done.stderr
+        path, new, found = done.stdout.split()
+        assert Path(path).parent == copy
+        return int(new), found
+
+    def change(name: str, old: str, new: str) -> None:
+        text = (copy / name).read_text()
+        assert old in text
+        (copy / name).write_text(text.replace(old, new))
+
+    new, before = swept()
+    assert new == 2
+    assert before == tasks.engine_hash()
+    change("drawing/looks.py", looks.GRID, "#123456")
+    change("report/style.css", "{", "{ color: red;")
+    change("report/page.py", "from html import escape", "import json\nfrom html import escape")
+    change("cli/views.py", "from rich.text import Text", "import json\nfrom rich.text import Text")
+    assert swept() == (0, before)
+    change("explore/rows.py", '"wear.mean",', "")
+    new, after = swept()
+    assert new == 2
+    assert after != before
+
+
+def test_what_decides_a_row_knows_no_page_and_imports_nothing_by_name():
+    sources = sources_in(Path(ssdlab.__file__).parent)
+    found = modules_behind(tasks.DECIDING, sources)
+    deciding = ("drives", "explore.design", "explore.rows", "lifetimes", "policy_file", "runs", "workloads")
+    assert {f"ssdlab.{name}" for name in deciding} <= found
+    shown = ("ssdlab.report", "ssdlab.drawing", "ssdlab.cli", "ssdlab.charts", "ssdlab.presentation")
+    assert not {name for name in found if name.startswith(shown)}
+    by_name = {name for name in found if "import_module(" in sources[name].read_text()}
+    assert by_name == {"ssdlab.frames"}, "it imports packages that show tables"
 
 
 def test_points_that_are_the_same_run_are_run_once_and_have_a_row_each(here):

@@ -138,7 +138,7 @@ def test_a_trial_says_what_its_change_costs(mixed):
 
 
 def test_more_dies_have_a_price_and_an_age_has_none(mixed):
-    from ssdlab.trials import cost_of
+    from ssdlab.trying import cost_of
 
     def cost(setting):
         field = setting.partition("=")[0]
@@ -157,7 +157,7 @@ def test_the_trials_of_a_folder_are_those_of_its_result(mixed, folder):
 
 
 def test_a_trial_that_the_drive_refuses_is_said(mixed):
-    from ssdlab.trials import tried
+    from ssdlab.trying import tried
 
     found = mixed.why()
     field = ssdlab.BearingField("flash.channels", "2", "more", "flash.channels=1000", "", "die_erase")

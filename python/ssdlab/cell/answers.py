@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from ssdlab.cell import pictures
+
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
@@ -117,8 +119,6 @@ class Vth:
             >>> ssdlab.cell.vth("ofwar-mlc", age="1y").chart().save("vth.html")
             PosixPath('vth.html')
         """
-        from ssdlab.cell import pictures
-
         return pictures.vth(self)
 
 
@@ -161,8 +161,6 @@ class Rber:
             >>> answer.chart().save("rber.html")
             PosixPath('rber.html')
         """
-        from ssdlab.cell import pictures
-
         return pictures.rber(self)
 
 
@@ -193,8 +191,6 @@ class Modes:
             >>> answer.chart().save("modes.html")
             PosixPath('modes.html')
         """
-        from ssdlab.cell import pictures
-
         return pictures.modes(self)
 
 
@@ -263,8 +259,6 @@ class Limits:
             >>> answer.chart().save("limits.html")
             PosixPath('limits.html')
         """
-        from ssdlab.cell import pictures
-
         return pictures.limits(self)
 
 
@@ -322,8 +316,6 @@ class Endurance:
             >>> answer.chart().save("endurance.html")
             PosixPath('endurance.html')
         """
-        from ssdlab.cell import pictures
-
         return pictures.endurance(self)
 
 
@@ -371,6 +363,4 @@ class Budget:
             >>> answer.chart().save("budget.html")
             PosixPath('budget.html')
         """
-        from ssdlab.cell import pictures
-
         return pictures.budget(self)

@@ -179,6 +179,7 @@ def _wears(question: dict[str, Any], rates: Sequence[float]) -> list[float]:
     Raises:
         InputError: fewer than two of the rates occur in that range.
     """
+    # Start-up: the help of all commands needs no numpy.
     import numpy as np
 
     wears = np.linspace(0.0, 3.0, 61) * rated_pe_cycles(question["cell"])

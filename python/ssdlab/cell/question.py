@@ -122,6 +122,7 @@ def _text(path: str) -> str:
 
 def array(values: Any) -> NDArray[np.float64]:
     """Returns nested lists of the engine as an array; missing values (``null``) become not a number."""
+    # Start-up: the help of all commands needs no numpy.
     import numpy as np
 
     return np.asarray(values, dtype=np.float64)

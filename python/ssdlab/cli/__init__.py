@@ -19,6 +19,7 @@ def __getattr__(name: str) -> Any:
     """Returns the commands, which need Typer."""
     if name != "app":
         raise AttributeError(f"module 'ssdlab.cli' has no attribute '{name}'")
+    # Start-up: Typer, which a quick start does without.
     from ssdlab.cli.commands import app
 
     return app
@@ -29,10 +30,12 @@ def main() -> None:
     with signals.installed():
         status: str | int | None = 0
         try:
+            # Start-up: within the handling of signals.
             from ssdlab.cli import quick
 
             provenance.command_line = ("ssdlab", *sys.argv[1:])
             if not quick.started(sys.argv[1:]):
+                # Start-up: Typer, which a quick start does without.
                 from ssdlab.cli import completion
                 from ssdlab.cli.commands import app
 

@@ -13,6 +13,7 @@ from ssdlab.cli.console import print_json, remark, standard_output
 from ssdlab.cli.progress import work_bar
 from ssdlab.cli.spread import spread
 from ssdlab.errors import InputError
+from ssdlab.waiting import interruptible
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -43,6 +44,7 @@ def retention(
     json: options.Json = False,
 ) -> None:
     """Show the lifetimes of written data: the times until it is overwritten or trimmed."""
+    # Start-up: the help of all commands needs neither analyses nor rich.
     from ssdlab import traces
     from ssdlab.cli import analysis_views
 
@@ -74,6 +76,7 @@ def access(
     json: options.Json = False,
 ) -> None:
     """Show which pages are only read or only written, and how well a short history of accesses tells (AGCR)."""
+    # Start-up: the help of all commands needs neither analyses nor rich.
     from ssdlab import traces
     from ssdlab.cli import analysis_views
 
@@ -115,6 +118,7 @@ def gaps(
     json: options.Json = False,
 ) -> None:
     """Show the times between arrivals relative to T_effective, program time over number of dies (autoFTL, table 4)."""
+    # Start-up: the help of all commands needs neither analyses nor rich.
     from ssdlab import traces
     from ssdlab.cli import analysis_views
 
@@ -138,8 +142,6 @@ def _answer(
     json: bool,
 ) -> None:
     """Runs an analysis and shows its answer in each requested form."""
-    from ssdlab.waiting import interruptible
-
     given.check_chart(plot, force)
     with work_bar("reading"):
         found = interruptible(ask)

@@ -10,8 +10,8 @@ import typer
 
 from ssdlab import cell as laboratory
 from ssdlab.cli import asking, given, options
-from ssdlab.cli.commands import Group
 from ssdlab.cli.console import print_json, remark, standard_output
+from ssdlab.cli.group import Group
 from ssdlab.cli.progress import work_bar
 from ssdlab.cli.spread import spread
 from ssdlab.cli.statuses import INTERRUPTED
@@ -35,6 +35,7 @@ def parts(
     if json:
         print_json(laboratory.ask("parts", cell=cell))
         return
+    # Start-up: JSON needs no rich.
     from ssdlab.cli import cell_views
 
     if cell is None:
@@ -171,6 +172,7 @@ def monte_carlo(
     if json:
         print_json(found.to_dict())
         return
+    # Start-up: JSON needs no rich.
     from ssdlab.cli import cell_views
 
     cell_views.show_heading(standard_output(), cell.cell, f"{cells:,} cells", f"seed {seed}")
@@ -252,6 +254,7 @@ def _show_code(found: laboratory.CodeMeasurement, out: Path | None, plot: Path |
     if json:
         print_json(found.to_dict())
         return
+    # Start-up: JSON needs no rich.
     from ssdlab.cli import cell_views
 
     cell_views.show_code(standard_output(), found)
@@ -279,6 +282,7 @@ def _answer(what: str, cell: asking.Cell, asked: dict[str, Any], plot: Path | No
         # The tables of cells with many levels take a while to compute.
         found = interruptible(lambda: _document(what, question) if json else getattr(laboratory, what)(**question))
         if plot is not None:
+            # Start-up: only a chart over wear or time needs it.
             from ssdlab.cell.sweeps import SWEEPS
 
             chart = interruptible(lambda: SWEEPS[what](**question))
@@ -300,6 +304,7 @@ def _document(what: str, question: dict[str, Any]) -> dict[str, Any]:
 
 
 def _show(console: Console, what: str, question: dict[str, Any], found: Any) -> None:
+    # Start-up: JSON needs no rich.
     from ssdlab.cli import cell_views
 
     cell_views.show_heading(console, question["cell"], *_facts(question))

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import typer
 
+from ssdlab import drives
 from ssdlab.cli import options
 from ssdlab.cli.console import print_json, remark
 
 
 def check(drive: options.DriveArgument, settings: options.Set = None, json: options.Json = False) -> None:
     """Check a drive's description: print all its errors at once, or `ok`."""
-    from ssdlab import drives
-
     resolved = drives.check(drive, set=settings or ())
     if json:
         print_json({"drive": drive, "ok": True, "resolved": resolved})

@@ -43,6 +43,7 @@ def list_claims(known: Sequence[Address], works: Sequence[str], json: bool) -> N
         keys = ("id", "experiment", "work", "where", "claim", "seconds")
         print_json({"claims": [{key: getattr(each, key) for key in keys} for each in chosen]})
         return
+    # Start-up: JSON needs no rich.
     from rich.table import Table
     from rich.text import Text
 
@@ -63,6 +64,7 @@ def show_claim(claim: Claim, json: bool) -> None:
     if json:
         print_json(claim.as_json())
         return
+    # Start-up: JSON needs no rich.
     from ssdlab.cli.views import name_list
 
     rows = {

@@ -7,10 +7,10 @@ from importlib import import_module
 from typing import Any, cast
 
 import typer
-from typer.core import TyperGroup
 from typer.main import get_command
 
-from ssdlab import provenance
+from ssdlab import _engine, provenance
+from ssdlab.cli.group import Group
 from ssdlab.cli.guard import guarded
 
 __all__ = ["app"]
@@ -73,6 +73,7 @@ class _Commands(MutableMapping[str, Any]):
 def _command(name: str) -> Any:
     """Returns a command, or a group of them, in the form that Typer runs."""
     home = MODULES.get(name, name)
+    # Start-up: a command needs no other's module.
     module = import_module(f"ssdlab.cli.{home}")
     group = getattr(module, "app", None)
     if group is None:
@@ -81,17 +82,6 @@ def _command(name: str) -> Any:
     command = get_command(group)
     command.name = name
     return command
-
-
-class Group(TyperGroup):
-    """Group of commands, which alone shows its help and succeeds: nothing was asked for, and nothing went wrong."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Shows the help where no command is given."""
-        if not args and not ctx.resilient_parsing:
-            typer.echo(ctx.get_help())
-            ctx.exit()
-        return super().parse_args(ctx, args)
 
 
 class Commands(Group):
@@ -124,9 +114,7 @@ app = typer.Typer(
 def _version(wanted: bool) -> None:
     """Prints the version and exits before the check that a command is given."""
     if wanted:
-        from ssdlab import __version__
-
-        typer.echo(f"ssdlab {__version__}")
+        typer.echo(f"ssdlab {_engine.build()}")
         raise typer.Exit
 
 

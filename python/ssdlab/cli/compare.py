@@ -104,6 +104,7 @@ def _show(comparison: Comparison, json: bool) -> None:
     if json:
         print_json(comparison.to_dict())
     else:
+        # Start-up: JSON needs no rich.
         from ssdlab.cli import views
 
         views.show_comparison(standard_output(), comparison)

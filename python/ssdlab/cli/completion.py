@@ -16,6 +16,7 @@ from io import StringIO
 from typing import Any
 
 from ssdlab import _engine
+from ssdlab.declared import GROUPS
 
 __all__ = ["fields", "joined", "policies", "policy_lists", "presets", "states", "variants"]
 
@@ -113,8 +114,6 @@ def variants(incomplete: str) -> Words:
 
 def _options(incomplete: str) -> Words:
     """Returns what ``--vary`` takes besides fields of the drive."""
-    from ssdlab.declared import GROUPS
-
     if not incomplete.startswith("options."):
         kinds = {"precondition=": "starting state", "options.": "option of the run", "workload.": "field of the workload"}
         return [(name, about) for name, about in kinds.items() if name.startswith(incomplete)]

@@ -17,6 +17,7 @@ _WIDE = 300
 
 def standard_output() -> Console:
     """Returns a console for tables, as wide as the terminal, or as ``COLUMNS`` says; otherwise, as in a file, wide."""
+    # Start-up: JSON needs no rich.
     from rich.console import Console
 
     console = Console(highlight=False)

@@ -13,6 +13,7 @@ from ssdlab.units import size
 
 def doctor(json: options.Json = False) -> None:
     """Show machine, versions, memory for the presets, and optional parts: what is missing, and what it would add."""
+    # Start-up: the help of all commands needs no list of the installed packages.
     from ssdlab.doctor import examined
 
     found = examined()
@@ -27,6 +28,7 @@ def doctor(json: options.Json = False) -> None:
 
 
 def _show(found: dict[str, Any]) -> None:
+    # Start-up: JSON needs no rich.
     from rich.table import Table
     from rich.text import Text
 

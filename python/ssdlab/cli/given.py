@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ssdlab.commandlog import check_name
 from ssdlab.declared import GROUPS
 from ssdlab.errors import InputError
+from ssdlab.files import check_new_file, check_new_folder
 from ssdlab.locks import locked
 from ssdlab.workloads import Workload
 
@@ -23,6 +25,7 @@ def varied(texts: Sequence[str]) -> dict[str, list[Any]]:
     """Returns the values of the fields that a comparison varies."""
     if not texts:
         return {}
+    # Start-up: only --vary needs it.
     from ssdlab.explore.variants import read
 
     return read(texts)
@@ -44,6 +47,7 @@ def check_chart(plot: Path | None, force: bool, out: Path | None = None) -> None
     Raises:
         InputError: they cannot, or there is no file that `force` could replace.
     """
+    # Start-up: only --plot needs it.
     from ssdlab.charts import check_chart_file
 
     if force and plot is None and out is None:
@@ -99,9 +103,6 @@ class Targets:
             InputError: one cannot be written, two are the same, or the run reads one; but the file of --load may also
                 be the file of --save.
         """
-        from ssdlab.commandlog import check_name
-        from ssdlab.files import check_new_file, check_new_folder
-
         files = self._files()
         if self.force and self.out is None and not files:
             raise InputError("--force: replaces what is already there, but no --out, --save or other file is given")

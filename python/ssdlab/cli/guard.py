@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -42,8 +43,6 @@ def guarded() -> Iterator[None]:
     except Exception as fault:
         if hasattr(fault, "exit_code"):  # raised by Typer: a misspelt command or option, an exit
             raise
-        import traceback
-
         traceback.print_exc()
         complain("this is a fault of ssdlab, not of its input: please report it with the lines above")
         raise SystemExit(statuses.FAULT) from None

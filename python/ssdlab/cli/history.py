@@ -8,6 +8,7 @@ import typer
 
 from ssdlab.cli.console import standard_output
 from ssdlab.cli.statuses import DIFFERENT
+from ssdlab.units import count
 
 
 def history(
@@ -15,8 +16,8 @@ def history(
     second: Annotated[str, typer.Argument(metavar="OTHER", help="The one that it is compared with.")],
 ) -> None:
     """Compare two physical histories, and show the first entry that differs. The exit status is 3 if they differ."""
+    # Start-up: the help of all commands needs it not.
     from ssdlab.logs import compare_histories
-    from ssdlab.units import count
 
     entries, difference = compare_histories(first, second)
     console = standard_output()

@@ -8,9 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ssdlab import drives
 from ssdlab.cli import options
 from ssdlab.cli.console import print_json, remark
 from ssdlab.errors import InputError
+from ssdlab.files import check_new_file, new_file
+from ssdlab.units import counted, size
 
 if TYPE_CHECKING:
     from ssdlab.imports import ImportedDrive
@@ -54,7 +57,7 @@ def importing(
     json: options.Json = False,
 ) -> None:
     """Turn the drive of MQSim, SimpleSSD, FEMU, NVMeVirt, SSDsim or DiskSim into a description (TOML)."""
-    from ssdlab.files import check_new_file, new_file
+    # Start-up: the help of all commands needs no reader of other descriptions.
     from ssdlab.imports import import_drive
 
     if force and out is None:
@@ -74,9 +77,8 @@ def importing(
 
 def _remark_on(imported: ImportedDrive, out: Path | None) -> None:
     """Says what was made, and what has no counterpart."""
-    from ssdlab import drives
+    # Start-up: the help of all commands needs no reader of other descriptions.
     from ssdlab.imports import SOURCES
-    from ssdlab.units import counted, size
 
     if out is not None:
         remark(f"wrote {out}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -96,8 +97,6 @@ def write_or_keep(results: Results, interrupted: bool = False) -> bool:
     kept = _kept(results)
     if kept is not None:
         target = results.target.absolute()
-        import shlex
-
         hindrance = f", when {target} has been moved away" if target.is_dir() else ""
         remark(f"the results are kept in {kept}; to put them in place{hindrance}: {shlex.join(['mv', str(kept), str(target)])}")
         return False
@@ -110,6 +109,7 @@ def write_or_keep(results: Results, interrupted: bool = False) -> bool:
 
 def _kept(results: Results) -> Path | None:
     """Writes `results` to the system's folder for temporary files. Returns their path, or None if that fails too."""
+    # Start-up: only results whose folder cannot be written need them.
     import shutil
     import tempfile
 

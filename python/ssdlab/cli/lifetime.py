@@ -59,6 +59,7 @@ def _show(result: lifetimes.Lifetime, json: bool) -> None:
     if json:
         sys.stdout.write(result.report_json.rstrip("\n") + "\n")
     else:
+        # Start-up: JSON needs no rich.
         from ssdlab.cli import lifetime_views
 
         lifetime_views.show_lifetime(standard_output(), result)

@@ -12,12 +12,12 @@ from ssdlab.cli.console import remark
 from ssdlab.cli.keeping import Ending
 from ssdlab.cli.progress import progress_bar
 from ssdlab.errors import Interrupted, NotWrittenError
-from ssdlab.simulate import ProgressHook
+from ssdlab.runs import ProgressHook
 
 if TYPE_CHECKING:
     from ssdlab.comparison import Comparison
     from ssdlab.lifetimes import Lifetime
-    from ssdlab.results import Result
+    from ssdlab.presentation import Result
 
     Outcome = TypeVar("Outcome", Result, Comparison, Lifetime)
 

@@ -6,15 +6,16 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ssdlab.cli import options
 from ssdlab.cli.console import print_json, remark, standard_output
-from ssdlab.explore.optimise import Optimisation, OptimisationProgress
-from ssdlab.explore.optimise import optimise as do_optimise
 from ssdlab.units import counted
+
+if TYPE_CHECKING:
+    from ssdlab.explore.optimise import Optimisation, OptimisationProgress
 
 #: Number of failed trials whose error is shown, and of drives of the front.
 _SHOWN = 5
@@ -40,6 +41,9 @@ def optimise(
     quiet: options.Quiet = False,
 ) -> None:
     """Search the fields of a specification for the best drives."""
+    # Start-up: the help of all commands needs no pyarrow.
+    from ssdlab.explore.optimise import optimise as do_optimise
+
     with _bar(quiet) as progress:
         done = do_optimise(spec, out, trials=trials, jobs=jobs, comparison=comparison, progress=progress)
     if not quiet:
@@ -91,6 +95,7 @@ def _document(done: Optimisation) -> dict[str, Any]:
 
 
 def _show(done: Optimisation) -> None:
+    # Start-up: JSON needs no rich.
     from rich.table import Table
 
     from ssdlab.cli.fitting import put
@@ -151,6 +156,7 @@ def _bar(quiet: bool) -> Iterator[Callable[[OptimisationProgress], object] | Non
     if quiet or not sys.stderr.isatty():
         yield None
         return
+    # Start-up: rich, which only a terminal needs.
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
     from rich.progress import Progress as Bars

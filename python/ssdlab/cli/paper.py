@@ -83,6 +83,7 @@ def paper(
 
     `ssdlab paper claim ID` runs the part of an experiment behind one claim.
     """
+    # Start-up: the help of all commands needs no list of the installed packages.
     from ssdlab.experiments import find
 
     experiments = find()
@@ -161,6 +162,7 @@ def _list(summaries: Mapping[str, str], json: bool) -> None:
     if json:
         print_json({"experiments": [{"name": name, "summary": summary} for name, summary in summaries.items()]})
         return
+    # Start-up: JSON needs no rich.
     from ssdlab.cli.views import name_list
 
     standard_output().print(name_list("name", "what", summaries))
@@ -184,6 +186,7 @@ def _reserved(out: Path | None, force: bool) -> AbstractContextManager[None]:
 
 
 def _say_what_was_written(out: Path, outcomes: Sequence[Outcome]) -> None:
+    # Start-up: only pictures need it.
     from ssdlab.charts import has_matplotlib
 
     remark(f"wrote {out}")
@@ -193,6 +196,7 @@ def _say_what_was_written(out: Path, outcomes: Sequence[Outcome]) -> None:
 
 def _show(console: Console, outcome: Outcome) -> None:
     """Prints the entries of an outcome as a table, grouped by source work, then its notes."""
+    # Start-up: JSON needs no rich.
     from rich.markup import escape
     from rich.table import Table
 

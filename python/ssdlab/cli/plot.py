@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from ssdlab import figures
 from ssdlab.cli.console import remark
 from ssdlab.errors import InputError
 from ssdlab.figures import FIGURES
+from ssdlab.files import damaged
+from ssdlab.folder import load_comparison, load_result
 
 
 def plot(
@@ -33,8 +37,7 @@ def plot(
     force: Annotated[bool, typer.Option(help="Replace the file, if it is there.")] = False,
 ) -> None:
     """Write one figure of a result folder as a picture (PDF, SVG, PNG) or as an interactive page (HTML)."""
-    from ssdlab import figures
-    from ssdlab.folder import load_comparison, load_result
+    # Start-up: the help of all commands needs no plotly.
     from ssdlab.report import picture
 
     path = out or folder / f"{figure}.pdf"
@@ -50,10 +53,8 @@ def plot(
 
 
 def _plot_sweep(folder: Path, number: str, over: str | None, title: str, path: Path, force: bool) -> None:
-    from dataclasses import replace
-
+    # Start-up: the help of all commands needs no pyarrow.
     from ssdlab.explore.sweep import load_sweep
-    from ssdlab.folder import damaged
 
     with damaged(folder):
         done = load_sweep(folder)

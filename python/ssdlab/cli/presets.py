@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ssdlab import drives
 from ssdlab.cli import completion, options
 from ssdlab.cli.console import print_json, standard_output
 from ssdlab.errors import InputError, unknown_name
@@ -22,8 +23,6 @@ def presets(
     json: options.Json = False,
 ) -> None:
     """List the drives that come with ssdlab, or print the description of one."""
-    from ssdlab import drives
-
     known = drives.presets()
     if name is not None:
         if json:
@@ -35,6 +34,7 @@ def presets(
     elif json:
         print_json([{"name": preset.name, "title": preset.title} for preset in known])
     else:
+        # Start-up: JSON needs no rich.
         from ssdlab.cli.views import name_list
 
         standard_output().print(name_list("name", "drive", {preset.name: _without_name(preset) for preset in known}))

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 from ssdlab.cli.console import remark
 from ssdlab.files import size_so_far
-from ssdlab.simulate import Progress, ProgressHook
+from ssdlab.runs import Progress, ProgressHook
+from ssdlab.units import count, duration, scaled
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bars
@@ -45,6 +46,7 @@ def progress_bar(quiet: bool) -> Iterator[Callable[[str], ProgressHook | None]]:
     if not sys.stderr.isatty():
         yield lambda name: Lines(name, remark).report
         return
+    # Start-up: rich, which only a terminal needs.
     from rich.console import Console
     from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
     from rich.progress import Progress as Bars
@@ -60,6 +62,7 @@ def work_bar(name: str, quiet: bool = False) -> Iterator[WorkHook | None]:
     if quiet or not sys.stderr.isatty():
         yield None
         return
+    # Start-up: rich, which only a terminal needs.
     from rich.console import Console
     from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
     from rich.progress import Progress as Bars
@@ -119,8 +122,6 @@ class Stage:
 
     def facts(self, progress: Progress) -> str:
         """Returns what is known of the stage, with rate and time left once half a second has shown them."""
-        from ssdlab.units import count, duration, scaled
-
         began, commands, fraction = self._began
         elapsed = self.clock() - began
         facts = [] if progress.fraction is None else [f"{100 * progress.fraction:.0f} %"]

@@ -32,6 +32,7 @@ def started(words: Sequence[str]) -> bool:
     if "_SSDLAB_COMPLETE" in os.environ:  # A shell asks how the words could go on.
         return False
     if [*words] == ["--version"]:
+        # Start-up: the version needs nothing else.
         from ssdlab import _engine
 
         sys.stdout.write(f"ssdlab {_engine.build()}\n")
@@ -39,6 +40,7 @@ def started(words: Sequence[str]) -> bool:
     asked = read(words[1:]) if words[:1] == ["run"] else None
     if asked is None:
         return False
+    # Start-up: only a quick run needs them.
     from ssdlab.cli import running
     from ssdlab.cli.console import discard_output
     from ssdlab.cli.guard import guarded
@@ -55,6 +57,7 @@ def started(words: Sequence[str]) -> bool:
 
 def read(words: Sequence[str]) -> dict[str, Any] | None:
     """Returns the arguments of :func:`ssdlab.cli.running.run` in the words after ``run``; None if one is uncertain."""
+    # Start-up: only a quick run needs them.
     from ssdlab.declared import GROUPS
 
     options = {option.flag: option for group in (*_CHOSEN, _READING, _OUTPUT) for option in GROUPS[group].values()}

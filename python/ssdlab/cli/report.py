@@ -8,7 +8,10 @@ from typing import Annotated
 import typer
 
 from ssdlab.cli.console import remark
+from ssdlab.comparison import Comparison
 from ssdlab.errors import InputError
+from ssdlab.files import damaged, new_file
+from ssdlab.folder import load_comparison, load_result
 
 #: Help of the option.
 LABELS = "Names of the runs of a comparison; absent: what differs between them, or the names of their folders."
@@ -35,10 +38,6 @@ def report(
     label: Annotated[str | None, typer.Option("--label", metavar="A,B,...", help=LABELS)] = None,
 ) -> None:
     """Write the report of a result folder again, or one report that compares several."""
-    from ssdlab.comparison import Comparison
-    from ssdlab.files import new_file
-    from ssdlab.folder import damaged, load_comparison, load_result
-
     page = out or (folders[0] / "report.html" if len(folders) == 1 else Path("comparison.html"))
     if page.suffix not in (".html", ".htm"):
         raise InputError(f"--out {page}: expected a name in .html")
@@ -65,10 +64,9 @@ def _report_exploration(folders: list[Path], page: Path) -> None:
     Raises:
         InputError: there are several folders.
     """
+    # Start-up: the help of all commands needs no pyarrow.
     from ssdlab.explore.optimise import load_optimisation
     from ssdlab.explore.sweep import load_sweep
-    from ssdlab.files import new_file
-    from ssdlab.folder import damaged
 
     is_search = any((folder / "trials.parquet").is_dir() for folder in folders)
     if len(folders) > 1:

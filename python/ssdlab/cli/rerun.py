@@ -14,9 +14,9 @@ from ssdlab.cli.given import Targets
 from ssdlab.cli.keeping import Results, conclude
 from ssdlab.cli.measure import Start, measured
 from ssdlab.errors import Interrupted
-from ssdlab.provenance import Rerun
-from ssdlab.provenance import rerun as do_rerun
-from ssdlab.results import Result
+from ssdlab.presentation import Result
+from ssdlab.reruns import Rerun
+from ssdlab.reruns import rerun as do_rerun
 
 #: Number of differences that are shown.
 _SHOWN = 12

@@ -7,16 +7,17 @@ import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ssdlab import simulate
+from ssdlab import drives, policy_file, simulate
 from ssdlab.cli import given
 from ssdlab.cli.console import print_json, remark, standard_output
 from ssdlab.cli.keeping import Results, conclude
 from ssdlab.cli.measure import measured, remark_on
 from ssdlab.cli.progress import watch_size
 from ssdlab.errors import InputError
+from ssdlab.runs import PolicyLike
 
 if TYPE_CHECKING:
-    from ssdlab.results import Result
+    from ssdlab.presentation import Result
 
 
 def run(
@@ -95,8 +96,6 @@ def begins_empty(drive: str, chosen: dict[str, Any]) -> bool:
     """Returns true if a run begins with a drive without data and the user has not said how it is to begin."""
     if chosen["precondition"] is not None or chosen["load"] is not None:
         return False
-    from ssdlab import drives
-
     try:
         found = tomllib.loads(drives.check(drive, set=chosen["set"] or ()))
     except InputError:
@@ -111,17 +110,13 @@ def _file(policy: str | None) -> str | None:
     """Returns the file of a policy in Python; any other policy as it is."""
     if policy is None or ".py" not in policy:
         return policy
-    from ssdlab import policy_file
-
     return policy_file.split(policy)[0]
 
 
-def _policy(policy: str | None) -> simulate.PolicyLike | None:
+def _policy(policy: str | None) -> PolicyLike | None:
     """Returns the policy that was named."""
     if policy is None or ".py" not in policy:
         return policy
-    from ssdlab import policy_file
-
     return policy_file.chosen(policy)
 
 
@@ -132,6 +127,7 @@ def _show(result: Result, as_fio: bool, json: bool) -> None:
     elif json:
         sys.stdout.write(result.summary_json.rstrip("\n") + "\n")
     else:
+        # Start-up: JSON needs no rich.
         from ssdlab.cli import views
 
         views.show_run(standard_output(), result)

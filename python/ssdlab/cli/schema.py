@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 import typer
 
+from ssdlab import drives, schemas, terms
 from ssdlab.cli.console import print_json
 from ssdlab.errors import InputError
 
@@ -32,11 +33,9 @@ def schema(
     ] = "json",
 ) -> None:
     """Print a JSON Schema, with which editors check and complete TOML, or the definitions of the names in results."""
-    from ssdlab import drives, terms
-
     if form == "markdown":
         if of == "workload" or of == "sweep" or of == "optimise":
             raise InputError(f"{of}: has no reference page in this form: {_PAGES[of]} describes its fields")
         typer.echo(drives.reference(of), nl=False)
     else:
-        print_json(terms.definitions() if of == "results" else drives.schema(of))
+        print_json(terms.definitions() if of == "results" else schemas.schema(of))

@@ -8,9 +8,11 @@ from typing import Annotated
 
 import typer
 
+from ssdlab import drives
 from ssdlab.cli import options
 from ssdlab.cli.console import print_json, remark, standard_output
 from ssdlab.errors import InputError
+from ssdlab.files import check_new_file, new_file
 
 
 def show(
@@ -25,8 +27,6 @@ def show(
     json: options.Json = False,
 ) -> None:
     """Show what follows from a drive's description: capacity, parallelism, bounds, modes, memory."""
-    from ssdlab import drives
-
     _check_options(toml=toml, diagram=diagram, svg=svg, force=force, json=json)
     if toml:
         sys.stdout.write(drives.check(drive, set=settings or ()))
@@ -38,6 +38,7 @@ def show(
     elif diagram:
         _print_drawing(drives.diagram(drive, set=settings or ()))
     else:
+        # Start-up: JSON needs no rich.
         from ssdlab.cli import views
 
         shown = drives.describe(drive, set=settings or ())
@@ -67,8 +68,8 @@ def _check_options(*, toml: bool, diagram: bool, svg: Path | None, force: bool, 
 
 
 def _write_svg(parts: dict[str, object], path: Path, force: bool) -> None:
+    # Start-up: only a drawing needs it.
     from ssdlab.drawing.svg import svg
-    from ssdlab.files import check_new_file, new_file
 
     check_new_file(path, force)
     with new_file(path) as beside:
@@ -78,6 +79,7 @@ def _write_svg(parts: dict[str, object], path: Path, force: bool) -> None:
 
 def _print_drawing(parts: dict[str, object]) -> None:
     """Prints a drawing, in ASCII on a terminal that has no lines."""
+    # Start-up: only a drawing needs it.
     from ssdlab.drawing.terminal import draw, plain
 
     text, encoding = draw(parts), sys.stdout.encoding or "utf-8"

@@ -8,9 +8,12 @@ from typing import Annotated
 
 import typer
 
+from ssdlab import drives
 from ssdlab.cli import options
 from ssdlab.cli.console import remark
 from ssdlab.errors import InputError
+from ssdlab.files import check_new_file, new_file
+from ssdlab.units import size
 
 
 def shrink(
@@ -24,10 +27,6 @@ def shrink(
     force: Annotated[bool, typer.Option(help="Replace the file, if it is there.")] = False,
 ) -> None:
     """Make a mock-up of a drive: fewer and smaller blocks, with the same dies, planes, times and ratios."""
-    from ssdlab import drives
-    from ssdlab.files import check_new_file, new_file
-    from ssdlab.units import size
-
     if force and out is None:
         raise InputError("--force: replaces what is already there, but no --out is given")
     if out is not None:

@@ -6,17 +6,18 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ssdlab.cli import options
 from ssdlab.cli.console import print_json, remark, standard_output
 from ssdlab.explore.spec import Spec, Until
-from ssdlab.explore.sweep import Sweep, SweepProgress
-from ssdlab.explore.sweep import sweep as do_sweep
 from ssdlab.report.content import shown
 from ssdlab.units import counted
+
+if TYPE_CHECKING:
+    from ssdlab.explore.sweep import Sweep, SweepProgress
 
 #: Number of failed runs whose error is shown.
 _SHOWN = 5
@@ -44,6 +45,9 @@ def sweep(
     quiet: options.Quiet = False,
 ) -> None:
     """Run every point of a specification that is not done yet."""
+    # Start-up: the help of all commands needs no pyarrow.
+    from ssdlab.explore.sweep import sweep as do_sweep
+
     asked = Spec.open(spec)
     with _bar(quiet, asked.until) as progress:
         done = do_sweep(
@@ -118,6 +122,7 @@ def _bar(quiet: bool, until: Until | None) -> Iterator[Callable[[SweepProgress],
     if quiet or not sys.stderr.isatty():
         yield None
         return
+    # Start-up: rich, which only a terminal needs.
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
     from rich.progress import Progress as Bars

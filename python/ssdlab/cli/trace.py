@@ -9,10 +9,11 @@ from typing import Annotated, TypeAlias
 import typer
 
 from ssdlab.cli import analyses, given, options
-from ssdlab.cli.commands import Group
 from ssdlab.cli.console import print_json, remark, standard_output
+from ssdlab.cli.group import Group
 from ssdlab.cli.spread import spread
 from ssdlab.errors import InputError
+from ssdlab.files import check_new_file, new_file
 from ssdlab.waiting import interruptible
 
 app = typer.Typer(cls=Group, help="Look into a trace, analyse it, convert it, or fit a look-alike to it.")
@@ -35,12 +36,14 @@ def info(
     json: options.Json = False,
 ) -> None:
     """Show the content of a trace: requests, bytes, time span, footprint, streams."""
+    # Start-up: the help of all commands needs no analyses.
     from ssdlab import traces
 
     facts = interruptible(lambda: traces.trace_info(given.workload(file, reading)))
     if json:
         print_json(facts)
     else:
+        # Start-up: JSON needs no rich.
         from ssdlab.cli import views
 
         views.show_facts(standard_output(), facts)
@@ -62,8 +65,8 @@ def convert(
     json: options.Json = False,
 ) -> None:
     """Write a trace in another format."""
+    # Start-up: the help of all commands needs no analyses.
     from ssdlab import traces
-    from ssdlab.files import new_file
 
     _check_target(out, file, force)
     if out.suffix in (".gz", ".zst"):
@@ -89,8 +92,8 @@ def fit(
     json: options.Json = False,
 ) -> None:
     """Fit a look-alike to a trace: a small workload TOML that generates requests like it, endlessly."""
+    # Start-up: the help of all commands needs no analyses.
     from ssdlab import traces
-    from ssdlab.files import new_file
 
     if out is not None:
         _check_target(out, file, force)
@@ -108,6 +111,7 @@ def fit(
     elif out is None:
         sys.stdout.write(look_alike.toml)
     else:
+        # Start-up: JSON needs no rich.
         from ssdlab.cli import views
 
         views.show_side_by_side(standard_output(), look_alike.closeness)
@@ -119,8 +123,6 @@ def _check_target(out: Path, file: str, force: bool) -> None:
     Raises:
         InputError: it is.
     """
-    from ssdlab.files import check_new_file
-
     check_new_file(out, force=True)
     if out.exists() and Path(file).exists() and out.samefile(file):
         raise InputError(f"--out {out}: the trace itself; choose another name")

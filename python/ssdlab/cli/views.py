@@ -24,16 +24,16 @@ from ssdlab.report.content import (
     shown,
     warnings,
 )
-from ssdlab.report.names import run_names
 from ssdlab.report.read_errors import totals
+from ssdlab.run_names import run_names
 from ssdlab.units import count, duration, percent, physical, scaled, significant
 
 if TYPE_CHECKING:
     from ssdlab.comparison import Comparison
-    from ssdlab.results import Result
+    from ssdlab.results import RunData
 
 
-def show_run(console: Console, result: Result) -> None:
+def show_run(console: Console, result: RunData) -> None:
     """Prints the main results of a run."""
     _title(
         console,
@@ -91,7 +91,7 @@ def show_comparison(console: Console, comparison: Comparison) -> None:
             put(console, table)
 
 
-def _causes_beside(runs: Sequence[Result], names: Sequence[str]) -> Table | None:
+def _causes_beside(runs: Sequence[RunData], names: Sequence[str]) -> Table | None:
     """Returns the mean time of all commands by cause, one column for each run, the largest cause first."""
     causes = [run.causes["all"] for run in runs]
     order = sorted(
@@ -106,7 +106,7 @@ def _causes_beside(runs: Sequence[Result], names: Sequence[str]) -> Table | None
 
 
 def _comparison(
-    runs: Sequence[Result],
+    runs: Sequence[RunData],
     names: Sequence[str],
     cells: Callable[[Row], Iterable[str | Text]],
     title: str,
@@ -151,7 +151,7 @@ def show_side_by_side(console: Console, columns: Mapping[str, Mapping[str, Any]]
     put(console, table)
 
 
-def _title(console: Console, title: str, subtitle: str, runs: Mapping[str, Result]) -> None:
+def _title(console: Console, title: str, subtitle: str, runs: Mapping[str, RunData]) -> None:
     simulated = max(run.simulated_ns for run in runs.values())
     console.print(Text.assemble((title, "bold"), (f"   {subtitle} · {duration(simulated)} simulated", "dim")))
     for name, run in runs.items():
@@ -161,14 +161,14 @@ def _title(console: Console, title: str, subtitle: str, runs: Mapping[str, Resul
     console.print()
 
 
-def _latency(result: Result) -> Table:
+def _latency(result: RunData) -> Table:
     table = new_table("latency", "commands", *(title for _, title in LATENCY_COLUMNS))
     for row in latency_rows(result):
         table.add_row(*row)
     return table
 
 
-def _tail(console: Console, result: Result) -> None:
+def _tail(console: Console, result: RunData) -> None:
     """Prints what the tail of each operation consists of."""
     found = tail.known(result)
     if found is not None:
@@ -177,7 +177,7 @@ def _tail(console: Console, result: Result) -> None:
         console.print()
 
 
-def _throughput(result: Result) -> Table:
+def _throughput(result: RunData) -> Table:
     table = new_table("throughput", "IOPS", "read", "write")
     table.add_row(
         "",
@@ -188,7 +188,7 @@ def _throughput(result: Result) -> Table:
     return table
 
 
-def _streams(result: Result) -> Table | None:
+def _streams(result: RunData) -> Table | None:
     if not result.streams:
         return None
     table = new_table("stream", *streams.COLUMNS)
@@ -197,7 +197,7 @@ def _streams(result: Result) -> Table | None:
     return table
 
 
-def _energy(result: Result) -> Table | None:
+def _energy(result: RunData) -> Table | None:
     energy = result.summary["energy"]
     if energy["total_j"] is None:
         return None
@@ -212,7 +212,7 @@ def _energy(result: Result) -> Table | None:
     return table
 
 
-def _causes(result: Result) -> Table | None:
+def _causes(result: RunData) -> Table | None:
     ops = [op for op in ("read", "write") if result.causes.get(op)]
     names = {cause for op in ops for cause, span in result.causes[op].items() if span}
     if not names:
@@ -230,7 +230,7 @@ def _causes(result: Result) -> Table | None:
     return table
 
 
-def _read_errors(result: Result) -> Table | None:
+def _read_errors(result: RunData) -> Table | None:
     if result.read_errors is None:
         return None
     numbers = totals(result.read_errors)
@@ -244,7 +244,7 @@ def differs_by_bytes(units: float | None, by_bytes: float | None) -> bool:
     return units is not None and by_bytes is not None and abs(by_bytes - units) > 0.05 * units
 
 
-def _amplification(result: Result) -> Table | None:
+def _amplification(result: RunData) -> Table | None:
     shares = result.write_amplification_by_reason
     if not shares:
         return None
@@ -267,7 +267,7 @@ def _amplification(result: Result) -> Table | None:
     return table
 
 
-def _power_failure(result: Result) -> Table | None:
+def _power_failure(result: RunData) -> Table | None:
     facts = flatten(power_failure(result))
     if not any(name for name, _ in facts):
         return None
@@ -277,7 +277,7 @@ def _power_failure(result: Result) -> Table | None:
     return table
 
 
-def _policy(result: Result) -> Table | None:
+def _policy(result: RunData) -> Table | None:
     stats = flatten(result.summary["policy_stats"])
     if not any(name for name, _ in stats):
         return None

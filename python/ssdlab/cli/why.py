@@ -12,7 +12,7 @@ from ssdlab.cli.console import print_json, remark, standard_output
 from ssdlab.cli.measure import answering
 from ssdlab.cli.progress import progress_bar
 from ssdlab.tails import Why
-from ssdlab.tails import why as explain
+from ssdlab.trying import why as explain
 from ssdlab.units import counted
 
 
@@ -48,6 +48,7 @@ def _show(folder: Path, found: Why, json: bool) -> None:
     if json:
         print_json({"folder": str(folder), **found.to_dict()})
         return
+    # Start-up: JSON needs no rich.
     from ssdlab.cli import tail_views
 
     tail_views.show(standard_output(), found)

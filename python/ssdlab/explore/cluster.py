@@ -130,6 +130,7 @@ class Cluster:
             InputError: Dask is not installed, the scheduler does not answer, or every worker differs.
         """
         try:
+            # Dask may be missing.
             from distributed import Client
         except ImportError:
             raise InputError("--scheduler: needs Dask: pip install 'ssdlab[cluster]'") from None
@@ -302,6 +303,7 @@ def difference(found: object, own: dict[str, str]) -> str | None:
 
 async def _answer(address: str) -> None:
     """Returns when a scheduler has answered. A client by itself waits for one that listens and is silent."""
+    # Dask may be missing.
     from distributed import rpc
     from distributed.security import Security
 
@@ -459,6 +461,7 @@ class _Runs:
 
 def _outcome(future: Future[dict[str, Any]]) -> dict[str, Any] | None:
     """Returns the outcome of a run that has ended; ``None`` if it was lost with its worker."""
+    # Dask may be missing.
     from distributed import KilledWorker
 
     # The outcome may be lost while it is on its way, which Dask says in several ways.

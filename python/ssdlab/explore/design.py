@@ -171,6 +171,7 @@ def _samples(spec: Spec) -> list[dict[str, Any]]:
 
 def _shares(spec: Spec, width: int) -> list[list[float]]:
     """Returns rows of `width` numbers from 0 to 1, one for each sample."""
+    # Start-up: only a sampled design needs it.
     import numpy as np
 
     kind, count, seed = spec.design.kind, spec.design.samples, spec.design.seed
@@ -178,6 +179,7 @@ def _shares(spec: Spec, width: int) -> list[list[float]]:
         drawn: list[list[float]] = np.random.default_rng(seed).random((count, width)).tolist()
         return drawn
     try:
+        # It may be missing.
         from scipy.stats import qmc
     except ImportError:
         raise spec.error("design/kind", f"{kind}: needs scipy: pip install 'ssdlab[search]'") from None

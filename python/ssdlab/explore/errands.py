@@ -17,10 +17,14 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import pyarrow
+
 from ssdlab import policy_file, toml
+from ssdlab.explore.pool import available_memory
 from ssdlab.explore.tasks import Task, engine_hash
+from ssdlab.explore.work import execute
 from ssdlab.files import content_hash
-from ssdlab.sessions import Session
+from ssdlab.setups import Setups
 
 __all__ = ["Errand", "File"]
 
@@ -144,10 +148,6 @@ def facts(dask_worker: Any = None) -> dict[str, Any]:
     Args:
         dask_worker: The worker, which Dask hands over.
     """
-    import pyarrow
-
-    from ssdlab.explore.pool import available_memory
-
     memory = available_memory()
     allowed = getattr(getattr(dask_worker, "memory_manager", None), "memory_limit", None)
     return {
@@ -196,25 +196,24 @@ def perform(message: bytes, folder: Path | None = None) -> dict[str, Any]:
         message: The errand, pickled.
         folder: Folder of the files; absent: that of the worker.
     """
-    from ssdlab.explore.work import execute
-
     errand: Errand = pickle.loads(message)
     if folder is None:
+        # Only a worker of Dask needs it; it may be missing.
         from distributed import get_worker
 
         folder = _folder(get_worker())
     if missing := errand.missing(folder):
         return {"missing": missing}
-    session = _session(errand.limit)
+    setups = _setups(errand.limit)
     with one_makes(errand.task.group):
-        outcome = execute(errand.placed(folder), errand.names, session, lambda _: errand.sweep not in _stopped)
+        outcome = execute(errand.placed(folder), errand.names, setups, lambda _: errand.sweep not in _stopped)
     return {**outcome, "error": errand.as_named(outcome.get("error"), folder)}
 
 
 @cache
-def _session(limit: int) -> Session:
-    """Returns the session of this process, whose runs share their starting states."""
-    return Session(limit)
+def _setups(limit: int) -> Setups:
+    """Returns the set-ups of this process, whose runs share their starting states."""
+    return Setups(limit)
 
 
 @contextmanager

@@ -19,8 +19,7 @@ from pyarrow import parquet
 
 from ssdlab.errors import InputError
 from ssdlab.exchange import exchange
-from ssdlab.files import naming, read_text, undisturbed
-from ssdlab.folder import damaged
+from ssdlab.files import damaged, naming, read_text, undisturbed
 from ssdlab.locks import locked
 from ssdlab.manifest import write_manifest
 
@@ -225,3 +224,11 @@ def rows_with(path: str | PathLike[str], keys: Iterable[str], columns: Sequence[
     for row in table.select(["key", *columns]).to_pylist():
         if row["key"] in wanted and row["status"] == "ok":
             yield row
+
+
+def varied_columns(table: pa.Table) -> list[str]:
+    """Returns the names of the columns that make a point: the varied fields, and what else has several values."""
+    columns = table.column_names
+    fields = columns[columns.index("seed") + 1 : columns.index("status")]
+    parts = [name for name in ("drive", "workload", "policy", "precondition") if len(set(table[name].to_pylist())) > 1]
+    return [*parts, *fields]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import time
@@ -11,19 +12,23 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+
 from ssdlab.errors import InputError
+from ssdlab.explore import front
+from ssdlab.explore.front import Front, drive_text, not_beaten
+from ssdlab.explore.page import search_page
+from ssdlab.explore.pool import Pool
+from ssdlab.explore.shared import SPEC, SearchFolder, check_search_folder, read_trials
 from ssdlab.explore.spec import Spec, SpecLike
 from ssdlab.explore.tasks import Task, engine_hash
+from ssdlab.explore.trial import Bench, Trial, front_task
 from ssdlab.files import read_text
 from ssdlab.units import counted
 from ssdlab.words import in_own_words
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
-    from ssdlab.explore.shared import SearchFolder
     from ssdlab.explore.study import Study
-    from ssdlab.explore.trial import Bench, Trial
 
 __all__ = ["Optimisation", "OptimisationProgress", "load_optimisation", "optimise"]
 
@@ -156,8 +161,6 @@ class Optimisation:
             >>> "parallel" in ssdlab.optimise(spec, "search", trials=2, jobs=1, comparison=False).report()
             True
         """
-        from ssdlab.explore.page import search_page
-
         return search_page(self)
 
 
@@ -193,14 +196,9 @@ def optimise(
         >>> [row["flash.channels"] for row in done.front], done.comparison["random"]["trials"]
         ([4], 12)
     """
-    # Slow imports.
-    from ssdlab.explore.shared import SearchFolder, check_search_folder
-    from ssdlab.explore.study import check_optuna
-    from ssdlab.explore.trial import Bench
-
     asked = Spec.open(spec)
     asked.check_for("optimise")
-    check_optuna(asked)
+    _check_optuna(asked)
     most = _checked(asked, trials, jobs)
     bench = Bench(asked)
     is_new = check_search_folder(Path(out), asked.text)
@@ -230,6 +228,20 @@ def optimise(
     return found
 
 
+def _check_optuna(spec: Spec) -> None:
+    """Checks that what the search needs is installed.
+
+    Raises:
+        InputError: it is not; the message has the command that installs it.
+    """
+    if importlib.util.find_spec("optuna") is None:
+        raise InputError("a search needs Optuna: pip install 'ssdlab[search]'")
+    if spec.method.sampler == "gp":
+        missing = [name for name in ("torch", "scipy") if importlib.util.find_spec(name) is None]
+        if missing:
+            raise spec.error("optimise/sampler", f"gp: needs {' and '.join(missing)}: pip install {' '.join(missing)}")
+
+
 def _checked(spec: Spec, trials: int | None, jobs: int | None) -> int:
     """Returns the number of trials.
 
@@ -256,8 +268,7 @@ class _Search:
 
     def run(self, folder: SearchFolder, sampler: str, phase: str) -> tuple[pa.Table, bool]:
         """Fills a folder. Returns its rows, and True if Ctrl-C ended it."""
-        from ssdlab.explore.pool import Pool
-        from ssdlab.explore.shared import read_trials
+        # Optuna may be missing.
         from ssdlab.explore.study import Study
 
         self.folder, self.study, self.phase = folder, Study(self.bench.spec, folder, sampler), phase
@@ -407,8 +418,6 @@ class _State:
     """Counts of a search under way."""
 
     def __init__(self, bench: Bench, there: Iterable[Mapping[str, Any]]) -> None:
-        from ssdlab.explore.front import Front
-
         self.bench = bench
         self.front = Front()
         self.done = self.failed = 0
@@ -437,10 +446,6 @@ class _State:
 
 def _finish(bench: Bench, folder: SearchFolder, study: Study) -> pa.Table:
     """Numbers the trials, marks the front and writes its drives. Returns the rows of all trials that have ended."""
-    from ssdlab.explore.front import drive_text, not_beaten
-    from ssdlab.explore.shared import read_trials
-    from ssdlab.explore.trial import front_task
-
     with folder.locked():
         ended = {trial.number: trial for trial in study.ended()}
         rows = [row for row in read_trials(folder.path).to_pylist() if row["study_trial"] in ended]
@@ -464,12 +469,10 @@ def _is_latest(table: pa.Table, study: Study) -> bool:
 
 def _compare(bench: Bench, table: pa.Table, other: pa.Table, folder: SearchFolder, study: Study) -> None:
     """Writes the comparison of a search with a random one."""
-    from ssdlab.explore.front import comparison
-
     with folder.locked():
         if not _is_latest(other, study):
             return
-        found = comparison(bench, table.to_pylist(), other.to_pylist())
+        found = front.comparison(bench, table.to_pylist(), other.to_pylist())
         folder.write(COMPARED, json.dumps(found, indent=2) + "\n")
 
 
@@ -490,8 +493,6 @@ def load_optimisation(folder: str | PathLike[str]) -> Optimisation:
         >>> ssdlab.load_optimisation("search").table.equals(done.table)
         True
     """
-    from ssdlab.explore.shared import SPEC, read_trials
-
     table = read_trials(folder)
     if "status" not in table.column_names:
         raise InputError(f"{folder}: no trial has ended yet")

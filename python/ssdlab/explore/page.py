@@ -8,14 +8,16 @@ from html import escape
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+
 from ssdlab.drawing import looks
 from ssdlab.explore import statistics
+from ssdlab.explore.folder import varied_columns
+from ssdlab.explore.shared import TRIALS
 from ssdlab.report import library
 from ssdlab.units import counted
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from ssdlab.explore.optimise import Optimisation
     from ssdlab.explore.sweep import Sweep
 
@@ -44,34 +46,29 @@ _ERRORS = 20
 
 def page(done: Sweep, title: str, spec: str) -> str:
     """Returns the page of a sweep."""
-    data = _data(done, _NUMBERS)
+    data = _data(done.table, _NUMBERS)
     seeds = len(set(done.table["seed"].to_pylist()))
     subtitle = " · ".join([counted(len(data["points"]), "point"), counted(done.table.num_rows, "run"), counted(seeds, "seed")])
     return _filled(
-        data, title or f"sweep {done.folder.name}", subtitle, _errors(done, "run", "runs.parquet"), spec, "runs.parquet"
+        data, title or f"sweep {done.folder.name}", subtitle, _errors(done.table, "run", "runs.parquet"), spec, "runs.parquet"
     )
 
 
 def search_page(done: Optimisation) -> str:
     """Returns the page of a search: its trials, with an axis that tells the front from the others."""
-    from ssdlab.explore.shared import TRIALS
-    from ssdlab.explore.sweep import Sweep
-
     known = {entry[0] for entry in _NUMBERS}
     goals = [(one.key, one.key, 1.0, "") for one in done.spec.objectives if one.key not in known]
-    shown = Sweep(done.folder, _as_runs(done.table))
+    runs = _as_runs(done.table)
     first = [entry for one in done.spec.objectives for entry in (*_NUMBERS, *goals) if entry[0] == one.key]
-    data = _data(shown, [*first, *(entry for entry in _NUMBERS if entry not in first)])
+    data = _data(runs, [*first, *(entry for entry in _NUMBERS if entry not in first)])
     data["chosen"] = [one.key for one in done.spec.objectives][:2]
     subtitle = f"{counted(done.table.num_rows, 'trial')} · {len(done.front)} on the front"
     title = done.spec.title or f"search {done.folder.name}"
-    return _filled(data, title, subtitle, _errors(shown, "trial", TRIALS), done.spec.text, TRIALS)
+    return _filled(data, title, subtitle, _errors(runs, "trial", TRIALS), done.spec.text, TRIALS)
 
 
 def _as_runs(table: pa.Table) -> pa.Table:
     """Returns the trials of a search as runs of a sweep, with the front as a field."""
-    import pyarrow as pa
-
     count = table.num_rows
     front = pa.array(["front" if on else "others" for on in table["is_on_front"].to_pylist()], pa.string())
     found = table.rename_columns(["index" if name == "trial" else name for name in table.column_names])
@@ -107,10 +104,9 @@ def _filled(data: dict[str, Any], name: str, subtitle: str, errors: str, spec: s
     return library.secured(frame)
 
 
-def _data(done: Sweep, numbers: Sequence[tuple[str, str, float, str]]) -> dict[str, Any]:
+def _data(table: pa.Table, numbers: Sequence[tuple[str, str, float, str]]) -> dict[str, Any]:
     """Returns what the page shows: fields, numbers, and each point with the intervals of its numbers."""
-    varied = done.varied
-    table = done.table
+    varied = varied_columns(table)
     offered = [entry for entry in numbers if entry[0] in table.column_names and table[entry[0]].null_count < table.num_rows]
     points: dict[tuple[Any, ...], dict[str, Any]] = {}
     for column, _, unit, _ in offered:
@@ -137,9 +133,9 @@ def _rounded(number: float) -> float:
     return float(f"{number:.6g}")
 
 
-def _errors(done: Sweep, what: str, rows: str) -> str:
+def _errors(table: pa.Table, what: str, rows: str) -> str:
     """Returns a section with the runs, or trials, that failed; nothing if none did."""
-    failed = [row for row in done.table.select(["index", "status", "error"]).to_pylist() if row["status"] == "failed"]
+    failed = [row for row in table.select(["index", "status", "error"]).to_pylist() if row["status"] == "failed"]
     if not failed:
         return ""
     lines = "".join(
@@ -149,5 +145,5 @@ def _errors(done: Sweep, what: str, rows: str) -> str:
     more = len(failed) - _ERRORS
     rest = f"<p class='caption'>{more} more are in {rows}.</p>" if more > 0 else ""
     head = f"<thead><tr><th scope='col'>{what}</th><th scope='col' class='error'>error</th></tr></thead>"
-    table = f"<table>{head}<tbody>{lines}</tbody></table>"
-    return f"<section><h2>{what.capitalize()}s that failed: {len(failed)}</h2>{table}{rest}</section>"
+    shown = f"<table>{head}<tbody>{lines}</tbody></table>"
+    return f"<section><h2>{what.capitalize()}s that failed: {len(failed)}</h2>{shown}{rest}</section>"

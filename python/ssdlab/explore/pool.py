@@ -261,21 +261,21 @@ def work(descriptor: int) -> None:
     # Ctrl-C reaches all processes of a terminal; the parent ends this one.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    # Start-up: these take a while, in which Ctrl-C must not end this process with a message of its own.
     from ssdlab.explore.states import SharedStates
     from ssdlab.explore.work import execute
-    from ssdlab.sessions import Session
+    from ssdlab.setups import Setups
 
     connection = Connection(descriptor)
     shared, root = SharedStates(), None
     try:
         names, limit = connection.recv()
-        in_memory, in_files = Session(limit), Session(0, shared)
+        in_memory, in_files = Setups(limit), Setups(0, shared)
         connection.send(None)
         while True:
             task, shared.folder = connection.recv()
             root = shared.folder.parent if shared.folder else root
-            session = in_files if shared.is_usable() else in_memory
-            connection.send(execute(task, names, session))
+            connection.send(execute(task, names, in_files if shared.is_usable() else in_memory))
     except (EOFError, ConnectionError):
         # The parent removes the files unless it was killed.
         if root is not None:

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
 import pyarrow as pa
 
-from ssdlab import toml
+from ssdlab import terms, toml
 from ssdlab.errors import closest
 from ssdlab.explore import design
 from ssdlab.explore.design import Point
 from ssdlab.explore.spec import Spec
 from ssdlab.explore.tasks import Task, engine_hash
+from ssdlab.results import flat
 
-__all__ = ["cell", "flat", "numbers", "row", "schema", "type_of"]
+__all__ = ["cell", "numbers", "row", "schema", "type_of"]
 
 _STATISTICS = ("count", "mean_ns", "stddev_ns", "min_ns", "p50_ns", "p90_ns", "p99_ns", "p99_9_ns", "p99_99_ns", "max_ns")
 _REASONS = ("host", "rmw", "gc", "wear", "rewrite", "reprogram", "map", "padding", "journal")
@@ -47,15 +48,12 @@ _AFTER: dict[str, pa.DataType] = {
 @cache
 def kept_always() -> tuple[str, ...]:
     """Returns the dotted names of the numbers of the summary that every sweep keeps; null where a run has none."""
-    # The causes come with the charts, which take long to import.
-    from ssdlab.report.causes import COLOURS
-
     return (
         "simulated_ns",
         *(f"commands.{op}" for op in ("read", "write", "trim", "flush")),
         *(f"latency.{op}.{name}" for op in ("all", "read", "write") for name in _STATISTICS),
         *(f"throughput.{name}" for name in ("iops", "read_bytes_per_s", "write_bytes_per_s", "most_in_flight")),
-        *(f"causes.{op}.{cause}" for op in ("all", "read", "write") for cause in COLOURS),
+        *(f"causes.{op}.{cause}" for op in ("all", "read", "write") for cause in terms.causes()),
         *(f"flash.{what}.{reason}" for what in ("reads", "programs") for reason in _REASONS),
         *(f"flash.operations.{kind}" for kind in ("read", "program", "erase", "copyback")),
         "flash.suspensions",
@@ -168,12 +166,3 @@ def numbers(summary: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
 def _near(name: str, known: tuple[str, ...]) -> str | None:
     """Returns the name that was probably meant. The summaries of a sweep have few different sets of names."""
     return closest(name, list(known))
-
-
-def flat(inner: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:
-    """Yields the values of a document, under dotted names."""
-    for name, value in inner.items():
-        if isinstance(value, dict):
-            yield from flat(value, f"{prefix}{name}.")
-        else:
-            yield prefix + name, value

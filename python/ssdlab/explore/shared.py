@@ -22,8 +22,7 @@ from pyarrow import parquet
 
 from ssdlab.errors import InputError
 from ssdlab.exchange import exchange
-from ssdlab.files import naming, read_text, undisturbed
-from ssdlab.folder import damaged
+from ssdlab.files import damaged, naming, read_text, undisturbed
 from ssdlab.manifest import write_manifest
 
 __all__ = ["SearchFolder", "read_trials"]

@@ -7,27 +7,26 @@ interrupted goes on with the points that it would have had.
 from __future__ import annotations
 
 import hashlib
-import importlib.util
 import math
 import random
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import pairwise
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
-from ssdlab import toml
-from ssdlab.errors import InputError
-from ssdlab.explore.design import Point
+import optuna
+from optuna import create_study, samplers
+from optuna.importance import PedAnovaImportanceEvaluator, get_param_importances
+from optuna.samplers import BaseSampler
+from optuna.storages.journal import JournalFileBackend, JournalStorage
+from optuna.trial import FrozenTrial, Trial, TrialState
+
+from ssdlab.explore.choices import is_ordered, labels
 from ssdlab.explore.shared import JOURNAL, JournalLock, SearchFolder
-from ssdlab.explore.spec import PARTS, Range, Spec
+from ssdlab.explore.spec import Range, Spec
 
-if TYPE_CHECKING:
-    from optuna.samplers import BaseSampler
-    from optuna.trial import FrozenTrial, Trial
-
-__all__ = ["Study", "check_optuna", "point_of"]
+__all__ = ["Study"]
 
 #: Trials with points chosen at random before a model is made, and before any trial is given up.
 _STARTUP = 10
@@ -42,25 +41,9 @@ _BY = "by"
 _EXCLUDED = "excluded"
 
 
-def check_optuna(spec: Spec) -> None:
-    """Checks that what the search needs is installed.
-
-    Raises:
-        InputError: it is not; the message has the command that installs it.
-    """
-    if importlib.util.find_spec("optuna") is None:
-        raise InputError("a search needs Optuna: pip install 'ssdlab[search]'")
-    if spec.method.sampler == "gp":
-        missing = [name for name in ("torch", "scipy") if importlib.util.find_spec(name) is None]
-        if missing:
-            raise spec.error("optimise/sampler", f"gp: needs {' and '.join(missing)}: pip install {' '.join(missing)}")
-
-
 @contextmanager
 def _quiet() -> Iterator[None]:
     """Silences Optuna's messages for the time of a call; the user's own studies keep theirs."""
-    import optuna
-
     before = optuna.logging.get_verbosity()
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     try:
@@ -76,16 +59,13 @@ class Study:
 
     def __init__(self, spec: Spec, folder: SearchFolder, sampler: str) -> None:
         """Opens the study of a folder; trials that ended processes left under way are given up."""
-        import optuna
-        from optuna.storages.journal import JournalFileBackend, JournalStorage
-
         self.spec, self.folder, self.sampler = spec, folder, sampler
         journal = folder.path / JOURNAL
         with _quiet(), folder.locked():
             journal.touch()
             lock = cast("Any", JournalLock(journal))
             lock.repair()
-            self.inner = optuna.create_study(
+            self.inner = create_study(
                 storage=JournalStorage(JournalFileBackend(str(journal), lock_obj=lock)),
                 study_name="ssdlab",
                 directions=["maximize" if objective.is_maximised else "minimize" for objective in spec.objectives],
@@ -95,8 +75,6 @@ class Study:
             self._give_up_abandoned()
 
     def _give_up_abandoned(self) -> None:
-        from optuna.trial import TrialState
-
         alone = self.folder.is_alone()
         for trial in self.inner.get_trials(deepcopy=False, states=(TrialState.RUNNING,)):
             if alone or not self.folder.is_alive(trial.user_attrs.get(_BY, "")):
@@ -104,8 +82,6 @@ class Study:
 
     def ended(self) -> list[FrozenTrial]:
         """Returns the trials that have ended and count, in their order."""
-        from optuna.trial import TrialState
-
         states = (TrialState.COMPLETE, TrialState.PRUNED)
         with _quiet():
             found = self.inner.get_trials(deepcopy=False, states=states)
@@ -113,8 +89,6 @@ class Study:
 
     def ask(self, most: int) -> Trial | None:
         """Returns a new trial; ``None`` if there are `most` already, with those under way in other processes."""
-        from optuna.trial import TrialState
-
         with _quiet(), self.folder.locked():
             known = [trial for trial in self.inner.get_trials(deepcopy=False) if trial.state != TrialState.FAIL]
             if sum(not trial.user_attrs.get(_EXCLUDED) for trial in known) >= most:
@@ -128,8 +102,6 @@ class Study:
 
     def _sampler(self, number: int) -> BaseSampler:
         """Returns the sampler of the trial with this number of trials before it."""
-        from optuna import samplers
-
         text = f"{self.spec.method.seed}/{self.sampler}/{number}"
         seed = int.from_bytes(hashlib.sha256(text.encode()).digest()[:4])
         if self.sampler == "random":
@@ -150,8 +122,6 @@ class Study:
 
     def fail(self, trial: Trial, excluded: bool = False) -> None:
         """Ends a trial that has no values; the sampler avoids its like. One that is `excluded` does not count."""
-        from optuna.trial import TrialState
-
         with _quiet():
             if excluded:
                 trial.set_user_attr(_EXCLUDED, True)
@@ -160,8 +130,6 @@ class Study:
 
     def is_hopeless(self, trial: Trial, value: float) -> bool:
         """Returns True if a trial with this value after its short run should be given up, and does so."""
-        from optuna.trial import TrialState
-
         with _quiet():
             trial.report(value, step=1)
             if not trial.should_prune():
@@ -171,8 +139,6 @@ class Study:
 
     def give_up(self, trial: Trial) -> None:
         """Ends a trial that was interrupted: its place is free again."""
-        from optuna.trial import TrialState
-
         with _quiet():
             self.inner.tell(trial, state=TrialState.FAIL, skip_if_finished=True)
 
@@ -182,8 +148,6 @@ class Study:
         ``None`` where it is not known: there are too few trials, all have one value, or the trials, drawn again with
         replacement, do not agree on the field that matters most. The interval holds nine tenths of the draws.
         """
-        from optuna.trial import TrialState
-
         with _quiet():
             trials = self.inner.get_trials(deepcopy=False, states=(TrialState.COMPLETE,))
         found: dict[str, dict[str, Share] | None] = {}
@@ -199,8 +163,6 @@ class Study:
 
     def _shares(self, trials: Sequence[FrozenTrial], at: int, is_maximised: bool) -> dict[str, float] | None:
         """Returns the shares of the fields for one objective in these trials; ``None``: not known."""
-        from optuna import create_study
-        from optuna.importance import PedAnovaImportanceEvaluator, get_param_importances
 
         def loss(trial: FrozenTrial) -> float:
             value = float(trial.values[at])
@@ -242,30 +204,13 @@ def _with_intervals(shares: Mapping[str, float] | None, draws: Sequence[Mapping[
     return found
 
 
-def _labels(values: Sequence[Any]) -> dict[Any, Any]:
-    """Returns the choices as Optuna takes them, each with its value."""
-    if _is_ordered(values):
-        return dict(enumerate(values))
-    kinds = {type(value) for value in values}
-    if len(kinds) == 1 and kinds <= {bool, int, float, str}:
-        return {value: value for value in values}
-    return {toml.value(value): value for value in values}
-
-
-def _is_ordered(values: Sequence[Any]) -> bool:
-    """Returns True for rising numbers: their places are chosen, so that the sampler knows which are neighbours."""
-    if len(values) < 3 or not {type(value) for value in values} <= {int, float}:
-        return False
-    return all(one < other for one, other in pairwise(values))
-
-
 def _suggest(trial: Trial, name: str, values: Sequence[Any] | Range) -> None:
     """Has the value of a field chosen."""
     if not isinstance(values, Range):
-        if _is_ordered(values):
+        if is_ordered(values):
             trial.suggest_int(name, 0, len(values) - 1)
         else:
-            trial.suggest_categorical(name, [*_labels(values)])
+            trial.suggest_categorical(name, [*labels(values)])
     elif values.is_whole:
         step = 1 if values.log or values.step is None else int(values.step)
         # Multiples of the step.
@@ -275,24 +220,3 @@ def _suggest(trial: Trial, name: str, values: Sequence[Any] | Range) -> None:
     else:
         # Steps that do not end at the upper end, and those of a logarithm, are rounded to afterwards.
         trial.suggest_float(name, values.low, values.high, log=values.log)
-
-
-def point_of(spec: Spec, params: Mapping[str, Any]) -> Point:
-    """Returns the point of a trial, before its derived fields."""
-    fields: dict[str, Any] = {}
-    for name, values in spec.search.items():
-        chosen = params[name]
-        fields[name] = values.rounded(chosen) if isinstance(values, Range) else _labels(values)[chosen]
-    given = {"drive": spec.drives, "workload": spec.workloads, "policy": spec.policies, "precondition": spec.preconditions}
-    parts: dict[str, Any] = {name: fields.pop(name) if name in fields else next(iter(given[name]), None) for name in PARTS}
-    return Point(**parts, fields=fields)
-
-
-def _least(values: Sequence[Any] | Range) -> Any:
-    return values.low if isinstance(values, Range) else next(iter(_labels(values)))
-
-
-def first_point(spec: Spec) -> Point:
-    """Returns the point with the first choice, or the least value, of each field."""
-    first = {name: _least(values) for name, values in spec.search.items()}
-    return point_of(spec, first)

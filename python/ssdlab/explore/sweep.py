@@ -13,21 +13,23 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+
+from ssdlab.charts import Chart
 from ssdlab.errors import InputError
+from ssdlab.explore import figure, pool, rows, statistics
+from ssdlab.explore.folder import SPEC, Folder, read_rows, rows_with, varied_columns
+from ssdlab.explore.page import page
 from ssdlab.explore.spec import Spec, SpecLike
+from ssdlab.explore.statistics import Difference, Estimate, estimate
 from ssdlab.explore.tasks import Task, further, tasks
 from ssdlab.files import read_text
+from ssdlab.notebook import sweep_table
 from ssdlab.units import counted
 from ssdlab.words import in_own_words
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
-    from ssdlab.charts import Chart
     from ssdlab.explore.cluster import Cluster
-    from ssdlab.explore.folder import Folder
-    from ssdlab.explore.pool import Pool
-    from ssdlab.explore.statistics import Difference, Estimate
 
 __all__ = ["Sweep", "SweepProgress", "load_sweep", "sweep"]
 
@@ -97,9 +99,7 @@ class Sweep:
         self.without_number: dict[str, str | None] = {}
 
     def _repr_html_(self) -> str:
-        from ssdlab.notebook import of_sweep
-
-        return of_sweep(self)
+        return sweep_table(repr(self), self.table, self.varied)
 
     def report(self) -> str:
         """Returns the report: a page of HTML that works offline.
@@ -109,9 +109,6 @@ class Sweep:
             >>> "Main effects" in ssdlab.sweep({**spec, "vary": {"flash.channels": [1, 2]}}, "one").report()
             True
         """
-        from ssdlab.explore.folder import SPEC
-        from ssdlab.explore.page import page
-
         text = read_text(self.folder / SPEC)
         return page(self, tomllib.loads(text).get("title", ""), text)
 
@@ -121,10 +118,7 @@ class Sweep:
     @property
     def varied(self) -> list[str]:
         """Names of the columns that make a point: the varied fields, and what else has several values."""
-        columns = self.table.column_names
-        fields = columns[columns.index("seed") + 1 : columns.index("status")]
-        parts = [name for name in ("drive", "workload", "policy", "precondition") if len(set(self.table[name].to_pylist())) > 1]
-        return [*parts, *fields]
+        return varied_columns(self.table)
 
     def estimates(self, number: str) -> list[tuple[dict[str, Any], Estimate]]:
         """Returns each point with the mean of a number over its seeds, and its confidence interval.
@@ -138,8 +132,6 @@ class Sweep:
             {'ftl.victim': 'greedy'} 3.40 True
             {'ftl.victim': 'fifo'} 3.51 True
         """
-        from ssdlab.explore import statistics
-
         return statistics.estimates(self.table, self.varied, number)
 
     def differences(self, number: str, field: str, first: object) -> list[Difference]:
@@ -153,8 +145,6 @@ class Sweep:
             >>> found.second, found.is_supported
             ('fifo', True)
         """
-        from ssdlab.explore import statistics
-
         return statistics.differences(self.table, self.varied, number, field, first)
 
     def chart(self, number: str, over: str | None = None) -> Chart:
@@ -172,9 +162,7 @@ class Sweep:
             >>> done.chart("throughput.iops", over="ftl.victim").save("iops.pdf").name
             'iops.pdf'
         """
-        from ssdlab.explore.figure import chart
-
-        return chart(self, number, over)
+        return figure.chart(self, number, over)
 
     @property
     def failed(self) -> int:
@@ -221,10 +209,6 @@ def sweep(
         >>> done.table.num_rows, done.table["status"].to_pylist().count("ok")
         (6, 6)
     """
-    # Slow imports.
-    from ssdlab.explore import rows
-    from ssdlab.explore.folder import Folder
-
     asked = Spec.open(spec)
     asked.check_for("sweep")
     if jobs is not None and jobs < 1:
@@ -261,18 +245,17 @@ def _runner(
     scheduler: str | None,
     names: tuple[str, ...],
     remark: Callable[[str], object] | None,
-) -> Callable[[int], Pool | Cluster]:
+) -> Callable[[int], pool.Pool | Cluster]:
     """Returns what makes the runner of a number of runs: the cluster, to which it connects, or processes."""
     if scheduler is not None:
+        # Start-up: few sweeps have a cluster, with which come threads and event loops.
         from ssdlab.explore.cluster import Cluster
 
         cluster = stack.enter_context(Cluster(scheduler, names, remark))
         return lambda _: cluster
 
-    def processes(count: int) -> Pool:
-        from ssdlab.explore.pool import Pool
-
-        return Pool(min(jobs or os.cpu_count() or 1, count), names)
+    def processes(count: int) -> pool.Pool:
+        return pool.Pool(min(jobs or os.cpu_count() or 1, count), names)
 
     return processes
 
@@ -282,11 +265,10 @@ def _run_all(
     wanted: dict[str, Task],
     missing: dict[str, list[Task]],
     folder: Folder,
-    runner: Callable[[int], Pool | Cluster],
+    runner: Callable[[int], pool.Pool | Cluster],
     state: _State,
 ) -> bool:
     """Does the missing runs, and those that the stopping rule adds to `wanted`. Returns False if Ctrl-C ended it."""
-    from ssdlab.explore import rows
 
     def done(task: Task, outcome: dict[str, Any]) -> None:
         for same in missing[task.key]:
@@ -311,9 +293,6 @@ def _take_over(
     folders: Sequence[str | PathLike[str]], missing: dict[str, list[Task]], folder: Folder, columns: Sequence[str]
 ) -> int:
     """Takes runs over from the folders of other sweeps. Returns the number of rows; `missing` keeps the rest."""
-    from ssdlab.explore import rows
-    from ssdlab.explore.folder import rows_with
-
     count = 0
     for other in folders:
         for found in rows_with(other, missing, columns):
@@ -329,9 +308,6 @@ def _further(spec: Spec, wanted: dict[str, Task], folder: Folder) -> list[Task]:
 
     Those that are there already are not returned, but count for the rule.
     """
-    from ssdlab.explore.folder import read_rows
-    from ssdlab.explore.statistics import estimate
-
     until = spec.until
     while until is not None:
         values = {row["id"]: row[until.number] for row in read_rows(folder.path, ["id", until.number]).to_pylist()}
@@ -396,7 +372,5 @@ def load_sweep(folder: str | PathLike[str]) -> Sweep:
         >>> ssdlab.sweep(spec, "one").table.equals(ssdlab.load_sweep("one").table)
         True
     """
-    from ssdlab.explore.folder import read_rows
-
     table = read_rows(folder)
     return Sweep(Path(folder), table.sort_by("index") if table.num_rows else table)

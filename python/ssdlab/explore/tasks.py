@@ -23,9 +23,12 @@ from ssdlab.explore.loads import Load
 from ssdlab.explore.names import looked_up
 from ssdlab.explore.spec import Spec
 from ssdlab.files import content_hash
+from ssdlab.sources import modules_behind, sources_in
 
 __all__ = ["Maker", "Task", "engine_hash", "tasks"]
 
+#: Modules that decide a row, with all that they import: one does a run, the other makes the row of a search's trial.
+DECIDING = ("ssdlab.explore.work", "ssdlab.explore.trial")
 #: Memory of a run beside the tables of the drive [bytes].
 _BESIDE = 64 << 20
 
@@ -66,15 +69,16 @@ class Task:
 
 @cache
 def engine_hash() -> str:
-    """Returns a hash of what computes: the engine's sources, presets and lock file, and the Python code.
+    """Returns a hash of what decides a row: the engine's sources, presets and lock file, and the Python code behind a row.
 
     The engine's part was embedded when it was built; the Python code is read, since an editable installation changes
-    without a build.
+    without a build. Pages, charts and commands are no part of it: they show rows, and decide none.
     """
     own = hashlib.sha256(_engine.build().encode())
-    root = Path(__file__).parent.parent
-    for path in sorted(root.rglob("*.py")):
-        own.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes())
+    sources = sources_in(Path(__file__).parent.parent)
+    for module in sorted(modules_behind(DECIDING, sources)):
+        if sources[module].suffix == ".py":
+            own.update(module.encode() + b"\0" + sources[module].read_bytes())
     return own.hexdigest()[:16]
 
 

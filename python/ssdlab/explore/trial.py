@@ -14,6 +14,7 @@ import pyarrow as pa
 from ssdlab import _engine
 from ssdlab.errors import InputError, closest
 from ssdlab.explore import design, rows
+from ssdlab.explore.choices import first_point, point_of
 from ssdlab.explore.design import Point
 from ssdlab.explore.expression import Expression
 from ssdlab.explore.names import looked_up
@@ -103,8 +104,6 @@ class Bench:
 
     def _first(self) -> Point:
         """Returns a point with the first choice of each field, whatever the conditions."""
-        from ssdlab.explore.study import first_point
-
         found = self.maker.complete(first_point(self.spec), whatever=True)
         assert found is not None
         return found
@@ -181,8 +180,6 @@ class Bench:
 
     def trial(self, asked: Asked) -> Trial | None:
         """Returns the trial of a point that was chosen; ``None`` if the point does not meet the conditions."""
-        from ssdlab.explore.study import point_of
-
         point = self.maker.complete(point_of(self.spec, asked.params))
         if point is None:
             return None
@@ -190,8 +187,6 @@ class Bench:
 
     def key(self, params: Mapping[str, Any]) -> str:
         """Returns the hash of everything that decides the results of a point, by what was chosen for its fields."""
-        from ssdlab.explore.study import point_of
-
         point = self.maker.complete(point_of(self.spec, params), whatever=True)
         assert point is not None
         return _key(self._tasks(point))
@@ -340,8 +335,6 @@ def _mean(values: Sequence[float | None]) -> float | None:
 
 def front_task(bench: Bench, params: Mapping[str, Any]) -> Task:
     """Returns a run of the point of a trial that has ended."""
-    from ssdlab.explore.study import point_of
-
     point = bench.maker.complete(point_of(bench.spec, params), whatever=True)
     assert point is not None
     return bench.maker.task(point, bench.spec.seeds[0], 0)

@@ -2,43 +2,41 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
-from ssdlab import policy_file, simulate
+from ssdlab import policy_file
 from ssdlab.drives import Drive
 from ssdlab.errors import InputError
 from ssdlab.explore import rows
 from ssdlab.explore.tasks import Task
 from ssdlab.lifetimes import lifetime
-from ssdlab.sessions import Session
+from ssdlab.results import RunData
+from ssdlab.runs import ProgressHook, RunOptions, result_of_run
+from ssdlab.setups import Setups
 
 __all__ = ["execute", "measure"]
 
 
-def execute(
-    task: Task, names: tuple[str, ...], session: Session, progress: simulate.ProgressHook | None = None
-) -> dict[str, Any]:
+def execute(task: Task, names: tuple[str, ...], setups: Setups, progress: ProgressHook | None = None) -> dict[str, Any]:
     """Runs a task and returns what its row gets: status, error, times and numbers.
 
     Args:
         task: The task.
         names: Names of the numbers to keep.
-        session: Session of the process, whose runs share their starting states.
+        setups: Those of the process, whose runs share their starting states.
         progress: Called during the run, which ends when it returns ``False``.
     """
     if task.error is not None or task.load is None:
         return {"status": "failed", "error": task.error}
     try:
-        return measure(task, names, session, progress)
+        return measure(task, names, setups, progress)
     except InputError as error:
         return {"status": "failed", "error": str(error)}
     except (OSError, MemoryError, ValueError, TypeError) as error:
         return {"status": "failed", "error": f"{type(error).__name__}: {error}"}
 
 
-def measure(
-    task: Task, names: tuple[str, ...], session: Session, progress: simulate.ProgressHook | None = None
-) -> dict[str, Any]:
+def measure(task: Task, names: tuple[str, ...], setups: Setups, progress: ProgressHook | None = None) -> dict[str, Any]:
     """Runs a task, and the lifetime that follows it, if one is asked for; the arguments are those of :func:`execute`.
 
     Raises:
@@ -49,12 +47,12 @@ def measure(
     point, drive = task.point, Drive(*task.drive)
     state: dict[str, Any] = {} if point.precondition is None else {"precondition": point.precondition}
     policy = None if point.policy is None else policy_file.chosen(point.policy)
-    common: dict[str, Any] = {"session": session, "progress": progress, "seed": task.seed, "set": task.settings}
-    result = simulate.run(drive, task.load.workload(), policy, **common, **task.options, **state)
+    common: dict[str, Any] = {**state, "seed": task.seed, "set": task.settings}
+    options = cast(RunOptions, {**common, **task.options})
+    result = result_of_run(RunData, drive, task.load.workload(), policy, setups=setups, progress=progress, options=options)
     wall_s, setup_s, summary = result.wall_s, result.setup_s, result.summary
     if task.life is not None:
-        options: dict[str, Any] = {**state, **task.life}
-        life = lifetime(drive, task.load.workload(), point.policy, **common, **options)
+        life = lifetime(drive, task.load.workload(), point.policy, session=setups, progress=progress, **{**common, **task.life})
         wall_s, setup_s = wall_s + life.wall_s, setup_s + life.setup_s
         summary = {**summary, "lifetime": life.report}
     return {"status": "ok", "error": None, "wall_s": wall_s, "setup_s": setup_s, **rows.numbers(summary, names)}

@@ -13,7 +13,7 @@ from ssdlab.report import style
 from ssdlab.units import count, significant
 
 if TYPE_CHECKING:
-    from ssdlab.results import Result
+    from ssdlab.results import RunData
 
 COLOURS = {
     "host": looks.BLUE,
@@ -31,7 +31,7 @@ COLOURS = {
 }
 
 
-def by_reason(runs: Sequence[Result]) -> go.Figure:
+def by_reason(runs: Sequence[RunData]) -> go.Figure:
     """Returns a bar for each run whose length is its write amplification, divided by the reason of the programs."""
     names = [style.wrapped(name) for name in style.run_names(runs)]
     chart = style.figure(150 + 46 * len(runs), barmode="stack", bargap=0.35)

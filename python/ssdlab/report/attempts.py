@@ -17,12 +17,12 @@ from ssdlab.units import count, duration, time_unit
 
 if TYPE_CHECKING:
     from ssdlab.read_errors import Attempt, ReadErrors
-    from ssdlab.results import Result
+    from ssdlab.results import RunData
 
 _MADE, _FAILED = looks.LIGHT, looks.WINE
 
 
-def of_runs(runs: Sequence[Result]) -> go.Figure:
+def of_runs(runs: Sequence[RunData]) -> go.Figure:
     """Returns the attempts by number: how many were made and failed, and their mean time, for one run by cause."""
     able = [(name, run.read_errors) for name, run in zip(style.run_names(runs), runs, strict=True) if run.read_errors]
     if not any(found.first_attempts for _, found in able):

@@ -11,10 +11,10 @@ from ssdlab.report.content import phrase
 from ssdlab.units import percent
 
 if TYPE_CHECKING:
-    from ssdlab.results import Result
+    from ssdlab.results import RunData
 
 
-def sentences(run: Result) -> str:
+def sentences(run: RunData) -> str:
     """Returns what limits a run: the bottleneck or, if there is none, the largest cause of latency.
 
     Empty for a result of an older version, which has no bottleneck.
@@ -38,7 +38,7 @@ def sentences(run: Result) -> str:
     return " ".join([limit, following, *_largest_cause(run, lead)])
 
 
-def _largest_cause(run: Result, lead: str) -> list[str]:
+def _largest_cause(run: RunData, lead: str) -> list[str]:
     """Returns a sentence on the largest cause of latency that begins with `lead`; none without any latency."""
     causes = run.causes["all"]
     if not causes:
@@ -48,7 +48,7 @@ def _largest_cause(run: Result, lead: str) -> list[str]:
     return [f"{lead} {phrase(cause)}, with {share} ({cause})."]
 
 
-def drawing(run: Result) -> str | None:
+def drawing(run: RunData) -> str | None:
     """Returns the diagram of a run's drive, coloured by utilisation; ``None`` if this version cannot read the drive."""
     try:
         parts = diagram(Drive.from_text(run.drive_toml, run.drive))

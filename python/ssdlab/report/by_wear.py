@@ -14,13 +14,13 @@ from ssdlab.report.latency import time_ticks
 from ssdlab.units import duration, significant
 
 if TYPE_CHECKING:
-    from ssdlab.results import Result
+    from ssdlab.results import RunData
 
 #: Curves of each group: field of the latency, title, dash.
 _CURVES = (("mean_ns", "mean", "solid"), ("p99_ns", "p99", "dash"), ("p99_9_ns", "p99.9", "dot"))
 
 
-def latency(runs: Sequence[Result]) -> go.Figure | None:
+def latency(runs: Sequence[RunData]) -> go.Figure | None:
     """Returns mean and tail of the read latency, and the retries, by mean wear: curves for each group of runs.
 
     ``None`` if no group has runs at two levels of wear, or no run has reads that can fail.
@@ -54,9 +54,9 @@ def latency(runs: Sequence[Result]) -> go.Figure | None:
     return chart
 
 
-def groups(runs: Sequence[Result]) -> list[list[Result]]:
+def groups(runs: Sequence[RunData]) -> list[list[RunData]]:
     """Returns the runs in groups that differ in nothing but the wear at the start, each in order of wear."""
-    found: dict[str, list[Result]] = {}
+    found: dict[str, list[RunData]] = {}
     for run in runs:
         drive = tomllib.loads(run.drive_toml)
         drive.get("state", {}).pop("pe_cycles", None)
@@ -65,7 +65,7 @@ def groups(runs: Sequence[Result]) -> list[list[Result]]:
     return [sorted(group, key=_wear) for group in found.values()]
 
 
-def _wear(run: Result) -> float:
+def _wear(run: RunData) -> float:
     return float(run.summary["wear"]["mean"])
 
 

@@ -14,7 +14,7 @@ from ssdlab.report.content import in_words
 from ssdlab.units import duration, time_unit
 
 if TYPE_CHECKING:
-    from ssdlab.results import Result, Stream
+    from ssdlab.results import RunData, Stream
 
 #: Lightening of the colours that have a pattern, so that each cause has a colour of its own.
 _LIGHTER = {"": 0.0, "/": 0.12, "x": 0.22, ".": 0.32}
@@ -71,7 +71,7 @@ def look(cause: str) -> dict[str, Any]:
     return {"color": COLOURS.get(cause, style.MUTED), "pattern": pattern, "line": {"color": "white", "width": looks.EDGE}}
 
 
-def stacked(runs: Sequence[Result]) -> go.Figure:
+def stacked(runs: Sequence[RunData]) -> go.Figure:
     """Returns the mean latency of reads and writes, every nanosecond charged to a cause: as time and as shares."""
     return _stacked(_bars(runs))
 
@@ -139,7 +139,7 @@ def _stacked(bars: list[tuple[str, dict[str, float]]]) -> go.Figure:
     return chart
 
 
-def _bars(runs: Sequence[Result]) -> list[tuple[str, dict[str, float]]]:
+def _bars(runs: Sequence[RunData]) -> list[tuple[str, dict[str, float]]]:
     """Returns a bar for each run and operation that was measured, from the bottom up: title and mean time by cause."""
     names = style.run_names(runs)
     return [

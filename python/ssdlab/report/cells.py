@@ -20,7 +20,7 @@ from ssdlab.units import count, duration, significant
 
 if TYPE_CHECKING:
     from ssdlab import cell
-    from ssdlab.results import Result
+    from ssdlab.results import RunData
 
 #: Lowest density that is drawn [1/V].
 _LEAST = 1e-7
@@ -53,7 +53,7 @@ class Mode:
         return f"kept {self.retention}" if self.retention else "kept without limit"
 
 
-def used(runs: Sequence[Result]) -> list[Mode]:
+def used(runs: Sequence[RunData]) -> list[Mode]:
     """Returns the write modes that any of the runs used, as described by the cell model of the first run's drive.
 
     Empty if that drive names no cell model, or that of another cell.
@@ -80,6 +80,7 @@ def used(runs: Sequence[Result]) -> list[Mode]:
 
 
 def _mode(flash: dict[str, Any], mode: dict[str, Any], units: int, wear: int, facts: dict[str, Any]) -> Mode:
+    # Start-up: only a drive with derived modes needs the laboratory.
     from ssdlab import cell
 
     name = flash["cell_model"]

@@ -13,7 +13,7 @@ from ssdlab.units import count, counted, duration, percent, ratio, scaled, signi
 
 if TYPE_CHECKING:
     from ssdlab.read_errors import ReadErrors
-    from ssdlab.results import Result
+    from ssdlab.results import RunData
 
 
 def in_words(cause: str) -> str:
@@ -81,7 +81,7 @@ def measures() -> dict[str, str]:
     return found | {f"of it for {reason}": meaning for reason, meaning in terms.reasons().items()}
 
 
-def warnings(run: Result) -> list[str]:
+def warnings(run: RunData) -> list[str]:
     """Returns the conditions of a run under which its numbers must not be taken at face value."""
     found = []
     if run.status != "complete":
@@ -103,7 +103,7 @@ def warnings(run: Result) -> list[str]:
     return found
 
 
-def _padding(run: Result) -> list[str]:
+def _padding(run: RunData) -> list[str]:
     """Returns a warning if more than half of what the run programmed is padding."""
     programs = run.summary["flash"]["programs"]
     padding, whole = programs.get("padding", 0), sum(programs.values())
@@ -115,7 +115,7 @@ def short(name: str) -> str:
     return name.rstrip("/").rsplit("/", 1)[-1] or name
 
 
-def headline(run: Result) -> list[list[tuple[str, str]]]:
+def headline(run: RunData) -> list[list[tuple[str, str]]]:
     """Returns the main numbers, each with its name: a row for throughput, a row for latency."""
     throughput = [(scaled(run.iops, "IOPS"), "commands per second")]
     moved = {"read": run.read_bytes_per_s, "write": run.write_bytes_per_s}
@@ -133,13 +133,13 @@ def headline(run: Result) -> list[list[tuple[str, str]]]:
     return [throughput, latency]
 
 
-def latency_table(run: Result) -> str:
+def latency_table(run: RunData) -> str:
     """Returns a table of latency by operation."""
     head = ["", "commands", *(title for _, title in LATENCY_COLUMNS)]
     return table(head, latency_rows(run), meanings=measures())
 
 
-def latency_rows(run: Result) -> list[list[str]]:
+def latency_rows(run: RunData) -> list[list[str]]:
     """Returns the rows of a table of latency by operation; after each the widths of its intervals, if it has any."""
     rows = []
     for op in shown_operations([run]):
@@ -152,14 +152,14 @@ def latency_rows(run: Result) -> list[list[str]]:
     return rows
 
 
-def shown_operations(runs: Sequence[Result]) -> list[str]:
+def shown_operations(runs: Sequence[RunData]) -> list[str]:
     """Returns the operations that any run measured; ``all`` only if a run measured several, or it repeats the one."""
     found = [op for op in runs[0].latency if any(run.latency[op].count for run in runs)]
     single = all(sum(run.latency[op].count > 0 for op in found if op != "all") < 2 for run in runs)
     return [op for op in found if op != "all"] if single else found
 
 
-def _batches(run: Result, op: str) -> Mapping[str, Any] | None:
+def _batches(run: RunData, op: str) -> Mapping[str, Any] | None:
     """Returns the intervals of an operation, if there are batches from which they follow."""
     found: Mapping[str, Any] = run.summary.get("intervals", {}).get(op, {})
     return found if found.get("batches", 0) > 1 else None
@@ -172,7 +172,7 @@ def _half_width(interval: Mapping[str, Any] | None, value: float | None) -> str:
     return f"±{percent((interval['high'] - interval['low']) / 2.0 / value)}"
 
 
-def _short_batches(run: Result) -> list[str]:
+def _short_batches(run: RunData) -> list[str]:
     """Returns a warning for each operation whose batches are so short that neighbours are alike."""
     found = []
     for op, numbers in run.latency.items():
@@ -190,7 +190,7 @@ def _short_batches(run: Result) -> list[str]:
     return found
 
 
-def cause_table(run: Result) -> str:
+def cause_table(run: RunData) -> str:
     """Returns a table of the causes of latency as times and shares, the largest first."""
     ops = [op for op in ("read", "write") if run.causes.get(op)]
     names = {cause for op in ops for cause, span in run.causes[op].items() if span}
@@ -207,7 +207,7 @@ def cause_table(run: Result) -> str:
     return table(head, rows, explained=True) if ops else ""
 
 
-def flash_table(run: Result) -> str:
+def flash_table(run: RunData) -> str:
     """Returns a table of the flash operations by reason."""
     flash = run.summary["flash"]
     kinds = ("reads", "programs", "erases")
@@ -217,7 +217,7 @@ def flash_table(run: Result) -> str:
     return table(["for", "flash reads", "units programmed", "blocks erased"], rows, meanings=measures() | terms.reasons())
 
 
-def state_tables(run: Result) -> str:
+def state_tables(run: RunData) -> str:
     """Returns tables of starting state, policy, wear, reliability, power failure, commands and steady state."""
     summary = run.summary
     numbers: list[tuple[str, str, Any]] = [
@@ -234,12 +234,12 @@ def state_tables(run: Result) -> str:
     return f'<div class="columns">{cells}</div>'
 
 
-def _pairs_table(run: Result, section: str, value: Any) -> str:
+def _pairs_table(run: RunData, section: str, value: Any) -> str:
     """Returns the table of the leaves of a section of the summary, with their definitions."""
     return table(None, _pairs(value), meanings=_meanings(run, section, value))
 
 
-def _meanings(run: Result, section: str, value: Any) -> dict[str, str]:
+def _meanings(run: RunData, section: str, value: Any) -> dict[str, str]:
     """Returns the definitions of the leaves of a section of the summary, by their names as :func:`_pairs` has them."""
     found = {}
     for name, _ in flatten(value):
@@ -251,13 +251,13 @@ def _meanings(run: Result, section: str, value: Any) -> dict[str, str]:
     return found
 
 
-def power_failure(run: Result) -> dict[str, Any]:
+def power_failure(run: RunData) -> dict[str, Any]:
     """Returns the values that a power failure set in the summary; empty if power did not fail."""
     found = run.summary.get("power_failure") or {}
     return {name: value for name, value in found.items() if value is not None}
 
 
-def policy_tables(runs: Sequence[Result], names: Sequence[str]) -> str:
+def policy_tables(runs: Sequence[RunData], names: Sequence[str]) -> str:
     """Returns tables of the policies' counters and of the states they ran in, with one column for each run."""
     parts = []
     for title, section, numbers in (
@@ -287,7 +287,7 @@ class Row:
     better: int = 0
 
 
-def comparison_rows(runs: Sequence[Result]) -> list[tuple[str, list[Row]]]:
+def comparison_rows(runs: Sequence[RunData]) -> list[tuple[str, list[Row]]]:
     """Returns the main numbers of several runs, in named groups; numbers that no run has are left out."""
     groups: list[tuple[str, list[Row]]] = []
     operations = shown_operations(runs)
@@ -324,7 +324,7 @@ def comparison_rows(runs: Sequence[Result]) -> list[tuple[str, list[Row]]]:
     return [(name, rows) for name, rows in known if rows]
 
 
-def _read_error_rows(runs: Sequence[Result]) -> list[Row]:
+def _read_error_rows(runs: Sequence[RunData]) -> list[Row]:
     """Returns the main numbers of reads that fail; without a value for runs whose reads cannot fail."""
     rows = []
     measures: tuple[tuple[str, Callable[[ReadErrors], float | None], Callable[[float | None], str]], ...] = (
@@ -446,5 +446,5 @@ def _micro(ns: float) -> str:
     return f"{significant(ns / 1000)} us"
 
 
-def _total(run: Result, kind: str) -> int:
+def _total(run: RunData, kind: str) -> int:
     return sum(run.summary["flash"][kind].values())

@@ -14,7 +14,7 @@ from ssdlab.report import library, style
 from ssdlab.units import duration, significant
 
 if TYPE_CHECKING:
-    from ssdlab.results import Latency, Result
+    from ssdlab.results import Latency, RunData
 
 #: Number of samples that must lie beyond a percentile for it to be meaningful.
 _SAMPLES_BEYOND = 10
@@ -22,7 +22,7 @@ _TICKS = (0.1, 1, 5, 10, 25, 50, 75, 90, 95, 99, 99.9, 99.99, 99.999)
 _DASHES = {"read": "solid", "write": "dash"}
 
 
-def distribution(runs: Sequence[Result]) -> go.Figure:
+def distribution(runs: Sequence[RunData]) -> go.Figure:
     """Returns the share of commands with at most a given latency; a log-normal distribution is a straight line.
 
     The curve is dotted where fewer than ten samples lie beyond.
@@ -74,7 +74,7 @@ _COMPARED = (
 _SYMBOLS = ("circle", "diamond", "square", "triangle-up", "triangle-down", "cross", "star")
 
 
-def percentiles(runs: Sequence[Result]) -> go.Figure:
+def percentiles(runs: Sequence[RunData]) -> go.Figure:
     """Returns mean and percentiles of reads and writes of each run, divided by those of the first run."""
     ops = [op for op in ("read", "write") if runs[0].latency[op].mean_ns and any(run.latency[op].count for run in runs[1:])]
     if not ops:
@@ -153,7 +153,7 @@ def _margins(low: float, high: float) -> tuple[float, float]:
     return low / margin, high * margin
 
 
-def _histogram(run: Result, op: str) -> list[tuple[float, float, int]]:
+def _histogram(run: RunData, op: str) -> list[tuple[float, float, int]]:
     """Returns rows ``(low, high, count)`` of one operation in ascending order, with exact minimum and maximum."""
     table = run.latency_table()
     columns = (table.column(name).to_pylist() for name in ("op", "low_ns", "high_ns", "count"))

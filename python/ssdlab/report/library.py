@@ -19,6 +19,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from plotly.io.json import to_json_plotly
 
 from ssdlab.drawing import looks
 
@@ -129,8 +130,6 @@ def _packed(values: np.ndarray[Any, Any]) -> Any:
 
 def _script(value: Any) -> str:
     """Returns a value as JSON that can stand in a script of a page."""
-    from plotly.io.json import to_json_plotly
-
     text: str = to_json_plotly(value)
     return text.replace("<", "\\u003c").replace(">", "\\u003e")
 

@@ -13,10 +13,10 @@ from ssdlab.report import style
 from ssdlab.units import count
 
 if TYPE_CHECKING:
-    from ssdlab.results import Result
+    from ssdlab.results import RunData
 
 
-def shares(runs: Sequence[Result]) -> go.Figure:
+def shares(runs: Sequence[RunData]) -> go.Figure:
     """Returns the share of each mode among writes, reads and erases."""
     names = style.run_names(runs)
     single = len(runs) == 1
@@ -53,7 +53,7 @@ def shares(runs: Sequence[Result]) -> go.Figure:
     return chart
 
 
-def _kinds(runs: Sequence[Result]) -> list[str]:
+def _kinds(runs: Sequence[RunData]) -> list[str]:
     """Returns the kinds of modes to show, from the bottom up.
 
     For several runs, read and erase modes are shown only if several were used.

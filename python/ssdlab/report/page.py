@@ -38,7 +38,7 @@ from ssdlab.units import duration, ratio, scaled
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
-    from ssdlab.results import Result
+    from ssdlab.results import RunData
 
 _LATENCY = (
     "Share of commands that took no longer than a given time. The vertical axis is a probability axis: a "
@@ -88,7 +88,7 @@ _CELLS = (
 _RATES = "Error rates of the write modes that were used, as the drive's model of its cell has them, and what its code corrects."
 
 
-def single(run: Result) -> str:
+def single(run: RunData) -> str:
     """Returns the report of one run."""
     title = f"{content.short(run.drive)} under {content.short(run.workload)}"
     cards = [_cards(row) for row in content.headline(run) if row]
@@ -119,7 +119,7 @@ def single(run: Result) -> str:
     return _page(title, _header("SSD simulation", title, setting.lines([run]), content.warnings(run)), parts)
 
 
-def several(runs: Sequence[Result]) -> str:
+def several(runs: Sequence[RunData]) -> str:
     """Returns the report of several runs, overlaid; numbers stand beside their ratio to those of the first run."""
     names = style.run_names(runs)
     title = " against ".join(names) if len(runs) == 2 else ", ".join(names)
@@ -180,19 +180,19 @@ def _said(text: str) -> str:
     return f'<div class="verdicts">{text}</div>' if text else ""
 
 
-def _tails(runs: Sequence[Result], names: Sequence[str]) -> list[str]:
+def _tails(runs: Sequence[RunData], names: Sequence[str]) -> list[str]:
     """Returns the section on the tails of several runs: what the slowest commands of each consist of."""
     found = [(name, tail.known(run)) for name, run in zip(names, runs, strict=True)]
     said = [_finding(sentence, name) for name, known in found if known is not None for sentence in known.sentences[:1]]
     return [_section("Why the tail is long", _TAILS, *said)] if said else []
 
 
-def _wear(runs: Sequence[Result]) -> str:
+def _wear(runs: Sequence[RunData]) -> str:
     """Returns the section on the modes and the wear of the blocks."""
     return _section("Operating modes and wear", _MODES, _figure(modes.shares(runs), "modes"), _figure(wear.spread(runs), "wear"))
 
 
-def _settings(runs: Sequence[Result], names: Sequence[str]) -> list[str]:
+def _settings(runs: Sequence[RunData], names: Sequence[str]) -> list[str]:
     """Returns the section on the settings in which the runs differ; none if they differ in none."""
     table = side_by_side.settings(runs, names)
     return (
@@ -208,7 +208,7 @@ def _finding(text: str, name: str = "") -> str:
     return f'<p class="finding">{run}{escape(text)}</p>' if text else ""
 
 
-def _tail(run: Result) -> list[str]:
+def _tail(run: RunData) -> list[str]:
     """Returns the section on the tail; none where too few commands lie beyond the 99th percentile."""
     found = tail.known(run)
     if found is None:
@@ -217,7 +217,7 @@ def _tail(run: Result) -> list[str]:
     return [_section("Why the tail is long", _TAIL, tail.paragraphs(found), chart, tail.tables(found))]
 
 
-def _streams(run: Result) -> list[str]:
+def _streams(run: RunData) -> list[str]:
     """Returns the section on the streams; none for a workload of one."""
     if not run.streams:
         return []
@@ -227,13 +227,13 @@ def _streams(run: Result) -> list[str]:
     return [_section("By stream", _STREAMS, table, _figure(chart, "streams", content.cause_meanings()))]
 
 
-def _resources(run: Result) -> list[str]:
+def _resources(run: RunData) -> list[str]:
     """Returns the section with the diagram of the drive; none if the drive cannot be drawn."""
     drawing = bottleneck.drawing(run)
     return [_section("Resources", _RESOURCES, f'<div class="scroll diagram">{drawing}</div>')] if drawing else []
 
 
-def _power(runs: Sequence[Result]) -> list[str]:
+def _power(runs: Sequence[RunData]) -> list[str]:
     """Returns the section on power; none if no drive describes its currents."""
     if not power.known(runs):
         return []
@@ -243,7 +243,7 @@ def _power(runs: Sequence[Result]) -> list[str]:
     return [_section("Power", _POWER, *figures, power.table(runs))]
 
 
-def _cells(runs: Sequence[Result]) -> list[str]:
+def _cells(runs: Sequence[RunData]) -> list[str]:
     """Returns the section on the modes in the cell; none if the drive names no cell model."""
     modes = cells.used(runs)
     if not modes:
@@ -253,7 +253,7 @@ def _cells(runs: Sequence[Result]) -> list[str]:
     return [_section("Modes in the cell", caption, *figures, cells.numbers(modes))]
 
 
-def _read_errors(runs: Sequence[Result], *tables: str) -> list[str]:
+def _read_errors(runs: Sequence[RunData], *tables: str) -> list[str]:
     """Returns the section on reads that fail; none if no drive has any."""
     if not any(run.read_errors for run in runs):
         return []
@@ -262,25 +262,25 @@ def _read_errors(runs: Sequence[Result], *tables: str) -> list[str]:
     ]
 
 
-def _by_wear(runs: Sequence[Result]) -> list[str]:
+def _by_wear(runs: Sequence[RunData]) -> list[str]:
     """Returns the section on latency by wear; none unless runs with errors differ in wear alone."""
     chart = by_wear.latency(runs)
     return [_section("Reads by wear", _BY_WEAR, _figure(chart, "by_wear"))] if chart else []
 
 
-def _decoders(runs: Sequence[Result]) -> str:
+def _decoders(runs: Sequence[RunData]) -> str:
     """Returns the resources that are shown beside the channels."""
     shown = any(utilisation.decoders(run) for run in runs)
     return ", each group of decoders and each die" if shown else " and each die"
 
 
-def _operations(runs: Sequence[Result]) -> str:
+def _operations(runs: Sequence[RunData]) -> str:
     """Returns a sentence on the dashes of curves; empty if the runs have reads only, or writes only."""
     both = all(any(run.latency[op].count for run in runs) for op in ("read", "write"))
     return " Reads solid, writes dashed." if both else ""
 
 
-def _gains(runs: Sequence[Result], names: Sequence[str]) -> list[tuple[str, str]]:
+def _gains(runs: Sequence[RunData], names: Sequence[str]) -> list[tuple[str, str]]:
     """Returns the cards of a comparison: numbers of the first run, and the ratios of up to three other runs to them."""
     first = runs[0]
     cards: list[tuple[str, str]] = [
@@ -353,7 +353,7 @@ def _figure(chart: go.Figure, name: str, meanings: dict[str, str] | None = None)
     return legend + library.drawn(chart, name)
 
 
-def _descriptions(runs: Sequence[Result]) -> str:
+def _descriptions(runs: Sequence[RunData]) -> str:
     """Returns a section with the descriptions of drive and workload."""
     blocks = "".join(
         f"<details><summary>{name}</summary><pre>{escape(text)}</pre></details>"

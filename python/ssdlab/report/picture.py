@@ -19,6 +19,7 @@ import plotly.graph_objects as go
 from ssdlab.drawing import looks
 from ssdlab.errors import InputError
 from ssdlab.files import check_new_file, new_file
+from ssdlab.report import library
 from ssdlab.words import in_own_words
 
 if TYPE_CHECKING:
@@ -69,8 +70,6 @@ def save(figure: go.Figure, path: Path, *, title: str = "", force: bool = False)
     Raises:
         InputError: the name has another ending, or the file is there and `force` is false.
     """
-    from ssdlab.report import library
-
     if path.suffix not in (*SUFFIXES, ".html"):
         raise InputError(f"{path}: expected a name in {', '.join((*SUFFIXES, '.html'))}")
     check_new_file(path, force)
@@ -83,6 +82,7 @@ def save(figure: go.Figure, path: Path, *, title: str = "", force: bool = False)
 
 
 def _draw(figure: go.Figure, path: Path, kind: str, title: str) -> None:
+    # Start-up: pages need no matplotlib.
     import matplotlib
     from matplotlib.figure import Figure as Canvas
 
@@ -268,6 +268,7 @@ class _Panels:
         return starts
 
     def _map(self, axes: Axes, trace: Any) -> None:
+        # Start-up: pages need no matplotlib.
         from matplotlib.colors import LinearSegmentedColormap
 
         grid = [[math.nan if value is None else float(value) for value in row] for row in trace.z]
@@ -302,6 +303,7 @@ class _Panels:
     # Axes.
 
     def _scale(self, axes: Axes, name: str, which: Literal["x", "y"]) -> None:
+        # Start-up: pages need no matplotlib.
         from matplotlib.ticker import FuncFormatter, MaxNLocator, MultipleLocator, NullFormatter, NullLocator
 
         given = self._axis(name)
@@ -413,6 +415,7 @@ class _Panels:
         return 10.0**value if self._axis(name).type == "log" else float(value)
 
     def _transform(self, axes: Axes, free_x: bool, free_y: bool) -> Any:
+        # Start-up: pages need no matplotlib.
         from matplotlib.transforms import blended_transform_factory
 
         return blended_transform_factory(

@@ -10,11 +10,11 @@ import plotly.graph_objects as go
 from ssdlab import terms
 from ssdlab.drawing import looks
 from ssdlab.report import content, style
-from ssdlab.report.names import run_names
+from ssdlab.run_names import run_names
 from ssdlab.units import physical, time_unit
 
 if TYPE_CHECKING:
-    from ssdlab.results import Result
+    from ssdlab.results import RunData
 
 #: Largest number of steps of a curve.
 _STEPS = 600
@@ -52,12 +52,12 @@ _PARTS = {
 }
 
 
-def known(runs: Sequence[Result]) -> bool:
+def known(runs: Sequence[RunData]) -> bool:
     """Returns True if the power of any run was computed."""
     return any(run.summary["energy"]["total_j"] is not None for run in runs)
 
 
-def rows(run: Result) -> list[tuple[str, str, str]]:
+def rows(run: RunData) -> list[tuple[str, str, str]]:
     """Returns energy and power of a run: title, value, definition; those that are known."""
     energy = run.summary["energy"]
     found = [
@@ -70,7 +70,7 @@ def rows(run: Result) -> list[tuple[str, str, str]]:
     return found
 
 
-def table(runs: Sequence[Result]) -> str:
+def table(runs: Sequence[RunData]) -> str:
     """Returns a table of energy and power, with a column for each run."""
     columns = [{title: (value, meaning) for title, value, meaning in rows(run)} for run in runs]
     titles = list(dict.fromkeys(title for column in columns for title in column))
@@ -79,12 +79,12 @@ def table(runs: Sequence[Result]) -> str:
     return content.table(["", *run_names(runs)], cells, meanings=meanings)
 
 
-def has_parts(runs: Sequence[Result]) -> bool:
+def has_parts(runs: Sequence[RunData]) -> bool:
     """Returns True if the energy of any run contains more than that of the flash."""
     return any(len(run.summary["energy"]["parts"]) > 1 for run in runs)
 
 
-def by_component(runs: Sequence[Result]) -> go.Figure:
+def by_component(runs: Sequence[RunData]) -> go.Figure:
     """Returns a bar for each run whose length is its mean power, divided by the parts of the drive."""
     names = [style.wrapped(name) for name in run_names(runs)]
     chart = style.figure(150 + 46 * len(runs), barmode="stack", bargap=0.35)
@@ -117,14 +117,14 @@ def by_component(runs: Sequence[Result]) -> go.Figure:
     return chart
 
 
-def _mean_by_part(run: Result) -> dict[str, float]:
+def _mean_by_part(run: RunData) -> dict[str, float]:
     """Returns the mean power of each part of a drive whose energy is known."""
     seconds = run.simulated_ns * 1e-9
     parts = run.summary["energy"]["by_component"]
     return {name: joules / seconds for name, joules in parts.items()} if seconds > 0 else {}
 
 
-def over_time(runs: Sequence[Result]) -> go.Figure:
+def over_time(runs: Sequence[RunData]) -> go.Figure:
     """Returns mean power and the peak of its windows over simulated time, with a strip for each run."""
     tables = [(name, table) for name, run in zip(run_names(runs), runs, strict=True) if (table := run.power_table()) is not None]
     curves = [(name, *_merged(table.to_pydict())) for name, table in tables]

@@ -11,10 +11,10 @@ from ssdlab.units import count, duration, significant
 
 if TYPE_CHECKING:
     from ssdlab.read_errors import Attempt, ReadErrors, WearClass
-    from ssdlab.results import Result
+    from ssdlab.results import RunData
 
 
-def tables(run: Result) -> str:
+def tables(run: RunData) -> str:
     """Returns the tables of a run: totals, attempt by attempt, and by wear if blocks differ in it."""
     found = run.read_errors
     if found is None:

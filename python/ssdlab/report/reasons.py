@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ssdlab.results import Result
+    from ssdlab.results import RunData
 
 #: Smallest relative change of write amplification, and of what may explain it, that is worth a reason.
 _LEAST = 0.05
@@ -13,7 +13,7 @@ _LEAST = 0.05
 _WORDS = {"gc": "garbage collection", "wear": "wear levelling", "rmw": "completing partial writes"}
 
 
-def of_write_amplification(run: Result, first: Result) -> str:
+def of_write_amplification(run: RunData, first: RunData) -> str:
     """Returns why write amplification differs from that of the first run; empty if it hardly does, or nothing says why.
 
     The reason of the programs that differ most, and for garbage collection what its victims had: more of their data
@@ -38,7 +38,7 @@ def of_write_amplification(run: Result, first: Result) -> str:
     return said
 
 
-def _moved(run: Result) -> float | None:
+def _moved(run: RunData) -> float | None:
     """Returns the units that garbage collection moved for each block that it took."""
     taken = run.summary["collections"]
     moved: int = run.summary["flash"]["programs"].get("gc", 0)

@@ -10,7 +10,7 @@ from ssdlab.report.content import short
 from ssdlab.units import duration
 
 if TYPE_CHECKING:
-    from ssdlab.results import Result
+    from ssdlab.results import RunData
 
 #: Largest number of drives that the head of a page lists.
 _MOST = 4
@@ -24,7 +24,7 @@ _STATES = {
 }
 
 
-def lines(runs: Sequence[Result]) -> list[str]:
+def lines(runs: Sequence[RunData]) -> list[str]:
     """Returns the lines below the title of a report."""
     first = runs[0]
     loads = ", ".join(dict.fromkeys(short(run.workload) for run in runs))
@@ -45,7 +45,7 @@ def lines(runs: Sequence[Result]) -> list[str]:
     return [*whole, f"starting state: {states}", " · ".join(facts)]
 
 
-def drive_line(run: Result) -> str:
+def drive_line(run: RunData) -> str:
     """Returns a drive in one line: its title or name, dies, cells and overprovisioning."""
     described = tomllib.loads(run.drive_toml)
     flash: dict[str, Any] = described.get("flash", {})
@@ -60,7 +60,7 @@ def drive_line(run: Result) -> str:
     return " · ".join(facts)
 
 
-def starting_state(run: Result) -> str:
+def starting_state(run: RunData) -> str:
     """Returns the starting state in words."""
     state: dict[str, Any] = run.summary.get("starting_state") or {}
     method = str(state.get("method", "unknown"))

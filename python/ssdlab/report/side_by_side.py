@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 from ssdlab.report import content, streams
 from ssdlab.report.content import Row, comparison_rows, measures
-from ssdlab.report.names import varied_settings
 from ssdlab.report.verdict import judgement, marked
+from ssdlab.run_names import varied_settings
 from ssdlab.units import ratio
 
 if TYPE_CHECKING:
-    from ssdlab.results import Result
+    from ssdlab.results import RunData
 
 #: Largest number of runs whose ratios stand beside the numbers; those of more stand below them.
 _BESIDE = 3
@@ -21,7 +21,7 @@ _BESIDE = 3
 _MOST_SETTINGS = 24
 
 
-def table(runs: Sequence[Result], names: Sequence[str]) -> str:
+def table(runs: Sequence[RunData], names: Sequence[str]) -> str:
     """Returns the table. On a narrow window each number names its run, and the numbers of a row wrap."""
     body = []
     meanings = measures()
@@ -32,7 +32,7 @@ def table(runs: Sequence[Result], names: Sequence[str]) -> str:
     return content.framed(content.headings(("", *names), {}), body, kind)
 
 
-def settings(runs: Sequence[Result], names: Sequence[str]) -> str:
+def settings(runs: Sequence[RunData], names: Sequence[str]) -> str:
     """Returns a table of the settings in which the runs differ, by their full names; empty if they differ in none."""
     rows = [[".".join(path), *values] for path, values in varied_settings(runs).items()]
     more = len(rows) - _MOST_SETTINGS
@@ -41,7 +41,7 @@ def settings(runs: Sequence[Result], names: Sequence[str]) -> str:
     return content.table(["field", *names], rows) if rows else ""
 
 
-def _row(row: Row, names: Sequence[str], meanings: Mapping[str, str], runs: Sequence[Result]) -> str:
+def _row(row: Row, names: Sequence[str], meanings: Mapping[str, str], runs: Sequence[RunData]) -> str:
     cells = [content.row_heading(row.title, meanings.get(row.title, ""))]
     for index, (name, text, value) in enumerate(zip(names, row.texts, row.values, strict=True)):
         base = row.values[0]

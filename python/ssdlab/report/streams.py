@@ -9,7 +9,7 @@ from ssdlab.report.content import Row, in_words, latency_text
 from ssdlab.units import count, duration, percent, scaled
 
 if TYPE_CHECKING:
-    from ssdlab.results import Result, Stream
+    from ssdlab.results import RunData, Stream
 
 #: Columns of a table of streams, after the name of the stream.
 COLUMNS = ("commands", "IOPS", "read", "write", "mean", "p99", "p99.9", "largest cause", "its share")
@@ -17,7 +17,7 @@ COLUMNS = ("commands", "IOPS", "read", "write", "mean", "p99", "p99.9", "largest
 MOST, MOST_COMPARED = 32, 6
 
 
-def rows(run: Result) -> list[list[str]]:
+def rows(run: RunData) -> list[list[str]]:
     """Returns a row for each stream, the one with most commands first, and one that counts those left out."""
     shown = busiest(run.streams, MOST)
     lines = [_row(stream) for stream in shown]
@@ -51,7 +51,7 @@ def _row(stream: Stream) -> list[str]:
     ]
 
 
-def compared(runs: Sequence[Result]) -> list[tuple[str, list[Row]]]:
+def compared(runs: Sequence[RunData]) -> list[tuple[str, list[Row]]]:
     """Returns a group of rows for each stream that all runs have, at most :data:`MOST_COMPARED`."""
     if not all(run.streams for run in runs):
         return []

@@ -11,7 +11,8 @@ from plotly.subplots import make_subplots
 
 from ssdlab.drawing import looks
 from ssdlab.drawing.looks import GRID, INK, MUTED, OPERATIONS, RUNS
-from ssdlab.report.names import run_names
+from ssdlab.report.picture import Figure
+from ssdlab.run_names import run_names
 
 if TYPE_CHECKING:
     from ssdlab.report.picture import Figure
@@ -70,8 +71,6 @@ def template() -> go.layout.Template:
 
 def figure(height: int, **layout: Any) -> Figure:
     """Returns an empty figure in the common style."""
-    from ssdlab.report.picture import Figure
-
     return Figure(layout={"template": template(), "height": height, **layout})
 
 

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 from ssdlab.errors import InputError
 from ssdlab.report import content
+from ssdlab.tails import Why, explained
 from ssdlab.units import count, duration
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
-    from ssdlab.results import Result
-    from ssdlab.tails import Why
+    from ssdlab.results import RunData
 
 #: Share of the latency, in the mean or in a tail, from which a cause is shown.
 _LEAST = 0.005
@@ -22,10 +22,10 @@ _LEAST = 0.005
 _MOST = 8
 
 
-def known(run: Result) -> Why | None:
+def known(run: RunData) -> Why | None:
     """Returns why the tails of a run are long; ``None`` for a run without any, and a result of an earlier version."""
     try:
-        found = run.why()
+        found = explained(run)
     except InputError:
         return None
     return found if found.tails else None
@@ -57,6 +57,7 @@ def tail_cells(found: Why, op: str, cause: str) -> list[str]:
 
 def bars(found: Why) -> go.Figure:
     """Returns the latency of each operation by cause, in the mean and in each tail."""
+    # Start-up: the terminal shows no bars, which need plotly.
     from ssdlab.report import causes
 
     rows = [

@@ -14,7 +14,7 @@ from ssdlab.report import style
 from ssdlab.units import time_unit
 
 if TYPE_CHECKING:
-    from ssdlab.results import Result
+    from ssdlab.results import RunData
 
 #: Largest number of steps of a run that is shown alone; a screen cannot tell more apart.
 _STEPS = 1024
@@ -82,7 +82,7 @@ _MEASURES = (
 )
 
 
-def traffic(runs: Sequence[Result]) -> go.Figure:
+def traffic(runs: Sequence[RunData]) -> go.Figure:
     """Returns bandwidth, commands, queue depth, slowest command and free blocks, step by step.
 
     Every run has a strip of its own for each of them, on one scale, so that no run hides another. Events of a run are
@@ -122,7 +122,7 @@ def traffic(runs: Sequence[Result]) -> go.Figure:
     return chart
 
 
-def events(run: Result) -> list[tuple[float, str]]:
+def events(run: RunData) -> list[tuple[float, str]]:
     """Returns the events of a run that its timeline marks: instant [ns] and text, in order of time."""
     found: list[tuple[float, str]] = []
     failure = run.summary.get("power_failure") or {}
@@ -158,7 +158,7 @@ def _mark(chart: go.Figure, row: int, found: Sequence[tuple[float, str]], end: f
         chart.add_annotation(text=text, showarrow=False, row=row, col=1, **look, **where)
 
 
-def steps(run: Result, limit: int = _STEPS) -> Steps:
+def steps(run: RunData, limit: int = _STEPS) -> Steps:
     """Returns the timeline of a run, with neighbouring rows merged so that at most `limit` steps remain."""
     table = run.timeline_table()
     rows: dict[str, np.ndarray[Any, Any]] = {

@@ -14,13 +14,13 @@ from ssdlab.report import library, style
 from ssdlab.units import percent
 
 if TYPE_CHECKING:
-    from ssdlab.results import Result
+    from ssdlab.results import RunData
 
 _COLOURS = {"channel": looks.SKY, "decoders": looks.MOSS}
 _SCALE = [[*step] for step in looks.BUSY]
 
 
-def busy(runs: Sequence[Result]) -> go.Figure:
+def busy(runs: Sequence[RunData]) -> go.Figure:
     """Returns the utilisation of channels, decoders and dies.
 
     For one run, bars of each channel and its decoders stand beside a map of its dies; several runs have them sorted.
@@ -33,7 +33,7 @@ def meanings() -> dict[str, str]:
     return {kind: terms.key(f"utilisation.{kind}_N") for kind in _COLOURS}
 
 
-def resources(run: Result, kind: str) -> list[float]:
+def resources(run: RunData, kind: str) -> list[float]:
     """Returns the busy fractions of all resources of a kind (``channel``, ``die``), ordered by their numbers."""
     found = {
         int(match[1]): float(fraction)
@@ -43,13 +43,13 @@ def resources(run: Result, kind: str) -> list[float]:
     return [found[number] for number in sorted(found)]
 
 
-def decoders(run: Result) -> list[float]:
+def decoders(run: RunData) -> list[float]:
     """Returns the busy fraction of each group of decoders: of each channel, or one for the drive; none without any."""
     shared = run.summary["utilisation"].get("decoders")
     return resources(run, "decoders") or ([] if shared is None else [float(shared)])
 
 
-def _map(run: Result) -> go.Figure:
+def _map(run: RunData) -> go.Figure:
     channels, dies = resources(run, "channel"), resources(run, "die")
     if not channels or not dies:
         return style.note(style.figure(130), "no utilisation was recorded")
@@ -111,7 +111,7 @@ def _bars(chart: go.Figure, name: str, labels: Sequence[str], fractions: Sequenc
     )
 
 
-def _sorted(runs: Sequence[Result]) -> go.Figure:
+def _sorted(runs: Sequence[RunData]) -> go.Figure:
     kinds = ["channel", "die"]
     if any(decoders(run) for run in runs):
         kinds.insert(1, "decoder")

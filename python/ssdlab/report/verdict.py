@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 
 from ssdlab.report import reasons
 from ssdlab.report.content import phrase
-from ssdlab.report.names import run_names
+from ssdlab.run_names import run_names
 from ssdlab.tails import SHARES
 
 if TYPE_CHECKING:
-    from ssdlab.results import Result
+    from ssdlab.results import RunData
 
 #: Smallest relative change that counts as better or worse.
 _LEAST = 0.005
@@ -52,19 +52,19 @@ def judged(ratio: float | None, better: int) -> str:
     return "better" if (ratio > 1) == (better > 0) else "worse"
 
 
-def failed_reads(run: Result) -> int:
+def failed_reads(run: RunData) -> int:
     """Returns the number of reads that failed for good, and units that were lost."""
     found = run.read_errors
     return 0 if found is None else int(found.media_errors or 0) + int(found.lost_units or 0)
 
 
-def judgement(ratio: float | None, better: int, run: Result) -> str:
+def judgement(ratio: float | None, better: int, run: RunData) -> str:
     """Returns :func:`judged`, but nothing of a run whose reads failed is better: what it gained, it did not deliver."""
     said = judged(ratio, better)
     return "" if said == "better" and failed_reads(run) else said
 
 
-def changes(run: Result, first: Result) -> list[Change]:
+def changes(run: RunData, first: RunData) -> list[Change]:
     """Returns the changes of mean and tail latency, write amplification and erases; those that are known."""
     mine, base = run.latency["all"], first.latency["all"]
     tails = (("p99_99_ns", "p99.99"), ("p99_9_ns", "p99.9"), ("p99_ns", "p99"))
@@ -77,7 +77,7 @@ def changes(run: Result, first: Result) -> list[Change]:
     return [Change(title, value / old) for title, value, old in found if value is not None and old]
 
 
-def promises(run: Result, first: Result) -> list[str]:
+def promises(run: RunData, first: RunData) -> list[str]:
     """Returns the modes with a retention limit that take a larger share of the host's data than in the first run."""
     modes = tomllib.loads(run.drive_toml)["flash"].get("write_mode", [])
     limits = {mode["name"]: mode["retention"] for mode in modes if "retention" in mode}
@@ -89,14 +89,14 @@ def promises(run: Result, first: Result) -> list[str]:
     ]
 
 
-def _mode_shares(run: Result) -> dict[str, float]:
+def _mode_shares(run: RunData) -> dict[str, float]:
     """Returns the share of each write mode in the units that the host wrote."""
     units: dict[str, int] = run.summary["modes"]["host_write"]
     total = sum(units.values())
     return {name: number / total for name, number in units.items()} if total else {}
 
 
-def largest_cause(run: Result) -> str:
+def largest_cause(run: RunData) -> str:
     """Returns the share of the latency that its largest cause has, in words; empty without any latency.
 
     Another cause of the slowest commands is added: a change often trades one against the other.
@@ -120,13 +120,13 @@ def largest_cause(run: Result) -> str:
     )
 
 
-def lines(runs: Sequence[Result]) -> list[str]:
+def lines(runs: Sequence[RunData]) -> list[str]:
     """Returns the verdict of each run but the first."""
     named = [*zip(run_names(runs), runs, strict=True)]
     return ["; ".join(_parts(name, [one.text() for one in changes(run, runs[0])], run, runs[0])) for name, run in named[1:]]
 
 
-def html(runs: Sequence[Result]) -> str:
+def html(runs: Sequence[RunData]) -> str:
     """Returns the verdicts as paragraphs, with better and worse changes marked."""
     named = [*zip(run_names(runs), runs, strict=True)]
     rows = []
@@ -142,7 +142,7 @@ def marked(text: str, judgement: str) -> str:
     return f'<span class="{judgement}">{escape(text)}</span>' if judgement else escape(text)
 
 
-def _parts(name: str, said: Sequence[str], run: Result, first: Result) -> list[str]:
+def _parts(name: str, said: Sequence[str], run: RunData, first: RunData) -> list[str]:
     """Returns the clauses of a verdict: its changes, their reasons, what its modes promise, and the largest cause."""
     failed = failed_reads(run)
     if failed:

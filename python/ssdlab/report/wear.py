@@ -12,10 +12,10 @@ from ssdlab.report import style
 from ssdlab.units import significant
 
 if TYPE_CHECKING:
-    from ssdlab.results import Result
+    from ssdlab.results import RunData
 
 
-def spread(runs: Sequence[Result]) -> go.Figure:
+def spread(runs: Sequence[RunData]) -> go.Figure:
     """Returns the share of the blocks with at most a number of cycles as a curve for each run, and their mean."""
     worn = [(name, run) for name, run in zip(style.run_names(runs), runs, strict=True) if run.summary["wear"].get("max")]
     if all(run.summary["wear"].get("mean") is None for run in runs):
@@ -45,7 +45,7 @@ def spread(runs: Sequence[Result]) -> go.Figure:
     return chart
 
 
-def cumulative(run: Result) -> tuple[list[int], list[float]]:
+def cumulative(run: RunData) -> tuple[list[int], list[float]]:
     """Returns numbers of cycles, and the share of the blocks [%] that have at most so many."""
     classes = run.summary["wear_histogram"]
     first, width, blocks = classes["first_cycles"], classes["width_cycles"], classes["blocks"]

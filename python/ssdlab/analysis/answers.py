@@ -9,6 +9,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from ssdlab import _engine, numbers
+from ssdlab.analysis import charts
 from ssdlab.workloads import Workload, WorkloadLike
 
 if TYPE_CHECKING:
@@ -124,9 +125,7 @@ class Retention:
             >>> ssdlab.traces.retention("examples/trace.csv.gz").chart().save("retention.html")
             PosixPath('retention.html')
         """
-        from ssdlab import analysis_charts
-
-        return analysis_charts.retention(self)
+        return charts.retention(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,9 +208,7 @@ class Access:
             >>> ssdlab.traces.access("examples/trace.csv.gz").chart().save("access.html")
             PosixPath('access.html')
         """
-        from ssdlab import analysis_charts
-
-        return analysis_charts.access(self)
+        return charts.access(self)
 
     def accuracy_chart(self) -> Chart:
         """Returns a chart of the accuracy by size of the window.
@@ -220,9 +217,7 @@ class Access:
             >>> ssdlab.traces.access("examples/trace.csv.gz").accuracy_chart().save("accuracy.html")
             PosixPath('accuracy.html')
         """
-        from ssdlab import analysis_charts
-
-        return analysis_charts.accuracy(self)
+        return charts.accuracy(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -291,9 +286,7 @@ class Gaps:
             >>> ssdlab.traces.gaps("examples/trace.csv.gz").chart().save("gaps.html")
             PosixPath('gaps.html')
         """
-        from ssdlab import analysis_charts
-
-        return analysis_charts.gaps(self)
+        return charts.gaps(self)
 
 
 def retention(trace: WorkloadLike, *, by: str = "sector") -> Retention:
@@ -317,6 +310,7 @@ def retention(trace: WorkloadLike, *, by: str = "sector") -> Retention:
         a week and longer: 0
         unknown (trace ended): 770
     """
+    # Start-up: other commands on traces need no numpy.
     import numpy as np
 
     name, found = _ask("retention", trace, by=by)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ssdlab.results import Result
+    from ssdlab.results import RunData
 
 #: Largest number of settings that a name of a run states.
 _MOST_SETTINGS = 3
@@ -19,7 +19,7 @@ _DERIVED = ("user_capacity", "user_bytes", "scan", "source")
 _VAGUE = frozenset({"kind", "name", "size", "file", "op"})
 
 
-def run_names(runs: Sequence[Result], without: Set[str] = frozenset()) -> list[str]:
+def run_names(runs: Sequence[RunData], without: Set[str] = frozenset()) -> list[str]:
     """Returns names that tell the runs apart: their labels, or what differs, or the names of their folders.
 
     What differs is policy, drive, workload, seed, and up to three settings: those of the descriptions of drives and
@@ -35,7 +35,7 @@ def run_names(runs: Sequence[Result], without: Set[str] = frozenset()) -> list[s
     return [f"run {index + 1}" for index in range(len(names))] if repeated else names
 
 
-def _folders(runs: Sequence[Result]) -> list[str] | None:
+def _folders(runs: Sequence[RunData]) -> list[str] | None:
     """Returns the names of the folders of runs, with as many parents as tell them apart; ``None`` if they do not."""
     folders = [run.folder.resolve().parts for run in runs if run.folder is not None]
     if len(set(folders)) < len(runs):
@@ -44,7 +44,7 @@ def _folders(runs: Sequence[Result]) -> list[str] | None:
     return ["/".join(each[-parts:]) for each in folders]
 
 
-def labels(runs: Sequence[Result], without: Set[str] = frozenset()) -> list[tuple[str, ...]]:
+def labels(runs: Sequence[RunData], without: Set[str] = frozenset()) -> list[tuple[str, ...]]:
     """Returns the parts of the names of runs, without the numbers of those that nothing tells apart.
 
     Runs of one comparison are named by the fields that it varied, not by the settings that follow from them.
@@ -59,7 +59,7 @@ def labels(runs: Sequence[Result], without: Set[str] = frozenset()) -> list[tupl
     return [*zip(*chosen, strict=True)]
 
 
-def _varied(runs: Sequence[Result], without: Set[str]) -> list[tuple[str, list[str]]] | None:
+def _varied(runs: Sequence[RunData], without: Set[str]) -> list[tuple[str, list[str]]] | None:
     """Returns the fields that a comparison varied; ``None`` if these are not the runs of one, or differ otherwise."""
     fields = [{} if run.origin is None else run.origin.varied for run in runs]
     if not fields[0] or any(each.keys() != fields[0].keys() for each in fields):
@@ -74,7 +74,7 @@ def _varied(runs: Sequence[Result], without: Set[str]) -> list[tuple[str, list[s
     return _titled({path: own for path, own in texts.items() if len(set(own)) > 1 and path[-1] not in without})
 
 
-def _fields(runs: Sequence[Result]) -> list[list[str]]:
+def _fields(runs: Sequence[RunData]) -> list[list[str]]:
     """Returns policy, drive, workload and seed; paths without their folders, if that tells as many runs apart."""
     columns = []
     for field in ("policy", "drive", "workload", "seed"):
@@ -84,12 +84,12 @@ def _fields(runs: Sequence[Result]) -> list[list[str]]:
     return columns
 
 
-def differences(runs: Sequence[Result], without: Set[str] = frozenset()) -> list[tuple[str, list[str]]]:
+def differences(runs: Sequence[RunData], without: Set[str] = frozenset()) -> list[tuple[str, list[str]]]:
     """Returns the settings in which the runs differ, beyond what their names say: short title, and text in each run."""
     return _titled(varied_settings(runs, without))
 
 
-def varied_settings(runs: Sequence[Result], without: Set[str] = frozenset()) -> dict[tuple[str, ...], list[str]]:
+def varied_settings(runs: Sequence[RunData], without: Set[str] = frozenset()) -> dict[tuple[str, ...], list[str]]:
     """Returns the settings in which the runs differ, by their whole path: the text in each run."""
     same_drive, same_load = (len({getattr(run, field) for run in runs}) == 1 for field in ("drive", "workload"))
     same_seed = len({run.seed for run in runs}) == 1
@@ -114,7 +114,7 @@ def _titled(varied: Mapping[tuple[str, ...], list[str]]) -> list[tuple[str, list
     ]
 
 
-def _load(run: Result) -> dict[tuple[str, ...], Any]:
+def _load(run: RunData) -> dict[tuple[str, ...], Any]:
     """Returns the settings of a workload; sizes equal to the drive's capacity follow from the drive, and say so."""
     described = tomllib.loads(run.workload_toml)
     capacity = described.get("user_capacity")

@@ -10,7 +10,7 @@ from ssdlab.charts import Mark as Line
 from ssdlab.units import YEAR_S, duration, percent
 
 if TYPE_CHECKING:
-    from ssdlab.analyses import Access, Gaps, Retention
+    from ssdlab.analysis.answers import Access, Gaps, Retention
 
 #: Positions [s] and texts of the labels on an axis of lifetimes.
 _TICKS = (

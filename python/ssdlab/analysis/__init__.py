@@ -1,0 +1,1 @@
+"""Analyses of traces: their answers, and charts of them."""
