@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from ssdlab.errors import InputError
 from ssdlab.figures import drawn
 from ssdlab.presentation import Result
-from ssdlab.run_names import run_names
 from ssdlab.words import in_own_words
 
 if TYPE_CHECKING:
@@ -60,6 +59,9 @@ class Comparison:
             >>> ssdlab.compare("tiny", "examples/trace.csv.gz", vary={"flash.channels": [1, 2]}).names
             ['channels 1', 'channels 2']
         """
+        # Start-up: a run by itself is not compared.
+        from ssdlab.run_names import run_names
+
         return run_names(self.runs)
 
     @property

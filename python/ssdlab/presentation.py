@@ -6,7 +6,6 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ssdlab import fio
 from ssdlab.figures import drawn
 from ssdlab.results import RunData
 from ssdlab.words import in_own_words
@@ -191,4 +190,7 @@ class Result(RunData):
             >>> job["write"]["total_ios"], job["write"]["clat_ns"]["mean"]
             (1940, 1034048.3)
         """
-        return fio.document(self)
+        # Start-up: few runs are shown in this form.
+        from ssdlab.fio import document
+
+        return document(self)

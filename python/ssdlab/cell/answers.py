@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ssdlab.cell import pictures
-
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
@@ -119,6 +117,9 @@ class Vth:
             >>> ssdlab.cell.vth("ofwar-mlc", age="1y").chart().save("vth.html")
             PosixPath('vth.html')
         """
+        # Start-up: pictures need numpy.
+        from ssdlab.cell import pictures
+
         return pictures.vth(self)
 
 
@@ -161,6 +162,9 @@ class Rber:
             >>> answer.chart().save("rber.html")
             PosixPath('rber.html')
         """
+        # Start-up: pictures need numpy.
+        from ssdlab.cell import pictures
+
         return pictures.rber(self)
 
 
@@ -191,6 +195,9 @@ class Modes:
             >>> answer.chart().save("modes.html")
             PosixPath('modes.html')
         """
+        # Start-up: pictures need numpy.
+        from ssdlab.cell import pictures
+
         return pictures.modes(self)
 
 
@@ -259,6 +266,9 @@ class Limits:
             >>> answer.chart().save("limits.html")
             PosixPath('limits.html')
         """
+        # Start-up: pictures need numpy.
+        from ssdlab.cell import pictures
+
         return pictures.limits(self)
 
 
@@ -316,6 +326,9 @@ class Endurance:
             >>> answer.chart().save("endurance.html")
             PosixPath('endurance.html')
         """
+        # Start-up: pictures need numpy.
+        from ssdlab.cell import pictures
+
         return pictures.endurance(self)
 
 
@@ -363,4 +376,7 @@ class Budget:
             >>> answer.chart().save("budget.html")
             PosixPath('budget.html')
         """
+        # Start-up: pictures need numpy.
+        from ssdlab.cell import pictures
+
         return pictures.budget(self)

@@ -9,7 +9,6 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ssdlab.cell import pictures
 from ssdlab.cell.question import array, ask
 from ssdlab.errors import InputError
 from ssdlab.files import RESULT_MAX, check_new_file, existing_file, new_file, read_text
@@ -182,6 +181,9 @@ class CodeMeasurement:
             >>> measured.chart().save("code.html")
             PosixPath('code.html')
         """
+        # Start-up: pictures need numpy.
+        from ssdlab.cell import pictures
+
         return pictures.code(self)
 
 

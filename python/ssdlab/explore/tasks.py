@@ -69,7 +69,7 @@ class Task:
 
 @cache
 def engine_hash() -> str:
-    """Returns a hash of what decides a row: the engine's sources, presets and lock file, and the Python code behind a row.
+    """Returns a hash of what decides a row: the engine's sources, presets and lock file, and the Python code behind it.
 
     The engine's part was embedded when it was built; the Python code is read, since an editable installation changes
     without a build. Pages, charts and commands are no part of it: they show rows, and decide none.
