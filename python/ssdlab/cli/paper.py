@@ -83,8 +83,7 @@ def paper(
 
     `ssdlab paper claim ID` runs the part of an experiment behind one claim.
     """
-    # Start-up: the help of all commands needs no list of the installed packages.
-    from ssdlab.experiments import find
+    from ssdlab.experiments import find  # Start-up: it imports what lists the installed packages.
 
     experiments = find()
     summaries = experiments.summaries()
