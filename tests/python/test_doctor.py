@@ -104,7 +104,7 @@ def test_a_run_that_fails_is_a_problem(cli, monkeypatch):
     def fails(*_, **__):
         raise ValueError("no")
 
-    monkeypatch.setattr("ssdlab.simulate.run", fails)
+    monkeypatch.setattr("ssdlab.doctor.run", fails)
     done = cli("doctor", "--json")
     assert done.returncode == 1
     assert json.loads(done.stdout)["problems"] == ["a short run fails: ValueError: no"]
