@@ -300,7 +300,7 @@ def _page(chart: Chart, path: Path, _: str) -> None:
     if chart.note:
         place = {"x": 0, "y": 1.0, "xref": "paper", "yref": "paper", "xanchor": "left", "yanchor": "bottom"}
         figure.add_annotation(text=chart.note, showarrow=False, font={"size": looks.AXIS_TEXT, "color": looks.WARNING}, **place)
-    path.write_text(library.standalone(figure, chart.title), encoding="utf-8")
+    path.write_text(library.page_of_figure(figure, chart.title), encoding="utf-8")
 
 
 def _trace(figure: Any, chart: Chart, one: Series, colour: str, shape: str) -> None:

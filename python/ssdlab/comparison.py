@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ssdlab.errors import InputError
-from ssdlab.figures import drawn
+from ssdlab.figures import figure_of
 from ssdlab.presentation import Result
 from ssdlab.words import in_own_words
 
@@ -128,7 +128,7 @@ class Comparison:
             Traceback (most recent call last):
             ssdlab.InputError: unknown figure `latencies`: expected one of latency, ... (did you mean `latency`?)
         """
-        return drawn(figure, self.runs)
+        return figure_of(figure, self.runs)
 
     @in_own_words
     def save(self, folder: str | PathLike[str], *, force: bool = False) -> Path:

@@ -17,7 +17,7 @@ from ssdlab import _engine, drives, experiments
 from ssdlab.simulate import run
 from ssdlab.workloads import Workload
 
-__all__ = ["examined"]
+__all__ = ["findings"]
 
 #: Optional packages: name, what it adds, command that installs it.
 PACKAGES = (
@@ -45,14 +45,14 @@ _PATIENCE = 20
 _NEEDED = re.compile(r"([\w.-]+)\s*(?:>=\s*([\w.]+))?[^;]*")
 
 
-def examined() -> dict[str, Any]:
+def findings() -> dict[str, Any]:
     """Returns what is known of machine, installation, presets and optional parts.
 
     `problems` has what is broken of what every run needs; it is empty in a sound installation.
 
     Examples:
         >>> from ssdlab import doctor
-        >>> found = doctor.examined()
+        >>> found = doctor.findings()
         >>> found["problems"], found["machine"]["cores"] > 0
         ([], True)
     """

@@ -55,7 +55,7 @@ class Preset:
     text: str
 
     def __repr__(self) -> str:
-        return f"<ssdlab.Preset {_named(self.name, self.title)}>"
+        return f"<ssdlab.Preset {_name_with_title(self.name, self.title)}>"
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -77,7 +77,7 @@ class Drive:
 
     def __repr__(self) -> str:
         title = _TITLE.search(self.text)
-        return f"<ssdlab.Drive {_named(self.name, title[1] if title else '')}>"
+        return f"<ssdlab.Drive {_name_with_title(self.name, title[1] if title else '')}>"
 
     @classmethod
     def from_text(cls, text: str, name: str = "drive.toml") -> Drive:
@@ -136,7 +136,7 @@ class Drive:
             raise InputError(f"{name}: not a text file; a drive is described in TOML") from None
 
 
-def _named(name: str, title: str) -> str:
+def _name_with_title(name: str, title: str) -> str:
     """Returns a name with its title, which may begin with it."""
     return title if title.startswith(f"{name}:") else f"{name}: {title}" if title else name
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from ssdlab.report.picture import Figure
     from ssdlab.results import RunData
 
-__all__ = ["FIGURES", "drawn"]
+__all__ = ["FIGURES", "figure_of"]
 
 #: Module of the report and function that make each figure.
 FIGURES = {
@@ -23,11 +23,11 @@ FIGURES = {
     "write_amplification": ("amplification", "by_reason"),
     "modes": ("modes", "shares"),
     "wear": ("wear", "spread"),
-    "read_attempts": ("attempts", "of_runs"),
+    "read_attempts": ("attempts", "made_and_failed"),
 }
 
 
-def drawn(name: str, runs: Sequence[RunData]) -> Figure:
+def figure_of(name: str, runs: Sequence[RunData]) -> Figure:
     """Returns a figure of one run, or of several that are overlaid or side by side.
 
     Raises:
@@ -36,7 +36,7 @@ def drawn(name: str, runs: Sequence[RunData]) -> Figure:
     Examples:
         >>> from ssdlab import figures
         >>> result = ssdlab.run("tiny", "examples/trace.csv.gz", precondition="fill")
-        >>> figures.drawn("causes", [result]).save("causes.svg").name
+        >>> figures.figure_of("causes", [result]).save("causes.svg").name
         'causes.svg'
     """
     if name not in FIGURES:

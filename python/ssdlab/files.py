@@ -249,7 +249,7 @@ def _check_parent(path: Path) -> None:
     if not parent.is_dir():
         raise InputError(f"{path}: {parent} is not a folder")
     # Permissions do not tell: in /proc, root may write and yet cannot create files. So a file is created and removed.
-    probe = _beside(path, "try")
+    probe = _unused_name_beside(path, "try")
     try:
         probe.touch()
         probe.unlink(missing_ok=True)
@@ -257,7 +257,7 @@ def _check_parent(path: Path) -> None:
         raise InputError(f"{path}: its folder {parent} takes no new file: {error.strerror}") from None
 
 
-def _beside(path: Path, what: str) -> Path:
+def _unused_name_beside(path: Path, what: str) -> Path:
     """Returns an unused name beside `path`."""
     return path.with_name(f".{path.name}.{os.urandom(4).hex()}.{what}")
 
@@ -270,8 +270,8 @@ def _temporary(path: Path, *, folder: bool = False) -> Iterator[Path]:
     by a process that was killed, and the next that writes `path` removes it.
     """
     _remove_left(path)
-    first, beside = _beside(path, "held"), _beside(path, "new")
-    with _named(path, first):
+    first, beside = _unused_name_beside(path, "held"), _unused_name_beside(path, "new")
+    with _naming_target(path, first):
         if folder:
             first.mkdir()
         else:
@@ -322,7 +322,7 @@ def size_so_far(path: Path) -> int:
 def new_file(path: Path) -> Iterator[Path]:
     """Yields a name beside `path` to write to. The file written there replaces `path`, complete or not at all."""
     check_new_file(path, force=True)
-    with _temporary(path) as beside, _named(path, beside):
+    with _temporary(path) as beside, _naming_target(path, beside):
         yield beside
         beside.replace(path)
 
@@ -351,12 +351,12 @@ def new_run_file(path: Path, failed: FailedFiles) -> Iterator[Path]:
 @contextmanager
 def naming(path: Path) -> Iterator[None]:
     """Gives an error in writing `path`, or a file in it, the name of it, which the error of a full disk lacks."""
-    with _named(path, path):
+    with _naming_target(path, path):
         yield
 
 
 @contextmanager
-def _named(path: Path, beside: Path) -> Iterator[None]:
+def _naming_target(path: Path, beside: Path) -> Iterator[None]:
     """Turns an error in writing `beside` into one of `path`: the user gave that name and does not know the other."""
     try:
         yield
@@ -384,7 +384,7 @@ def write_folder(path: Path, kind: str, write: Callable[[Path], None], *, force:
     #: Folders to be removed in the end; all their content is known to be written by ssdlab.
     spare: list[Path] = []
     try:
-        with locked(path), _temporary(real, folder=True) as beside, _named(path, beside):
+        with locked(path), _temporary(real, folder=True) as beside, _naming_target(path, beside):
             spare.append(beside)
             write(beside)
             write_manifest(beside, kind)

@@ -12,7 +12,7 @@ from ssdlab.errors import InputError
 from ssdlab.files import RESULT_MAX, read_text
 from ssdlab.manifest import version_of
 from ssdlab.presentation import Result
-from ssdlab.provenance import Kept, divided
+from ssdlab.provenance import Kept, workload_and_source
 
 
 def load_result(folder: str | PathLike[str]) -> Result:
@@ -39,7 +39,7 @@ def load_result(folder: str | PathLike[str]) -> Result:
     if not (path / "summary.json").is_file():
         raise InputError(f"{path}: not a result folder: no summary.json in it")
     try:
-        workload, source = divided(read_text(path / "workload.toml", RESULT_MAX))
+        workload, source = workload_and_source(read_text(path / "workload.toml", RESULT_MAX))
         result = Result(
             read_text(path / "summary.json", RESULT_MAX),
             drive_toml=read_text(path / "drive.toml", RESULT_MAX),
@@ -50,7 +50,7 @@ def load_result(folder: str | PathLike[str]) -> Result:
             timeline=parquet.read_table(path / "timeline.parquet"),
             version=version_of(path),
         )
-        result.origin = Kept.of(path, source)
+        result.origin = Kept.from_folder(path, source)
         result.folder = path
         version = result.summary.get("schema_version")
         for name, text in (("drive.toml", result.drive_toml), ("workload.toml", workload + source)):

@@ -19,7 +19,7 @@ def to_pandas(table: pa.Table) -> pandas.DataFrame:
     Raises:
         ModuleNotFoundError: pandas is not installed; the message names the extra, and the methods that need none.
     """
-    _needed("pandas", "pip install 'ssdlab[pandas]'")
+    _optional_package("pandas", "pip install 'ssdlab[pandas]'")
     return table.to_pandas()
 
 
@@ -29,10 +29,10 @@ def to_polars(table: pa.Table) -> Any:
     Raises:
         ModuleNotFoundError: polars is not installed; the message names the methods that need none.
     """
-    return _needed("polars", "pip install polars").from_arrow(table)
+    return _optional_package("polars", "pip install polars").from_arrow(table)
 
 
-def _needed(package: str, install: str) -> ModuleType:
+def _optional_package(package: str, install: str) -> ModuleType:
     try:
         return import_module(package)
     except ModuleNotFoundError as error:

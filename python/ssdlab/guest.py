@@ -11,7 +11,7 @@ from typing import Any
 
 from ssdlab import _engine
 from ssdlab.errors import InputError, PolicyError, closest
-from ssdlab.policy import CALLS, DECLARED, QUESTIONS, Facts, Mode, Needs, Policy, Random, Span, overridden
+from ssdlab.policy import CALLS, DECLARED, QUESTIONS, Facts, Mode, Needs, Policy, Random, Span, overridden_calls
 
 __all__ = ["Guest", "shown_file"]
 
@@ -32,14 +32,14 @@ class Guest:
 
     def __init__(self, policy: Policy | type[Policy]) -> None:
         if isinstance(policy, type):
-            policy = _made(policy)
+            policy = _instance_of(policy)
         if not isinstance(policy, Policy):
             raise InputError(f"policy: {policy!r}: expected a policy's name, an ssdlab.Policy, or a subclass of it")
         #: The user's policy.
         self.policy = policy
         #: Name of the policy in results.
         self.name = str(policy.name or type(policy).__name__)
-        complaints = _misshapen(policy)
+        complaints = _errors_in(policy)
         if complaints:
             raise PolicyError("\n".join(complaints))
 
@@ -54,13 +54,13 @@ class Guest:
             raise TypeError(f"needs: {needs!r}: expected an ssdlab.policy.Needs")
         return _Begun(
             needs=needs,
-            calls={name: getattr(policy, name) for name in overridden(policy)},
+            calls={name: getattr(policy, name) for name in overridden_calls(policy)},
             mode_of_old_data=policy.mode_of_old_data(),
             move_after=[policy.move_after(mode) for mode in policy.facts.write_modes],
             uses=policy.uses(),
         )
 
-    def explained(self, error: PolicyError) -> PolicyError:
+    def explanation_of(self, error: PolicyError) -> PolicyError:
         """Returns `error` with file and line: an exception raised by the policy, or answers that the engine refused."""
         kind = type(self.policy)
         if error.__cause__ is None:
@@ -74,7 +74,7 @@ class Guest:
         return PolicyError(f"{place}: {call}: {what}")
 
 
-def _made(kind: type[Policy]) -> Policy:
+def _instance_of(kind: type[Policy]) -> Policy:
     """Returns an instance of a policy that is passed as its class."""
     if not issubclass(kind, Policy):
         raise InputError(f"policy: {kind.__name__} is not a subclass of ssdlab.Policy")
@@ -85,7 +85,7 @@ def _made(kind: type[Policy]) -> Policy:
         raise PolicyError(f"{place}: {call}: {type(error).__name__}: {error}") from error
 
 
-def _misshapen(policy: Policy) -> list[str]:
+def _errors_in(policy: Policy) -> list[str]:
     """Returns the errors that can be found in a policy before it runs.
 
     These are methods that cannot be called with the engine's arguments; methods that are never called, but whose names

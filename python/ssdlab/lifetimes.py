@@ -14,10 +14,10 @@ from ssdlab.declared import checked, documented, sorted_by_group
 from ssdlab.drives import Drive, DriveLike
 from ssdlab.errors import InputError, Interrupted, NotWrittenError
 from ssdlab.files import FailedFiles, write_folder
-from ssdlab.provenance import sourced
+from ssdlab.provenance import original_workload
 from ssdlab.runs import EngineHook, ProgressHook, call_engine
 from ssdlab.setups import Setups
-from ssdlab.words import in_own_words, own
+from ssdlab.words import in_own_words, with_argument_names
 from ssdlab.workloads import Workload, WorkloadLike
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class Lifetime:
             outcome.report_json,
             drive_toml=outcome.drive_toml,
             workload_toml=outcome.workload_toml,
-            notes=tuple(map(own, outcome.notes)),
+            notes=tuple(map(with_argument_names, outcome.notes)),
             setup_s=outcome.setup_s,
         )
 
@@ -206,7 +206,7 @@ def lifetime(
 
     failed: FailedFiles = []
     drives.check_places(drive, workload)
-    stream = sourced(Workload.open(workload))
+    stream = original_workload(Workload.open(workload))
     outcome = call_engine(call, request, Drive.open(drive), stream, asked, failed, progress)
     result = Lifetime.from_engine(outcome)
     if outcome.interrupted:

@@ -56,7 +56,7 @@ def locked(*paths: Path) -> Iterator[None]:
 @contextmanager
 def _locked(path: Path, name: Path) -> Iterator[None]:
     lock = name.with_name(f".{name.name}.lock")
-    descriptor = _taken(path, lock)
+    descriptor = _locked_descriptor(path, lock)
     _held.names.add(name)
     try:
         with suppress(OSError):  # on a full disk, or if the file belongs to another user
@@ -72,11 +72,11 @@ def _locked(path: Path, name: Path) -> Iterator[None]:
         os.close(descriptor)
 
 
-def _taken(path: Path, lock: Path) -> int:
+def _locked_descriptor(path: Path, lock: Path) -> int:
     """Returns a descriptor of the file `lock`, which exists and is locked through that descriptor."""
     for _ in range(_ATTEMPTS):
         try:
-            descriptor = _opened(lock)
+            descriptor = _open_descriptor(lock)
         except OSError as error:
             raise InputError(f"{path}: its folder {lock.parent} takes no new file: {error.strerror}") from None
         with ExitStack() as refused:
@@ -103,7 +103,7 @@ def _lock(path: Path, descriptor: int) -> None:
             raise InputError(f"{path}: cannot be locked: {error.strerror}") from None
 
 
-def _opened(lock: Path) -> int:
+def _open_descriptor(lock: Path) -> int:
     try:
         return os.open(lock, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666)
     except PermissionError:

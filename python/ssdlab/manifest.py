@@ -56,9 +56,9 @@ def strangers(folder: Path) -> list[str]:
         InputError: the manifest has another version.
         OSError: `folder` cannot be read.
     """
-    files = _listed(folder) or _listed_before_manifests(folder)
+    files = _listed_files(folder) or _listed_before_manifests(folder)
     folders = {str(parent) for name in files for parent in PurePosixPath(name).parents}
-    return [*_unlisted(folder, "", files, folders)]
+    return [*_unlisted_files(folder, "", files, folders)]
 
 
 def version_of(folder: Path) -> str:
@@ -73,21 +73,21 @@ def version_of(folder: Path) -> str:
     return ""
 
 
-def _unlisted(folder: Path, prefix: str, files: set[str], folders: set[str]) -> Iterator[str]:
+def _unlisted_files(folder: Path, prefix: str, files: set[str], folders: set[str]) -> Iterator[str]:
     with os.scandir(folder) as scan:
         entries = sorted(scan, key=lambda entry: entry.name)
     for entry in entries:
         name = prefix + entry.name
         if entry.is_dir(follow_symlinks=False):
             if name in folders:
-                yield from _unlisted(folder / entry.name, name + "/", files, folders)
+                yield from _unlisted_files(folder / entry.name, name + "/", files, folders)
             else:
                 yield name + "/"
         elif name not in files or not entry.is_file(follow_symlinks=False):
             yield name
 
 
-def _listed(folder: Path) -> set[str]:
+def _listed_files(folder: Path) -> set[str]:
     """Returns the files that the manifest of `folder` lists; none without a manifest."""
     manifest = _document(folder / MANIFEST)
     names = manifest.get("files")

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
-from ssdlab.report.content import LATENCY_COLUMNS, comparison_rows, latency_rows, shown, warnings
+from ssdlab.report.content import LATENCY_COLUMNS, comparison_rows, latency_rows, value_text, warnings
 from ssdlab.units import ratio, scaled, significant
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def comparison_table(title: str, runs: Sequence[RunData]) -> str:
 def sweep_table(title: str, table: pa.Table, varied: Sequence[str]) -> str:
     """Returns the first rows of a sweep: what differs between its points, and the numbers used most often."""
     names = [*varied, "seed", *(name for name in _NUMBERS if name in table.column_names)]
-    rows = [[shown(name, row[name]) for name in names] for row in table.slice(0, _ROWS).select(names).to_pylist()]
+    rows = [[value_text(name, row[name]) for name in names] for row in table.slice(0, _ROWS).select(names).to_pylist()]
     more = [f"{table.num_rows - _ROWS} more rows in .table"] if table.num_rows > _ROWS else []
     return _block(title, more, _table(names, rows))
 

@@ -109,7 +109,7 @@ class Outputs:
             except PolicyError as error:
                 if guest is None:
                     raise
-                raise guest.explained(error) from error.__cause__
+                raise guest.explanation_of(error) from error.__cause__
             self._end(outcome)
             return outcome
 

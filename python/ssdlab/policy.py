@@ -259,7 +259,7 @@ class Policy(_contract.Declarations):
             >>> needs.bits_per_unit, needs.moves, needs.idle_only, needs.placed
             (1, True, True, False)
         """
-        given = set(overridden(self))
+        given = set(overridden_calls(self))
         follows = {need: not given.isdisjoint(calls) for need, calls in FOLLOWS.items()}
         follows["idle_only"] &= given.isdisjoint(("urgent", "forced", "wake_at"))
         return Needs(**{name: getattr(self, name) for name in DECLARED}, **follows)
@@ -719,6 +719,6 @@ CALLS = {name: len(arguments) for name, arguments in _contract.CALLS.items()}
 QUESTIONS = {"setup": 0, "needs": 0, "move_after": 1, "uses": 0, "mode_of_old_data": 0}
 
 
-def overridden(policy: Policy) -> list[str]:
+def overridden_calls(policy: Policy) -> list[str]:
     """Returns the calls of a run that a policy overrides."""
     return [name for name in CALLS if name in vars(policy) or getattr(type(policy), name) is not getattr(Policy, name)]

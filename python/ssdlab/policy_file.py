@@ -14,7 +14,7 @@ from ssdlab.files import existing_file
 from ssdlab.guest import shown_file
 from ssdlab.policy import Policy
 
-__all__ = ["chosen", "load", "named", "split"]
+__all__ = ["load", "name_of", "policy_of", "split"]
 
 #: Names with which classes were chosen.
 _FILES: dict[type, str] = {}
@@ -26,7 +26,7 @@ def split(text: str) -> tuple[str, str | None]:
     return (file, name) if colon and file.endswith(".py") else (text, None)
 
 
-def chosen(text: str) -> str | type[Policy]:
+def policy_of(text: str) -> str | type[Policy]:
     """Returns a policy named on the command line: a name as it is, or the class that ``FILE.py:CLASS`` refers to.
 
     Raises:
@@ -40,8 +40,8 @@ def chosen(text: str) -> str | type[Policy]:
     return found
 
 
-def named(policy: object) -> str:
-    """Returns the name with which :func:`chosen` finds a policy again; ``class ...`` for one that has no file."""
+def name_of(policy: object) -> str:
+    """Returns the name with which :func:`policy_of` finds a policy again; ``class ...`` for one that has no file."""
     if inspect.isclass(policy) and policy in _FILES:
         return _FILES[policy]
     return f"class {(policy if inspect.isclass(policy) else type(policy)).__qualname__}"

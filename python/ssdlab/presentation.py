@@ -6,7 +6,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ssdlab.figures import drawn
+from ssdlab.figures import figure_of
 from ssdlab.results import RunData
 from ssdlab.words import in_own_words
 
@@ -54,9 +54,9 @@ class Result(RunData):
             True
         """
         # Start-up: few runs are asked for it.
-        from ssdlab.tails import explained
+        from ssdlab.tails import why_of
 
-        return explained(self)
+        return why_of(self)
 
     # Figures.
 
@@ -69,7 +69,7 @@ class Result(RunData):
             >>> figure.layout.yaxis.title.text
             'commands no slower (probability axis)'
         """
-        return drawn("latency", [self])
+        return figure_of("latency", [self])
 
     def plot_causes(self) -> Figure:
         """Plots the mean latency by cause.
@@ -79,7 +79,7 @@ class Result(RunData):
             >>> sorted({bar.name for bar in figure.data})
             ['commands on the channel', ..., 'waiting: other host writes', 'waiting: the channel']
         """
-        return drawn("causes", [self])
+        return figure_of("causes", [self])
 
     def plot_timeline(self) -> Figure:
         """Plots bandwidth, commands and queue depth over simulated time.
@@ -89,7 +89,7 @@ class Result(RunData):
             >>> figure.layout.annotations[0].text
             '<b>bandwidth</b>'
         """
-        return drawn("timeline", [self])
+        return figure_of("timeline", [self])
 
     def plot_utilisation(self) -> Figure:
         """Plots the utilisation of each channel and die, and of the decoders where reads can fail.
@@ -99,7 +99,7 @@ class Result(RunData):
             >>> figure.data[0].y
             ('channel 0', 'channel 1')
         """
-        return drawn("utilisation", [self])
+        return figure_of("utilisation", [self])
 
     def plot_read_attempts(self) -> Figure:
         """Plots the attempts at reads: how many were made and failed, and their mean time by cause.
@@ -110,7 +110,7 @@ class Result(RunData):
             >>> [bar.name for bar in result.plot_read_attempts().data][:2]
             ['made', 'failed']
         """
-        return drawn("read_attempts", [self])
+        return figure_of("read_attempts", [self])
 
     def plot_write_amplification(self) -> Figure:
         """Plots the write amplification by reason of the program.
@@ -120,7 +120,7 @@ class Result(RunData):
             >>> [bar.name for bar in result.plot_write_amplification().data]
             ['host', 'gc']
         """
-        return drawn("write_amplification", [self])
+        return figure_of("write_amplification", [self])
 
     def plot_modes(self) -> Figure:
         """Plots the shares of the write, erase and read modes.
@@ -130,7 +130,7 @@ class Result(RunData):
             >>> [bar.name for bar in figure.data]
             ['fast', 'normal']
         """
-        return drawn("modes", [self])
+        return figure_of("modes", [self])
 
     def plot_wear(self) -> Figure:
         """Plots the share of the blocks with at most a number of program and erase cycles.
@@ -141,7 +141,7 @@ class Result(RunData):
             >>> figure.data[0].x, figure.data[0].y
             ((0, 0, 1), (0.0, 79.49, 100.0))
         """
-        return drawn("wear", [self])
+        return figure_of("wear", [self])
 
     # Files.
 

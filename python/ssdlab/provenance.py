@@ -22,7 +22,7 @@ from ssdlab.files import RESULT_MAX, TEXT_MAX, content_hash, read_bytes, read_te
 from ssdlab.manifest import MANIFEST
 from ssdlab.workloads import STANDARD_INPUT, Workload, pipe
 
-__all__ = ["Kept", "Origin", "divided", "sourced"]
+__all__ = ["Kept", "Origin", "original_workload", "workload_and_source"]
 
 #: Heading of the table in ``workload.toml``.
 _SOURCE = "[source]"
@@ -55,7 +55,9 @@ class Origin:
     standalone: str | None = None
 
     @classmethod
-    def of(cls, drive: str, workload: Workload, policy: str | None, overrides: list[str], options: Mapping[str, Any]) -> Origin:
+    def from_options(
+        cls, drive: str, workload: Workload, policy: str | None, overrides: list[str], options: Mapping[str, Any]
+    ) -> Origin:
         """Returns the origin of a run with the options that were given."""
         kept = {
             name: value
@@ -114,7 +116,7 @@ class Kept:
     run: Mapping[str, Any]
 
     @classmethod
-    def of(cls, folder: Path, source: str) -> Kept | None:
+    def from_folder(cls, folder: Path, source: str) -> Kept | None:
         """Returns the origin in a folder; ``None`` for one that an earlier version wrote."""
         try:
             run = json.loads(read_text(folder / MANIFEST, RESULT_MAX)).get("run")
@@ -137,13 +139,13 @@ class Kept:
         return self.run
 
 
-def divided(text: str) -> tuple[str, str]:
+def workload_and_source(text: str) -> tuple[str, str]:
     """Returns the resolved workload in the text of a ``workload.toml``, and its table ``[source]``, if there is one."""
     before, heading, after = text.rpartition(f"\n{_SOURCE}\n")
     return (before, f"{_SOURCE}\n{after}") if heading else (text, "")
 
 
-def sourced(workload: Workload) -> Workload:
+def original_workload(workload: Workload) -> Workload:
     """Returns the workload that a ``workload.toml`` names in its table ``[source]``; any other as it is.
 
     Raises:

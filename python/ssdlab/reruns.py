@@ -78,7 +78,7 @@ def request_of(result: RunData) -> Request:
         raise InputError(
             f"the run was under a policy given as a Python object ({origin.policy}), which only its program can repeat"
         )
-    policy = None if origin.policy is None else policy_file.chosen(origin.policy)
+    policy = None if origin.policy is None else policy_file.policy_of(origin.policy)
     options = {**origin.options, "seed": result.seed}
     return Request(Drive(origin.drive, result.drive_toml), origin.workload, policy, options, _engine.build())
 
@@ -101,7 +101,7 @@ def request_of_folder(path: Path) -> Request:
         raise InputError(f"{path}: ran under a policy given as a Python object ({policy}), which only its program can repeat")
     if loaded is not None and input_hash(str(options["load"])) != loaded:
         raise InputError(f"{path}: started from {options['load']}, which is another file now")
-    chosen = None if policy is None else policy_file.chosen(policy)
+    chosen = None if policy is None else policy_file.policy_of(policy)
     return Request(Drive(drive, before.drive_toml), Workload(path / "workload.toml"), chosen, options, engine)
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 from ssdlab import _engine, frames
 from ssdlab.errors import InputError, unknown_name
 from ssdlab.read_errors import ReadErrors
-from ssdlab.words import own
+from ssdlab.words import with_argument_names
 
 if TYPE_CHECKING:
     import pandas
@@ -175,7 +175,7 @@ class RunData:
             power=outcome.power,
             commands=commands,
             spans=spans,
-            notes=tuple(map(own, outcome.notes)),
+            notes=tuple(map(with_argument_names, outcome.notes)),
             setup_s=outcome.setup_s,
             version=_engine.build(),
         )

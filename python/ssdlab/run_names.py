@@ -50,7 +50,7 @@ def labels(runs: Sequence[RunData], without: Set[str] = frozenset()) -> list[tup
     Runs of one comparison are named by the fields that it varied, not by the settings that follow from them.
     """
     chosen = [values for values in _fields(runs) if len(set(values)) > 1]
-    settings = _varied(runs, without)
+    settings = _varied_fields(runs, without)
     if settings is None:
         settings = differences(runs, without)
         settings = settings if len(settings) <= _MOST_SETTINGS else []
@@ -59,7 +59,7 @@ def labels(runs: Sequence[RunData], without: Set[str] = frozenset()) -> list[tup
     return [*zip(*chosen, strict=True)]
 
 
-def _varied(runs: Sequence[RunData], without: Set[str]) -> list[tuple[str, list[str]]] | None:
+def _varied_fields(runs: Sequence[RunData], without: Set[str]) -> list[tuple[str, list[str]]] | None:
     """Returns the fields that a comparison varied; ``None`` if these are not the runs of one, or differ otherwise."""
     fields = [{} if run.origin is None else run.origin.varied for run in runs]
     if not fields[0] or any(each.keys() != fields[0].keys() for each in fields):
@@ -71,7 +71,7 @@ def _varied(runs: Sequence[RunData], without: Set[str]) -> list[tuple[str, list[
     }
     if len(told) < len(runs):
         return None
-    return _titled({path: own for path, own in texts.items() if len(set(own)) > 1 and path[-1] not in without})
+    return _titled_settings({path: own for path, own in texts.items() if len(set(own)) > 1 and path[-1] not in without})
 
 
 def _fields(runs: Sequence[RunData]) -> list[list[str]]:
@@ -86,7 +86,7 @@ def _fields(runs: Sequence[RunData]) -> list[list[str]]:
 
 def differences(runs: Sequence[RunData], without: Set[str] = frozenset()) -> list[tuple[str, list[str]]]:
     """Returns the settings in which the runs differ, beyond what their names say: short title, and text in each run."""
-    return _titled(varied_settings(runs, without))
+    return _titled_settings(varied_settings(runs, without))
 
 
 def varied_settings(runs: Sequence[RunData], without: Set[str] = frozenset()) -> dict[tuple[str, ...], list[str]]:
@@ -105,7 +105,7 @@ def varied_settings(runs: Sequence[RunData], without: Set[str] = frozenset()) ->
     return {path: values for path, values in columns.items() if len(set(values)) > 1}
 
 
-def _titled(varied: Mapping[tuple[str, ...], list[str]]) -> list[tuple[str, list[str]]]:
+def _titled_settings(varied: Mapping[tuple[str, ...], list[str]]) -> list[tuple[str, list[str]]]:
     """Returns settings with short titles."""
     last = [_title(path, 1) for path in varied]
     return [

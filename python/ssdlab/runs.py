@@ -18,7 +18,7 @@ from ssdlab.files import FailedFiles, existing_file, new_run_file
 from ssdlab.guest import Guest
 from ssdlab.outputs import Outputs, not_written
 from ssdlab.policy import Policy
-from ssdlab.provenance import Origin, sourced
+from ssdlab.provenance import Origin, original_workload
 from ssdlab.results import RunData
 from ssdlab.setups import Setups
 from ssdlab.words import in_own_words
@@ -90,7 +90,7 @@ def result_of_run(
     asked = sorted_by_group("run", options, *GROUPS_OF_RUN)
     _check_conditions(asked["run"], asked["records"])
     drives.check_places(drive, workload)
-    source, stream = Drive.open(drive), sourced(Workload.open(workload))
+    source, stream = Drive.open(drive), original_workload(Workload.open(workload))
     guest = None if policy is None or isinstance(policy, str) else Guest(policy)
     request = {"run": checked("run", asked["run"], lambda option: option.flag)}
     asked["setup"]["policy"] = policy if guest is None else None
@@ -99,9 +99,9 @@ def result_of_run(
         call = outputs.call(guest, None if setups is None else setups.engine)
         outcome = call_engine(call, request, source, stream, asked, failed, progress)
     result = kind.from_outcome(outcome, commands=outputs.commands.table(), spans=outputs.spans.table())
-    named = policy if isinstance(policy, str) or policy is None else policy_file.named(policy)
+    named = policy if isinstance(policy, str) or policy is None else policy_file.name_of(policy)
     overrides = drives.setting_lines(asked["setup"]["set"])
-    origin = Origin.of(source.name, stream, named, overrides, options)
+    origin = Origin.from_options(source.name, stream, named, overrides, options)
     result.origin = replace(origin, standalone=outcome.standalone)
     if outcome.interrupted:
         raise Interrupted(result, failed)

@@ -42,6 +42,9 @@ class Session(Setups):
         <ssdlab.Result tiny · examples/randwrite.fio · ofwar · complete>
     """
 
+    def __init__(self, limit: int | str | None = None) -> None:
+        super().__init__(limit)
+
     def run(
         self,
         drive: DriveLike,

@@ -118,11 +118,11 @@ def compare(
     if single:
         raise InputError(f"compare: {', '.join(single)}: a file of one run; run each policy by itself")
     session = session or Setups()
-    asked = _asked(drive, workload, policies, vary or {}, options)
-    return _compared(drive, asked, options.get("save"), session, progress)
+    asked = _planned_runs(drive, workload, policies, vary or {}, options)
+    return _comparison_of(drive, asked, options.get("save"), session, progress)
 
 
-def _compared(
+def _comparison_of(
     drive: DriveLike,
     asked: Sequence[_Asked],
     save: Any,
@@ -174,7 +174,7 @@ class _Asked:
     varied: Mapping[str, Any] = field(default_factory=dict)
 
 
-def _asked(
+def _planned_runs(
     drive: DriveLike,
     workload: WorkloadLike,
     policies: Sequence[PolicyLike] | None,

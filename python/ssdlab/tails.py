@@ -16,7 +16,7 @@ from ssdlab.results import RunData
 from ssdlab.trials import Trial
 from ssdlab.units import count, counted, duration, percent, significant
 
-__all__ = ["BearingField", "Tail", "Why", "explained"]
+__all__ = ["BearingField", "Tail", "Why", "why_of"]
 
 #: Tails in the results, each with the share of the commands that belong to it.
 SHARES = {"p99": 0.01, "p99_9": 0.001, "p99_99": 0.0001}
@@ -169,7 +169,7 @@ class Why:
         }
 
 
-def explained(result: RunData) -> Why:
+def why_of(result: RunData) -> Why:
     """Returns why the tails of a result are long, without trials.
 
     Raises:
@@ -208,12 +208,12 @@ def _sentence(result: RunData, tail: Tail) -> str:
         text += f"it is much the same in the mean ({percent(before)})."
     else:
         text += f"in the mean of all {tail.op}s it is {percent(before)}."
-    return f"{text} {_behind(result, cause)}"
+    return f"{text} {_behind_text(result, cause)}"
 
 
-def _behind(result: RunData, cause: str) -> str:
+def _behind_text(result: RunData, cause: str) -> str:
     """Returns what stands behind a cause: the resource with its utilisation, and the operations of the flash."""
-    facts = terms.behind(cause)
+    facts = terms.facts_behind(cause)
     if not facts:
         return ""
     shares = {
@@ -263,7 +263,7 @@ def _fields(result: RunData, tails: Sequence[Tail]) -> list[BearingField]:
         causes += [cause for cause in considerable or order[:1] if cause not in causes]
     found: dict[str, BearingField] = {}
     for cause in causes:
-        for one in (terms.behind(cause) or {"fields": []})["fields"]:
+        for one in (terms.facts_behind(cause) or {"fields": []})["fields"]:
             known = _field(description, one, cause)
             if known is not None and known.name not in found:
                 found[known.name] = known
@@ -286,7 +286,7 @@ def _field(description: Mapping[str, Any], declared: Mapping[str, Any], cause: s
     value = table.get(last)
     shown = None if value is None else toml.value(value)
     if change in ("more", "less"):
-        other = None if value is None else scaled(value, float(declared["factor"]))
+        other = None if value is None else scaled_value(value, float(declared["factor"]))
         return None if other is None else BearingField(name, shown, change, f"{name}={toml.value(other)}", _meaning(name), cause)
     if change == "depends":
         return BearingField(name, shown, "it depends", None, _meaning(name), cause)
@@ -303,7 +303,7 @@ def _field(description: Mapping[str, Any], declared: Mapping[str, Any], cause: s
     return BearingField(name, shown, wanted, f"{name}={wanted}", _meaning(name), cause)
 
 
-def scaled(value: Any, factor: float) -> Any:
+def scaled_value(value: Any, factor: float) -> Any:
     """Returns a value of a description multiplied by a factor; ``None`` if that is not another value of its kind."""
     match value:
         case bool():
@@ -319,7 +319,7 @@ def scaled(value: Any, factor: float) -> Any:
             except ValueError:
                 return None
         case list():
-            parts = [scaled(part, factor) for part in value]
+            parts = [scaled_value(part, factor) for part in value]
             other = None if None in parts or not parts else parts
         case _:
             return None
@@ -329,7 +329,7 @@ def scaled(value: Any, factor: float) -> Any:
 def _meaning(name: str) -> str:
     """Returns the meaning of a field: the first paragraph of its declaration."""
     schema = _schema()
-    found = _found(schema, schema, name.split(".")) or {}
+    found = _schema_at(schema, schema, name.split(".")) or {}
     return terms.plain(str(found.get("description", "")).split("\n\n")[0].replace("\n", " "))
 
 
@@ -339,7 +339,7 @@ def _schema() -> dict[str, Any]:
     return fields
 
 
-def _found(root: Mapping[str, Any], at: Mapping[str, Any], path: Sequence[str]) -> Mapping[str, Any] | None:
+def _schema_at(root: Mapping[str, Any], at: Mapping[str, Any], path: Sequence[str]) -> Mapping[str, Any] | None:
     if "$ref" in at:
         target: Any = root
         for part in str(at["$ref"]).removeprefix("#/").split("/"):
@@ -350,5 +350,5 @@ def _found(root: Mapping[str, Any], at: Mapping[str, Any], path: Sequence[str]) 
     inner = [part for of in ("anyOf", "oneOf", "allOf") for part in at.get(of, [])]
     inner += [at["items"]] if isinstance(at.get("items"), Mapping) else []
     if path[0] in at.get("properties", {}):
-        return _found(root, at["properties"][path[0]], path[1:])
-    return next((found for part in inner if (found := _found(root, part, path)) is not None), None)
+        return _schema_at(root, at["properties"][path[0]], path[1:])
+    return next((found for part in inner if (found := _schema_at(root, part, path)) is not None), None)

@@ -66,7 +66,7 @@ def words() -> dict[str, str]:
     return _table("causes", field="words")
 
 
-def behind(cause: str) -> dict[str, Any]:
+def facts_behind(cause: str) -> dict[str, Any]:
     """Returns what stands behind a cause: resource, operations and fields; empty for one that this version lacks."""
     return next((found["behind"] for found in _all()["causes"] if found["name"] == cause), {})
 

@@ -17,10 +17,10 @@ from ssdlab.reruns import Request, request_of, request_of_folder
 from ssdlab.results import RunData
 from ssdlab.runs import ProgressHook
 from ssdlab.setups import Setups
-from ssdlab.tails import Why, explained
+from ssdlab.tails import Why, why_of
 from ssdlab.trials import Effect, Trial
 
-__all__ = ["TrialProgress", "cost_of", "tried", "why"]
+__all__ = ["TrialProgress", "cost_of", "trials_of", "why"]
 
 #: Called with the name of a trial before it; returns the progress hook of its run.
 TrialProgress: TypeAlias = Callable[[str], ProgressHook | None]
@@ -84,13 +84,13 @@ def why(
         ['flash.program_time="300us"']
     """
     folder = None if isinstance(result, RunData) else result
-    found = explained(result if isinstance(result, RunData) else load_result(result))
+    found = why_of(result if isinstance(result, RunData) else load_result(result))
     if not trials:
         return found
-    return Why(found.result, found.tails, tried(found, folder, commands, progress))
+    return Why(found.result, found.tails, trials_of(found, folder, commands, progress))
 
 
-def tried(why: Why, folder: str | PathLike[str] | None, commands: int, progress: TrialProgress | None) -> list[Trial]:
+def trials_of(why: Why, folder: str | PathLike[str] | None, commands: int, progress: TrialProgress | None) -> list[Trial]:
     """Runs the load without a change, then with each field of `why` that has a trial changed.
 
     Raises:
@@ -131,7 +131,7 @@ def cost_of(field: str, base: RunData, changed: RunData) -> str:
     ones, which have no price here; ``other data``: another state of the same drive.
     """
     before, after = (tomllib.loads(run.drive_toml) for run in (base, changed))
-    dies = Cost().of(after) - Cost().of(before)
+    dies = Cost().total(after) - Cost().total(before)
     capacity = _spare(before) / _spare(after) - 1.0
     if dies:
         return f"{dies:+.3g} dies"

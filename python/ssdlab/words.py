@@ -15,7 +15,7 @@ from typing import ParamSpec, TypeVar
 
 from ssdlab.errors import InputError
 
-__all__ = ["as_flags", "in_own_words", "own"]
+__all__ = ["as_flags", "in_own_words", "with_argument_names"]
 
 _Arguments = ParamSpec("_Arguments")
 _Returned = TypeVar("_Returned")
@@ -35,7 +35,7 @@ def as_flags() -> Iterator[None]:
         _as_flags.reset(token)
 
 
-def own(message: str) -> str:
+def with_argument_names(message: str) -> str:
     """Returns a message with the names of arguments in place of flags, or as it is within the command."""
     return message if _as_flags.get() else _FLAG.sub(_argument, message)
 
@@ -62,7 +62,7 @@ def in_own_words(function: Callable[_Arguments, _Returned]) -> Callable[_Argumen
         try:
             return function(*args, **kwargs)
         except InputError as error:
-            error.args = tuple(own(each) if isinstance(each, str) else each for each in error.args)
+            error.args = tuple(with_argument_names(each) if isinstance(each, str) else each for each in error.args)
             raise
 
     return reworded

@@ -118,12 +118,12 @@ def wait_for(condition: Callable[[], object], complaint: str) -> None:
 def wait_for_work(running: subprocess.Popen[str], seconds: float) -> None:
     """Waits until a process has taken `seconds` more of processor time, so that a busy machine changes nothing."""
 
-    def taken() -> float:
+    def processor_time() -> float:
         fields = Path(f"/proc/{running.pid}/stat").read_text().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
-    end = taken() + seconds
-    wait_for(lambda: running.poll() is not None or taken() >= end, f"{running.args}: it does nothing")
+    end = processor_time() + seconds
+    wait_for(lambda: running.poll() is not None or processor_time() >= end, f"{running.args}: it does nothing")
 
 
 def wait_until_heard(running: subprocess.Popen[str]) -> None:

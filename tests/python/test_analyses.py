@@ -190,7 +190,7 @@ def test_random_accesses_are_told_as_by_the_definition(tmp_path):
         for page in range(sector // 8, (sector + sectors) // 8):
             lists[page].append(op)
 
-    def of(ops):
+    def kind_of(ops):
         return "R" if ops.count("R") == len(ops) else "W" if ops.count("W") == len(ops) else "both"
 
     def almost(ops):
@@ -199,8 +199,10 @@ def test_random_accesses_are_told_as_by_the_definition(tmp_path):
 
     found = traces.access(written(tmp_path / "random.txt", rows))
     for size, window in enumerate(found.windows, 1):
-        told = [of(ops[max(0, end - size) : end]) == almost(ops) for ops in lists.values() for end in range(1, len(ops) + 1)]
-        assert window.accuracy == pytest.approx(np.mean(told))
+        right = [
+            kind_of(ops[max(0, end - size) : end]) == almost(ops) for ops in lists.values() for end in range(1, len(ops) + 1)
+        ]
+        assert window.accuracy == pytest.approx(np.mean(right))
 
 
 def test_access_from_the_command_line(ask, trace):

@@ -200,7 +200,7 @@ def test_the_files_of_a_task_are_placed(here, tmp_path):
     settings = ('ecc.errors.file="rates.csv"', "ftl.translation={kind='replay',file='x.fw'}", "flash.channels=2")
     task = type(task)(**{**{name: getattr(task, name) for name in task.__slots__}, "drive": ("my.toml", text)})
     task = type(task)(**{**{name: getattr(task, name) for name in task.__slots__}, "settings": settings})
-    errand = Errand.of(task, (), "sweep")
+    errand = Errand.for_task(task, (), "sweep")
     assert [*errand.files] == ["workload", *errands.FILE_FIELDS]
     folder = tmp_path / "worker"
     assert errand.missing(folder) == [*errand.files]
@@ -209,7 +209,7 @@ def test_the_files_of_a_task_are_placed(here, tmp_path):
         errands.store(file, 0, content[:3], False, "sweep", folder=folder)
         errands.store(file, 3, content[3:], True, "sweep", folder=folder)
     assert errand.missing(folder) == []
-    placed = errand.placed(folder)
+    placed = errand.task_in(folder)
     assert placed.settings[:3] == settings
     for line, field in zip(placed.settings[3:], errands.FILE_FIELDS, strict=True):
         assert line == f'{field}="{errand.files[field].place(folder)}"'

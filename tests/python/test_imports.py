@@ -456,12 +456,12 @@ def test_free_blocks_that_leave_nothing_for_stale_data_are_told(tmp_path: Path):
     assert text != EXAMPLE.read_text()
     (tmp_path / "full.xml").write_text(text)
 
-    def told(**given: float) -> bool:
+    def is_remarked(**given: float) -> bool:
         found = ssdlab.import_drive(tmp_path / "full.xml", **given).not_mapped
         return any("are left for stale data" in each.why for each in found)
 
-    assert told()
-    assert not told(occupancy=75)
+    assert is_remarked()
+    assert not is_remarked(occupancy=75)
 
 
 def test_json(cli: Command):

@@ -85,8 +85,8 @@ def test_a_sweep_has_the_cost_of_each_row(here):
 
 def test_the_cost_is_the_sum_of_its_parts():
     document = tomllib.loads(ssdlab.check("tiny"))
-    assert Cost(die=0.0, channel=0.0).of(document) == 0.0
-    assert Cost(die=2.0, channel=3.0).of(document) == 14.0
+    assert Cost(die=0.0, channel=0.0).total(document) == 0.0
+    assert Cost(die=2.0, channel=3.0).total(document) == 14.0
 
 
 @pytest.mark.parametrize(
@@ -321,8 +321,8 @@ def test_lifetime_is_a_number_like_others(here):
 
 def test_points_that_are_drawn_again_are_not_run_again(here, monkeypatch):
     runs = []
-    ended = optimise._Search._ended
-    monkeypatch.setattr(optimise._Search, "_ended", lambda *given: runs.append(given[1].key) or ended(*given))
+    ended = optimise._Search._take_outcome
+    monkeypatch.setattr(optimise._Search, "_take_outcome", lambda *given: runs.append(given[1].key) or ended(*given))
     done = ssdlab.optimise(spec_of(), "out", trials=12, jobs=2)
     assert done.table.num_rows == 12
     assert len(runs) == len(set(runs)) <= 3

@@ -54,7 +54,7 @@ def sample(gain: float = 0.0, level: int = 4, spread: float = 0.0, **numbers: fl
     return Sample({1: row(-1.0), 2: row(1.0)})
 
 
-def found(
+def case_of(
     on: Configuration, name: str, gain: float, speed: float | None = None, minus: float | None = None, **numbers
 ) -> CaseRuns:
     """A case with made-up numbers; without `minus`, slow erases gain nothing."""
@@ -71,9 +71,9 @@ def as_published(**numbers) -> Results:
     """Results that bear out the paper."""
     given = {"throughput": 1e6 * (1 - 0.0091), "slow": 0.95} | numbers
     return results(
-        found(ENTERPRISE, "hm_0", 0.62, minus=1.62 / 1.18 - 1, **given),
-        found(ENTERPRISE, "prxy_0", 0.76, **given),
-        found(MOBILE, "download", 0.379, level=2, throughput=1e6 * (1 - 0.0006)),
+        case_of(ENTERPRISE, "hm_0", 0.62, minus=1.62 / 1.18 - 1, **given),
+        case_of(ENTERPRISE, "prxy_0", 0.76, **given),
+        case_of(MOBILE, "download", 0.379, level=2, throughput=1e6 * (1 - 0.0006)),
     )
 
 
@@ -134,9 +134,9 @@ def test_what_bears_out_the_paper_is_reproduced():
 
 def test_what_contradicts_the_paper_differs():
     given = results(
-        found(ENTERPRISE, "hm_0", -0.1, slow=0.2, lazy=0.3, throughput=9e5, wait_ns=1e5, minus=0.1),
-        found(ENTERPRISE, "prxy_0", 0.9, slow=0.2, throughput=9e5, wait_ns=1e5, level=0),
-        found(MOBILE, "download", -0.1, slow=0.5, throughput=1.1e6, wait_ns=1e6),
+        case_of(ENTERPRISE, "hm_0", -0.1, slow=0.2, lazy=0.3, throughput=9e5, wait_ns=1e5, minus=0.1),
+        case_of(ENTERPRISE, "prxy_0", 0.9, slow=0.2, throughput=9e5, wait_ns=1e5, level=0),
+        case_of(MOBILE, "download", -0.1, slow=0.5, throughput=1.1e6, wait_ns=1e6),
     )
     out = verdicts(given)
     head = [claim.verdict for claim in figures.headlines(given)]
@@ -146,7 +146,7 @@ def test_what_contradicts_the_paper_differs():
 
 def test_a_load_that_is_faster_and_gains_more_contradicts_the_text():
     def verdict(slower: float, faster: float) -> str:
-        given = results(found(ENTERPRISE, "vm", slower, speed=25.0), found(ENTERPRISE, "vm", faster))
+        given = results(case_of(ENTERPRISE, "vm", slower, speed=25.0), case_of(ENTERPRISE, "vm", faster))
         claims = {claim.where: claim for claim in figures._relations(given)}
         return claims["section 5.2"].verdict
 
@@ -156,12 +156,12 @@ def test_a_load_that_is_faster_and_gains_more_contradicts_the_text():
 
 def test_a_busy_load_that_gains_much_contradicts_the_text():
     def verdict(gain: float) -> str:
-        given = results(found(ENTERPRISE, "vm", gain))
+        given = results(case_of(ENTERPRISE, "vm", gain))
         (claim,) = figures.busy(given, {given.found.alike[0].case: [Gaps((0.5, 0.2, 0.3), 1.0, 0.0)]})
         return claim.verdict
 
     assert (verdict(0.4), verdict(0.6)) == ("reproduced", "differs")
-    idle = results(found(ENTERPRISE, "vm", 0.4))
+    idle = results(case_of(ENTERPRISE, "vm", 0.4))
     assert [*figures.busy(idle, {idle.found.alike[0].case: [Gaps((0.3, 0.3, 0.4), 1.0, 0.0)]})] == []
 
 

@@ -190,13 +190,13 @@ def test_where_an_idea_starts_to_pay(load):
 
 
 def test_what_it_teaches_could_be_otherwise(load):
-    def found(**tweaks: dict[str, float]) -> list[bool]:
+    def findings(**tweaks: dict[str, float]) -> list[bool]:
         return [entry.shown.endswith(": found") for entry in results._what_it_teaches(boards(load, **tweaks))]
 
     # Of equal policies three relations hold, and none holds of these.
-    assert found() == [True, False, False, True, False, True, True]
+    assert findings() == [True, False, False, True, False, True, True]
     worst = {"ofwar": {"mean_ns": 5e4}, "ofwar + autoftl": {"mean_ns": 2e5, "wear": 0.04}, "clairvoyant": {"mean_ns": 2e5}}
-    assert not any(found(**worst))
+    assert not any(findings(**worst))
     best = {
         "ofwar": {"mean_ns": 2e5},
         "rr_speed": {"mean_ns": 5e4},
@@ -204,7 +204,7 @@ def test_what_it_teaches_could_be_otherwise(load):
         "ofwar + autoftl@1": {"mean_ns": 5e4},
         "clairvoyant": {"mean_ns": 5e4},
     }
-    assert all(found(**best))
+    assert all(findings(**best))
 
 
 def test_intervals_are_those_over_the_seeds_of_a_policy(load):

@@ -49,7 +49,7 @@ def several(**of_windows: float) -> Runs:
     return Runs(rows)
 
 
-def found(runs: Runs) -> Found:
+def results_of(runs: Runs) -> Found:
     return Found(whole=runs, depths={1024: runs}, steady=runs, variants={"upper pages draw most": runs})
 
 
@@ -75,15 +75,15 @@ def test_changes_are_taken_seed_by_seed():
 
 def test_the_time_of_a_suspension_at_which_a_test_takes_as_long_as_stated():
     # 250 us cost 5 %, the stated time of T2; two of them cost the 10 % of T3.
-    assert suspension._region(found(several()), T2)[1] == pytest.approx(250.0)
-    assert suspension._region(found(several()), T3)[1] == pytest.approx(250.0)
-    assert "250 us" in suspension._region(found(several()), T3)[0]
+    assert suspension._region(results_of(several()), T2)[1] == pytest.approx(250.0)
+    assert suspension._region(results_of(several()), T3)[1] == pytest.approx(250.0)
+    assert "250 us" in suspension._region(results_of(several()), T3)[0]
     slow = dataclasses.replace(T2, time=50.0)
-    assert suspension._region(found(several()), slow) == ("", pytest.approx(2500.0))
+    assert suspension._region(results_of(several()), slow) == ("", pytest.approx(2500.0))
 
 
 def claims_of(runs: Runs) -> dict[str, Claim]:
-    return {claim.what: claim for claim in suspension.entries(found(runs))}
+    return {claim.what: claim for claim in suspension.entries(results_of(runs))}
 
 
 def test_a_drive_that_did_as_stated_would_be_told():

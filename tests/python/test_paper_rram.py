@@ -55,7 +55,7 @@ def points(rows: list[dict[str, object]]) -> Points:
     return made
 
 
-def found(*, best: dict[int, str] | None = None, whole_us: float = 33.0) -> Found:
+def made_up(*, best: dict[int, str] | None = None, whole_us: float = 33.0) -> Found:
     """Returns runs in which these pages are the best by depth, and reads of 4 KiB take so long at depth 16."""
     optimum = best or AS_STATED
     of_pages, of_chunks = [], []
@@ -95,7 +95,7 @@ def claims_of(runs: Found) -> dict[str, Claim]:
 
 
 def test_a_drive_that_did_as_stated_would_be_told():
-    claims = claims_of(found())
+    claims = claims_of(made_up())
     for depth in (2, 4, 16, 32):
         stated = cases.in_words(AS_STATED[depth])
         claim = claims[f"mean latency with pages of {stated} over that of the best other size, depth {depth}"]
@@ -104,14 +104,14 @@ def test_a_drive_that_did_as_stated_would_be_told():
         assert "input" in claim.condition
     assert claims["mean latency with pages of 4 KiB over that with 256 B, depth 16"].verdict == "reproduced"
     assert claims["bandwidth with pages of 4 KiB over that with 256 B, depth 16"].verdict == "reproduced"
-    other = claims_of(found(best={**AS_STATED, 16: "4KiB"}, whole_us=50.0))
+    other = claims_of(made_up(best={**AS_STATED, 16: "4KiB"}, whole_us=50.0))
     missed = other["mean latency with pages of 2 KiB over that of the best other size, depth 16"]
     assert (missed.verdict, missed.shown.split(":")[0]) == ("differs", "4 KiB")
     assert other["mean latency with pages of 4 KiB over that with 256 B, depth 16"].verdict == "differs"
 
 
 def test_what_was_chosen_for_a_figure_is_an_input():
-    inputs = {what for what, claim in claims_of(found()).items() if claim.verdict == "input"}
+    inputs = {what for what, claim in claims_of(made_up()).items() if claim.verdict == "input"}
     assert inputs == {
         "99.99th percentile, 256 B, depth 1",
         "median, 256 B, depth 32",
@@ -121,7 +121,7 @@ def test_what_was_chosen_for_a_figure_is_an_input():
 
 
 def test_every_scored_claim_can_fail():
-    scored = [claim for claim in claims_of(found()).values() if not claim.unscored]
+    scored = [claim for claim in claims_of(made_up()).values() if not claim.unscored]
     assert len(scored) >= 20
     for claim in scored:
         assert claim.low is not None
@@ -134,16 +134,16 @@ def test_every_scored_claim_can_fail():
 
 
 def test_the_overhead_with_which_the_channels_are_used_as_stated():
-    region, spread = pages._region(found())
+    region, spread = pages._region(made_up())
     # The mean of 12.06 us, with which the channels are used to 44 %, and 6.06 us, with 52 %.
     assert region.startswith("an overhead of 9.1 us")
     assert "44 % at 12.1 us" in spread
-    claim = claims_of(found())["use of the channels by reads of 4 KiB, depth 16 [%]"]
+    claim = claims_of(made_up())["use of the channels by reads of 4 KiB, depth 16 [%]"]
     assert (claim.verdict, claim.ours) == ("holds if", pytest.approx(100 * 16 / 34))
 
 
 def test_a_tail_of_few_commands_is_not_shown():
-    rows = found()
+    rows = made_up()
     short = Found(
         pages=points([{**row, QOS: None} for row in rows.pages.rows]),
         chunks=points([{**row, QOS: None} for row in rows.chunks.rows]),

@@ -363,7 +363,7 @@ def test_a_policy_that_splits_what_is_collected_lowers_write_amplification(examp
             return "normal", int(unit >= self.facts.user_units // 10)
 
     sets = {"ftl.overprovisioning": 0.15, "flash.blocks_per_plane": 128}
-    counter = policy_file.chosen(f"{examples / 'policies' / 'hot_cold.py'}:HotCold")
+    counter = policy_file.policy_of(f"{examples / 'policies' / 'hot_cold.py'}:HotCold")
     policies = ["baseline", counter, Known]
     runs = [
         ssdlab.run("tiny", examples / "hot_cold.fio", policy, precondition="steady", set=sets, stop_after=50_000)

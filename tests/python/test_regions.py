@@ -83,7 +83,7 @@ def test_a_search_finds_where_a_value_comes_out(job, setting):
     assert {part.field for part in found.by_importance} == {"workload.iodepth", "flash.channels"}
 
 
-def made(*rows: tuple[int, int, float]) -> Region:
+def region_of(*rows: tuple[int, int, float]) -> Region:
     """Returns a region of trials: queue depth, channels, value."""
     given = tuple(
         {DEPTH.field: depth, CHANNELS.field: channels, "value": value, "off": abs(value - 0.4)} for depth, channels, value in rows
@@ -94,27 +94,27 @@ def made(*rows: tuple[int, int, float]) -> Region:
 def test_a_claim_holds_if_its_region_is_plausible():
     claim = number(Estimate(0, 0.1, None, None), 0.4, 0.05, work="W", where="f", what="w", unit=str, agrees=True)
     assert claim.verdict == "direction only"
-    plausible = made((1, 2, 0.41), (8, 4, 0.1), (1, 4, 0.38), (2, 4, 0.1), (8, 2, 0.4))
+    plausible = region_of((1, 2, 0.41), (8, 4, 0.1), (1, 4, 0.38), (2, 4, 0.1), (8, 2, 0.4))
     assert plausible.text == "in 2 of 3 plausible settings: queue depth 1 (of 1 to 2)"
-    assert made((1, 2, 0.41), (2, 4, 0.38)).text == "in 2 of 2 plausible settings"
+    assert region_of((1, 2, 0.41), (2, 4, 0.38)).text == "in 2 of 2 plausible settings"
     assert claim_with_region(claim, plausible).verdict == "holds if"
     part = claim_with_region(claim, plausible, "on one load 0.4", "one load of the mean")
     assert (part.verdict, part.region) == ("direction only", "")
     assert part.note.startswith("on one load 0.4 comes out in 2 of 3 plausible settings")
     assert part.note.endswith(" (one load of the mean)")
-    single = claim_with_region(claim, made((1, 2, 0.41), (8, 4, 0.1)))
+    single = claim_with_region(claim, region_of((1, 2, 0.41), (8, 4, 0.1)))
     assert (single.verdict, single.note.endswith("in 1 of 1 plausible settings, which alone is no region")) == (
         "direction only",
         True,
     )
-    implausible = made((8, 4, 0.41), (1, 2, 0.1))
+    implausible = region_of((8, 4, 0.41), (1, 2, 0.1))
     assert implausible.text == (
         "in none of 1 plausible settings (nearest 0.1 at queue depth 1, channels 2), and in 1 of 1 others: "
         "queue depth 8 (of 1 to 8); channels 4 (of 2 to 4)"
     )
     found = claim_with_region(claim, implausible)
     assert (found.verdict, "in none of 1 plausible" in found.note) == ("direction only", True)
-    nowhere = made((8, 4, 0.9), (1, 2, 0.1))
+    nowhere = region_of((8, 4, 0.9), (1, 2, 0.1))
     assert nowhere.text == "nowhere among 2 settings, 1 of them plausible; nearest 0.1 at queue depth 1, channels 2"
     assert claim_with_region(claim, nowhere).verdict == "direction only"
     met = replace(claim, ours=0.4)
@@ -122,7 +122,7 @@ def test_a_claim_holds_if_its_region_is_plausible():
 
 
 def test_the_pictures_of_a_region_show_every_trial():
-    found = made((1, 2, 0.41), (8, 4, 0.1), (8, 4, 0.39), (2, 4, 0.9), (8, 4, 0.7), (8, 4, 0.2))
+    found = region_of((1, 2, 0.41), (8, 4, 0.1), (8, 4, 0.39), (2, 4, 0.9), (8, 4, 0.7), (8, 4, 0.2))
     values, places = (picture.chart for picture in found.pictures())
     assert [one.name for one in values.series] == ["not plausible (3)", "plausible (1)", "published (2)"]
     points = [point for one in values.series for point in zip(one.x, one.y, strict=True)]

@@ -216,8 +216,8 @@ def test_a_verdict_says_what_a_faster_mode_promises():
 def test_ratios_are_marked_as_better_and_worse(spare):
     rows = {row.title: row for _, group in content.comparison_rows(spare) for row in group}
     assert (rows["p99"].better, rows["commands per second"].better, rows["simulated time"].better) == (-1, 1, 0)
-    assert [verdict.judged(ratio, -1) for ratio in (0.5, 0.999, 2.0)] == ["better", "", "worse"]
-    assert [verdict.judged(ratio, 1) for ratio in (0.5, 2.0)] == ["worse", "better"]
+    assert [verdict.judgement_by_ratio(ratio, -1) for ratio in (0.5, 0.999, 2.0)] == ["better", "", "worse"]
+    assert [verdict.judgement_by_ratio(ratio, 1) for ratio in (0.5, 2.0)] == ["worse", "better"]
     table = ssdlab.Comparison(spare).report().split("Side by side")[1].split("</table>")[0]
     assert re.search(r'commands per second</span></th>.*?<small><span class="better">×', table)
 
@@ -383,7 +383,7 @@ def test_a_drive_without_a_model_of_its_cell_has_no_such_page(job):
 def test_pages_run_their_own_scripts_and_nothing_else(tmp_path: Path):
     page = ssdlab.run("tiny", ssdlab.Workload.from_text("[j]\nrw=randwrite\nnumber_ios=50")).report()
     assert page.count("Content-Security-Policy") == 1
-    assert library.secured(page) == page
+    assert library.secured_page(page) == page
     # The page draws its figures under its policy; what was put in later does not run.
     assert 'data-drawn="' in dom_of(page, "", tmp_path / "page.html")
     foreign = page.replace("</body>", "<script>document.body.dataset.foreign = 'yes';</script></body>")

@@ -136,10 +136,10 @@ def test_a_group_of_runs_has_a_folder_until_its_last_run_has_ended(here, monkeyp
     assert folders.folder_for(task("a", 1000)) == folder
     assert folders.folder_for(task("c", 1000)) is None, "no other run needs its state"
     assert folders.folder_for(task("b", 10**30)) is None, "the disk has no room"
-    folders.ended("a")
+    folders.end_run("a")
     assert folder.is_dir()
     assert folders.folder_for(task("a", 1000)) == folder
-    folders.ended("a")
+    folders.end_run("a")
     assert not folder.exists()
     folders.close()
     assert list((here / "temporary").iterdir()) == []

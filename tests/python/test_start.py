@@ -108,7 +108,7 @@ def test_both_readers_understand_the_same(monkeypatch, is_quick, line):
         taken.append({"drive": drive, "workload": workload, **named})
 
     monkeypatch.setattr(running, "run", run)
-    read = quick.read(line.split())
+    read = quick.arguments_in(line.split())
     done = CliRunner().invoke(app, ["run", *line.split()])
     assert (read is not None) == is_quick
     if is_quick:
@@ -118,7 +118,7 @@ def test_both_readers_understand_the_same(monkeypatch, is_quick, line):
 
 def test_a_shell_that_asks_for_completions_is_answered_by_typer(monkeypatch):
     monkeypatch.setenv("_SSDLAB_COMPLETE", "complete_bash")
-    assert not quick.started(["--version"])
+    assert not quick.run_quickly(["--version"])
 
 
 COMPLETIONS = [

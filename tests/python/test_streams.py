@@ -100,9 +100,9 @@ def test_only_streams_that_all_runs_have_are_compared(result):
     from ssdlab.report import streams
 
     other = ssdlab.run("tiny", ssdlab.Workload.from_text(JOBS.replace("[reader]", "[scanner]")), precondition="fill")
-    assert [title for title, _ in streams.compared([result, other])] == ["stream writer"]
+    assert [title for title, _ in streams.compared_rows([result, other])] == ["stream writer"]
     one = ssdlab.run("tiny", ssdlab.Workload.from_text("[a]\nrw=read\nnumber_ios=10"), precondition="fill")
-    assert streams.compared([result, one]) == []
+    assert streams.compared_rows([result, one]) == []
 
 
 def test_more_jobs_than_streams_are_kept_share_the_last_entry():

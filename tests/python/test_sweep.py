@@ -397,11 +397,11 @@ def test_no_more_runs_are_under_way_than_fit_into_memory(here):
         busy = []
         few = pool.Pool(3, rows.columns(Spec.open(here / "spec.toml")), memory)
 
-        def done(task, outcome, few=few, busy=busy):
+        def take(task, outcome, few=few, busy=busy):
             assert outcome["status"] == "ok"
             busy.append(sum(worker.task is not None for worker in few.workers))
 
-        few.run(wanted, done)
+        few.run(wanted, take)
         assert len(busy) == 8
         assert max(busy) == most
 

@@ -170,7 +170,7 @@ def test_curves_and_bars_show_their_definitions(everything):
     result, _, _ = everything
     charts = {
         "causes": (causes.stacked([result]), terms.causes()["sense"]),
-        "attempts": (attempts.of_runs([result]), terms.causes()["sense"]),
+        "attempts": (attempts.made_and_failed([result]), terms.causes()["sense"]),
         "amplification": (amplification.by_reason([result]), terms.reasons()["host"]),
         "percentiles": (latency.percentiles([result, result]), terms.key("latency.OP.p99_ns")),
         "timeline": (timeline.traffic([result]), terms.column("timeline.parquet", "queue_depth")),

@@ -94,10 +94,10 @@ def test_the_sentence_names_the_cause_of_the_tail_the_resource_and_the_operation
 
 def test_every_cause_of_the_results_says_what_stands_behind_it():
     for cause in ssdlab.definitions()["causes"]:
-        facts = terms.behind(cause["name"])
+        facts = terms.facts_behind(cause["name"])
         assert facts["resource"], cause["name"]
         assert facts["fields"], cause["name"]
-    assert terms.behind("moonlight") == {}
+    assert terms.facts_behind("moonlight") == {}
 
 
 def test_fields_are_those_of_the_drive_with_its_values(mixed):
@@ -157,28 +157,28 @@ def test_the_trials_of_a_folder_are_those_of_its_result(mixed, folder):
 
 
 def test_a_trial_that_the_drive_refuses_is_said(mixed):
-    from ssdlab.trying import tried
+    from ssdlab.trying import trials_of
 
     found = mixed.why()
     field = ssdlab.BearingField("flash.channels", "2", "more", "flash.channels=1000", "", "die_erase")
     found.__dict__["_fields"] = [field]
-    trial = tried(found, None, 100, None)[1]
+    trial = trials_of(found, None, 100, None)[1]
     assert trial.refused.startswith("set flash.channels=1000: ")
     assert not trial.effects
     assert str(trial).startswith("flash.channels=1000: not possible: ")
 
 
 def test_values_are_scaled_in_their_unit():
-    from ssdlab.tails import scaled
+    from ssdlab.tails import scaled_value
 
-    assert [scaled(*one) for one in (("3ms", 0.5), ("32MiB", 4.0), (0.1081, 2.0), (5, 2.0), (["50us", "70us"], 0.5))] == [
+    assert [scaled_value(*one) for one in (("3ms", 0.5), ("32MiB", 4.0), (0.1081, 2.0), (5, 2.0), (["50us", "70us"], 0.5))] == [
         "1.5ms",
         "128MiB",
         0.2162,
         10,
         ["25us", "35us"],
     ]
-    assert [scaled(*one) for one in (("greedy", 2.0), (True, 2.0), (1, 0.5), ([], 2.0), ({}, 2.0))] == [None] * 5
+    assert [scaled_value(*one) for one in (("greedy", 2.0), (True, 2.0), (1, 0.5), ([], 2.0), ({}, 2.0))] == [None] * 5
 
 
 def test_the_command_prints_the_same(cli, folder, mixed):

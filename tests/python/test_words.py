@@ -99,9 +99,12 @@ def test_the_command_names_flags(cli, job):
 
 def test_a_quoted_command_keeps_its_flags():
     said = "x: as `ssdlab cell code --out` writes it; replace it with --force, or give --no-such-name"
-    assert words.own(said) == "x: as `ssdlab cell code --out` writes it; replace it with force=True, or give no_such_name"
+    assert (
+        words.with_argument_names(said)
+        == "x: as `ssdlab cell code --out` writes it; replace it with force=True, or give no_such_name"
+    )
     with words.as_flags():
-        assert words.own(said) == said
+        assert words.with_argument_names(said) == said
 
 
 def test_the_cause_of_an_error_in_a_policy_is_kept(job):

@@ -15,7 +15,7 @@ from typing import Any
 from ssdlab.cell.facts import rated_pe_cycles
 from ssdlab.cell.measurement import CodeLevel, CodeMeasurement, CodePoint, load_code, summed_up, to_point
 from ssdlab.cell.pool import ProgressHook, share_out
-from ssdlab.cell.question import CellLike, CodeLike, Numbers, array, ask, listed
+from ssdlab.cell.question import CellLike, CodeLike, Numbers, array, as_list, ask
 from ssdlab.errors import InputError, Interrupted
 from ssdlab.files import check_new_file
 from ssdlab.locks import locked
@@ -95,11 +95,11 @@ def code(
     question = _question(code, cell, rber, {"pe": pe, "age": age, "step": step}) | more
     if min(failures, frames) < 1:
         raise InputError(f"failures, frames: {failures}, {frames}: expected at least 1 of each")
-    fresh = _uncounted(question, soft_levels, seed=seed, failures=failures, frames=frames)
+    fresh = _empty_measurement(question, soft_levels, seed=seed, failures=failures, frames=frames)
     if out is None:
-        measured, interrupted = _measured(fresh, threads, progress)
+        measured, interrupted = _completed(fresh, threads, progress)
     else:
-        measured, interrupted = _resumed(fresh, check_new_file(Path(out), force=True), force, threads, progress)
+        measured, interrupted = _completed_from_file(fresh, check_new_file(Path(out), force=True), force, threads, progress)
     if interrupted:
         raise Interrupted(measured)
     return measured
@@ -120,7 +120,7 @@ def _question(code: CodeLike | None, cell: CellLike | None, rber: Numbers | None
     return {"cell": cell or ask("parts")["parts"][0]["name"], "code": code, **over}
 
 
-def _uncounted(question: dict[str, Any], soft_levels: int, *, seed: int, failures: int, frames: int) -> CodeMeasurement:
+def _empty_measurement(question: dict[str, Any], soft_levels: int, *, seed: int, failures: int, frames: int) -> CodeMeasurement:
     """Returns the measurement of all planned channels before any codeword was sent."""
     plan = _plan(question, soft_levels)
     return CodeMeasurement(
@@ -146,7 +146,7 @@ def _plan(question: dict[str, Any], soft_levels: int) -> list[dict[str, Any]]:
     for level in range(soft_levels + 1):
         over = {}
         if "rber" in known:
-            over = {"rber": listed(known["rber"])}
+            over = {"rber": as_list(known["rber"])}
         elif "pe" not in known:
             rates = _rates(facts["code"], facts["data_bits"], facts["codeword_bits"], level)
             over = {"rber": rates} if "rber" in question else {"pe": _wears(known, rates)}
@@ -203,10 +203,10 @@ def _channel(varies: str, question: dict[str, Any]) -> dict[str, Any]:
     return {"varies": varies, **given, "cell": fspath(given["cell"])}
 
 
-def _resumed(
+def _completed_from_file(
     fresh: CodeMeasurement, path: Path, force: bool, threads: int | None, progress: ProgressHook | None
 ) -> tuple[CodeMeasurement, bool]:
-    """Completes a measurement that is kept in a file, as :func:`_measured` does, from the counts that the file has.
+    """Completes a measurement that is kept in a file, as :func:`_completed` does, from the counts that the file has.
 
     Raises:
         InputError: the file holds another measurement, and is not to be replaced (`force`).
@@ -215,7 +215,7 @@ def _resumed(
     with locked(path):
         if path.exists() and not force:
             fresh = _taken_up(fresh, path)
-        measured, interrupted = _measured(fresh, threads, progress)
+        measured, interrupted = _completed(fresh, threads, progress)
         measured.save(path, force=True)
     return measured, interrupted
 
@@ -242,7 +242,7 @@ def _taken_up(fresh: CodeMeasurement, path: Path) -> CodeMeasurement:
     return replace(fresh, soft=tuple(soft))
 
 
-def _measured(fresh: CodeMeasurement, threads: int | None, progress: ProgressHook | None) -> tuple[CodeMeasurement, bool]:
+def _completed(fresh: CodeMeasurement, threads: int | None, progress: ProgressHook | None) -> tuple[CodeMeasurement, bool]:
     """Completes all points. Returns the measurement and False; on Ctrl-C, the completed rounds and True."""
     points = {(level.soft_levels, at): point for level in fresh.soft for at, point in enumerate(level.points)}
     interrupted = False
@@ -251,7 +251,7 @@ def _measured(fresh: CodeMeasurement, threads: int | None, progress: ProgressHoo
             work = _round(fresh, points)
             if not work:
                 break
-            points |= _counted(fresh, points, work, threads, progress)
+            points |= _points_after_round(fresh, points, work, threads, progress)
     except KeyboardInterrupt:
         interrupted = True
     soft = tuple(
@@ -277,7 +277,7 @@ def _round(fresh: CodeMeasurement, points: dict[tuple[int, int], CodePoint]) -> 
     return pieces
 
 
-def _counted(
+def _points_after_round(
     fresh: CodeMeasurement,
     points: dict[tuple[int, int], CodePoint],
     pieces: Sequence[_Piece],
@@ -292,14 +292,14 @@ def _counted(
         asked = {"code": fresh.code, "seed": fresh.seed, "regions": points[key].regions}
         return ask("code_count", **asked, chunk=chunk, chunks=1)
 
-    def done(found: dict[str, int]) -> None:
+    def report(found: dict[str, int]) -> None:
         nonlocal sent
         sent += found["frames"]
         if progress is not None:
             progress(None, f"{sent:,} codewords, {len({key for key, _ in pieces})} of {len(points)} points left")
 
     added: dict[tuple[int, int], CodePoint] = {}
-    for (key, _), found in zip(pieces, share_out(count, pieces, threads=threads, done=done), strict=True):
+    for (key, _), found in zip(pieces, share_out(count, pieces, threads=threads, done=report), strict=True):
         point = added.get(key, points[key])
         added[key] = replace(point, **{name: getattr(point, name) + number for name, number in found.items()})
     return added

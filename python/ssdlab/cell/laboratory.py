@@ -20,7 +20,7 @@ from ssdlab.cell.answers import (
     Vth,
 )
 from ssdlab.cell.facts import rated_pe_cycles
-from ssdlab.cell.question import CellLike, Numbers, Times, array, ask, axis, listed, many, table
+from ssdlab.cell.question import CellLike, Numbers, Times, array, as_list, ask, axis, many, table
 from ssdlab.errors import InputError
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ def rber(
     # For a list the engine answers with a table, which contains wear and step even if they were left out.
     single = not (many(pe) or many(age) or many(step))
     ages = "0" if single and age is None else age
-    found = ask("rber", cell=cell, pe=pe, age=listed(ages), step=step, **more)
+    found = ask("rber", cell=cell, pe=pe, age=as_list(ages), step=step, **more)
     axes = ((found["pe"], pe), (found["age_s"], ages), (found["step"], step))
     return Rber(
         cell=fspath(cell),
@@ -145,7 +145,7 @@ def modes(cell: CellLike, *, pe: Numbers | None = None, retention: Times | None 
         >>> answer.step, answer.program_time_ns
         (array([0.6427, 0.3977 ]), array([186720., 301742.]))
     """
-    found = ask("modes", cell=cell, pe=pe, retention=listed(retention), **more)
+    found = ask("modes", cell=cell, pe=pe, retention=as_list(retention), **more)
     axes = ((found["pe"], pe), (found["retention_s"], retention))
     return Modes(
         cell=fspath(cell),
@@ -198,7 +198,7 @@ def limits(cell: CellLike, *, pe: Numbers | None = None, step: Numbers | None = 
         >>> answer.retention_s / 86_400
         array([3.705e+03, 3.543e+00])
     """
-    found = ask("limits", cell=cell, pe=listed(pe), step=step if pe is not None else listed(step), **more)
+    found = ask("limits", cell=cell, pe=as_list(pe), step=step if pe is not None else as_list(step), **more)
     axes = ((found["pe"], pe), (found["step"], step))
     return Limits(
         cell=fspath(cell),
@@ -228,7 +228,7 @@ def endurance(cell: CellLike, *, step: Numbers | None = None, retention: Times |
         >>> answer.pe_cycles
         array([13943.2, 11378.1])
     """
-    found = ask("endurance", cell=cell, step=step, retention=listed(retention), **more)
+    found = ask("endurance", cell=cell, step=step, retention=as_list(retention), **more)
     axes = ((found["step"], step), (found["retention_s"], retention))
     erase_modes = [
         EraseMode(
@@ -289,7 +289,7 @@ def budget(
         retention: 0.19 V
         shallow erase: 0.00 V
     """
-    wears: list[float] = [rated_pe_cycles(cell)] if pe is None else list(listed(pe))
+    wears: list[float] = [rated_pe_cycles(cell)] if pe is None else list(as_list(pe))
     if not wears:
         raise InputError("pe: no values: expected at least one")
     found = [ask("budget", cell=cell, pe=one, step=step, retention=retention, solve=solve, **more) for one in wears]

@@ -105,13 +105,13 @@ def monte_carlo(
         chunk, size = piece
         return ask("monte_carlo", cells=size, chunk=chunk, **question)
 
-    def done(found: dict[str, Any]) -> None:
+    def report(found: dict[str, Any]) -> None:
         nonlocal drawn
         drawn += found["cells"]
         if progress is not None:
             progress(drawn / cells, f"{drawn:,} cells")
 
-    found = share_out(count, list(enumerate(sizes)), threads=threads, done=done)
+    found = share_out(count, list(enumerate(sizes)), threads=threads, done=report)
     expected: dict[str, float] = found[0]["expected"]
     wrong = {name: sum(one["wrong"][name] for one in found) for name in expected}
     return MonteCarlo(

@@ -78,7 +78,7 @@ def many(values: object) -> bool:
     return values is not None and not isinstance(values, str) and hasattr(values, "__len__")
 
 
-def listed(values: Any) -> Any:
+def as_list(values: Any) -> Any:
     """Returns a quantity as a list, a single value as a list of one, so that the engine answers with a table."""
     return values if values is None or many(values) else [values]
 
@@ -130,15 +130,15 @@ def array(values: Any) -> NDArray[np.float64]:
 
 def axis(values: Sequence[float], given: object) -> Quantity:
     """Returns an axis of a table: a number if one value was given or is the default, otherwise an array."""
-    return array(values) if _kept(values, given) else float(values[0])
+    return array(values) if _is_axis(values, given) else float(values[0])
 
 
 def table(values: Any, *axes: tuple[Sequence[float], object]) -> Quantity:
     """Returns a table without the axes that :func:`axis` turns into a number; a plain number if no axis remains."""
-    kept = tuple(slice(None) if _kept(*one) else 0 for one in axes)
+    kept = tuple(slice(None) if _is_axis(*one) else 0 for one in axes)
     found: Quantity = array(values)[kept]
     return found if any(part == slice(None) for part in kept) else float(found)
 
 
-def _kept(values: Sequence[float], given: object) -> bool:
+def _is_axis(values: Sequence[float], given: object) -> bool:
     return many(given) or (given is None and len(values) > 1)

@@ -29,7 +29,7 @@ def rber(cell: CellLike, *, pe: Any, age: Any, step: Any, **more: Any) -> Chart:
         return laboratory.rber(cell, pe=pe, age=age, step=step, **more).chart()
     wears = _wears(cell, _FEW) if pe is None else pe
     chart = laboratory.rber(cell, pe=wears, age=_AGES, step=step, **more).chart()
-    return chart if age is None else _marked(chart, laboratory.rber(cell, age=age, **more).age_s, age)
+    return chart if age is None else _chart_with_mark(chart, laboratory.rber(cell, age=age, **more).age_s, age)
 
 
 def modes(cell: CellLike, *, pe: Any, retention: Any, **more: Any) -> Chart:
@@ -37,7 +37,7 @@ def modes(cell: CellLike, *, pe: Any, retention: Any, **more: Any) -> Chart:
     if retention is None or many(retention) or many(pe):
         return laboratory.modes(cell, pe=pe, retention=retention, **more).chart()
     chart = laboratory.modes(cell, pe=pe, retention=_RETENTIONS, **more).chart()
-    return _marked(chart, laboratory.rber(cell, age=retention).age_s, retention)
+    return _chart_with_mark(chart, laboratory.rber(cell, age=retention).age_s, retention)
 
 
 def limits(cell: CellLike, *, pe: Any, step: Any, **more: Any) -> Chart:
@@ -49,7 +49,7 @@ def limits(cell: CellLike, *, pe: Any, step: Any, **more: Any) -> Chart:
     if many(pe) or (pe is not None and many(step)):
         return laboratory.limits(cell, pe=pe, step=step, **more).chart()
     chart = laboratory.limits(cell, pe=_wears(cell, _CURVE), step=step, **more).chart()
-    return chart if pe is None else _marked(chart, float(pe), f"{pe:,.0f} cycles")
+    return chart if pe is None else _chart_with_mark(chart, float(pe), f"{pe:,.0f} cycles")
 
 
 def endurance(cell: CellLike, *, step: Any, retention: Any, **more: Any) -> Chart:
@@ -66,7 +66,7 @@ def endurance(cell: CellLike, *, step: Any, retention: Any, **more: Any) -> Char
         | ({float(step)} if step is not None else set())
     )
     chart = laboratory.endurance(cell, step=steps, retention=retention, **more).chart()
-    return chart if step is None else _marked(chart, float(step), f"{step:g}")
+    return chart if step is None else _chart_with_mark(chart, float(step), f"{step:g}")
 
 
 def budget(cell: CellLike, *, pe: Any, **more: Any) -> Chart:
@@ -95,6 +95,6 @@ def _wears(cell: CellLike, shares: Sequence[float]) -> list[float]:
     return [float(round(share * rated)) for share in shares]
 
 
-def _marked(chart: Chart, at: Any, text: str) -> Chart:
+def _chart_with_mark(chart: Chart, at: Any, text: str) -> Chart:
     """Returns `chart` with a line at the point in question."""
     return replace(chart, marks=(*chart.marks, Mark(float(at), text, "x")))

@@ -34,7 +34,7 @@ def main() -> None:
             from ssdlab.cli import quick
 
             provenance.command_line = ("ssdlab", *sys.argv[1:])
-            if not quick.started(sys.argv[1:]):
+            if not quick.run_quickly(sys.argv[1:]):
                 # Start-up: Typer, which a quick start does without.
                 from ssdlab.cli import completion
                 from ssdlab.cli.commands import app

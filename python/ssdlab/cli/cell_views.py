@@ -75,7 +75,7 @@ def show_vth(console: Console, answer: Vth) -> None:
     for name, value in answer.pages.items():
         table.add_row(name, _rate(value, answer.limit))
     put(console, table)
-    _beyond(console, list(answer.pages.values()), answer.limit)
+    _explain_mark(console, list(answer.pages.values()), answer.limit)
 
 
 def show_rber(console: Console, answer: Rber) -> None:
@@ -95,7 +95,7 @@ def show_rber(console: Console, answer: Rber) -> None:
             _rate(worst[at], answer.limit),
         )
     put(console, table)
-    _beyond(console, worst, answer.limit)
+    _explain_mark(console, worst, answer.limit)
 
 
 def show_modes(console: Console, answer: Modes) -> None:
@@ -189,7 +189,7 @@ def show_budget(console: Console, answer: Budget) -> None:
         console.print(f"Who spends what is not known: {why}.")
     for at, one in enumerate(wears):
         found = answer.solved[at] if answer.solved else None
-        solved = "" if not answer.solve else f"; {answer.solve}: {_solved(found, answer.unit)}"
+        solved = "" if not answer.solve else f"; {answer.solve}: {_solution_text(found, answer.unit)}"
         console.print(f"{count(round(one))} cycles: it {'closes' if closes[at] else 'does not close'}{solved}")
 
 
@@ -233,7 +233,7 @@ def _rate(value: float, limit: float) -> Text:
     return Text(f"{rate(value)} *", style="bold red") if value > limit else Text(f"{rate(value)}  ")
 
 
-def _beyond(console: Console, values: Any, limit: float) -> None:
+def _explain_mark(console: Console, values: Any, limit: float) -> None:
     if np.any(np.asarray(values) > limit):
         console.print(Text(f"* beyond what is corrected, {rate(limit)}", style="dim"))
 
@@ -250,7 +250,7 @@ def _limit(seconds: float, longest: float) -> str:
     return f"> {longest / YEAR_S:.3g} y" if seconds >= longest else span(seconds)
 
 
-def _solved(found: dict[str, Any] | None, unit: str) -> str:
+def _solution_text(found: dict[str, Any] | None, unit: str) -> str:
     if found is None:
         return "cannot be closed"
     shown: dict[str, Callable[[Any], str]] = {

@@ -12,7 +12,7 @@ from ssdlab import policy_file, simulate
 from ssdlab.cli import completion, given, options
 from ssdlab.cli.console import json_text, print_json, remark, standard_output
 from ssdlab.cli.keeping import Results, conclude
-from ssdlab.cli.measure import measured, remark_on
+from ssdlab.cli.measure import outcome_of, remark_on
 from ssdlab.cli.report import LABELS, split_labels
 from ssdlab.cli.running import EMPTY, begins_empty
 from ssdlab.cli.spread import spread
@@ -67,7 +67,7 @@ def compare(
     policies = None if policy is None else [name.strip() for name in policy.split(",")]
     if policies is not None and "" in policies:
         raise InputError(f"--policy {policy}: expected names between the commas")
-    varied = given.varied(vary or ())
+    varied = given.values_by_field(vary or ())
     labels, count = split_labels(label), prod([len(policies or "1"), *(len(values) for values in varied.values())])
     if labels and (len(labels) != count or len({*labels}) < count or "" in labels):
         raise InputError(f"--label {label}: expected {count} different names, one for each run")
@@ -79,8 +79,8 @@ def compare(
         if not quiet and not {"precondition", "state.precondition"} & varied.keys() and begins_empty(drive, chosen):
             remark(EMPTY)
         source = given.workload(workload, reading)
-        policies_like = None if policies is None else [policy_file.chosen(name) for name in policies]
-        comparison, ending = measured(
+        policies_like = None if policies is None else [policy_file.policy_of(name) for name in policies]
+        comparison, ending = outcome_of(
             lambda start: simulate.compare(drive, source, policies_like, vary=varied, progress=start, **given.arguments(chosen)),
             quiet,
         )

@@ -136,12 +136,12 @@ def _names(incomplete: str) -> Words:
                 found.setdefault(f"{path}{dot}{name}", field)
     named = [(name, field, _is_table(schema, field)) for name, field in found.items()]
     if len(named) != 1:
-        return [(name + ("." if is_table else "="), _about(schema, field)) for name, field, is_table in named]
+        return [(name + ("." if is_table else "="), _meaning_of(schema, field)) for name, field, is_table in named]
     ((name, field, is_table),) = named
     if is_table:
         return _names(f"{name}.")
     values = [(f"{name}={word}", about) for word, about in _values(name)]
-    return values if len(values) > 1 else [(f"{name}=", _about(schema, field)), *values]
+    return values if len(values) > 1 else [(f"{name}=", _meaning_of(schema, field)), *values]
 
 
 def _values(name: str) -> Words:
@@ -210,7 +210,7 @@ def _is_table(root: _Schema, field: _Schema) -> bool:
     return all("properties" in shape for shape in _shapes(root, field))
 
 
-def _about(root: _Schema, field: _Schema) -> str:
+def _meaning_of(root: _Schema, field: _Schema) -> str:
     """Returns what a field means, in a sentence."""
     described = field.get("description") or next(
         (shape["description"] for shape in _shapes(root, field) if "description" in shape), ""

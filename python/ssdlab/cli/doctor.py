@@ -14,9 +14,9 @@ from ssdlab.units import size
 def doctor(json: options.Json = False) -> None:
     """Show machine, versions, memory for the presets, and optional parts: what is missing, and what it would add."""
     # Start-up: the help of all commands needs no list of the installed packages.
-    from ssdlab.doctor import examined
+    from ssdlab.doctor import findings
 
-    found = examined()
+    found = findings()
     if json:
         print_json(found)
     else:

@@ -21,7 +21,7 @@ def arguments(chosen: Mapping[str, Any]) -> dict[str, Any]:
     return {**chosen, "set": chosen["set"] or ()}
 
 
-def varied(texts: Sequence[str]) -> dict[str, list[Any]]:
+def values_by_field(texts: Sequence[str]) -> dict[str, list[Any]]:
     """Returns the values of the fields that a comparison varies."""
     if not texts:
         return {}
@@ -74,7 +74,7 @@ class Targets:
     #: Inputs of the run: drive, workload and policies. Some are names of presets or members, not files.
     reads: tuple[str | None, ...] = ()
 
-    def streamed(self) -> list[Path]:
+    def growing_files(self) -> list[Path]:
         """Returns the files that grow while the run goes on."""
         files = (self.log_commands, self.timeline, self.history, self.record_firmware)
         return [path for path in files if path is not None]
@@ -94,7 +94,7 @@ class Targets:
             yield
 
     def _files(self) -> list[Path]:
-        return [*([] if self.save is None else [self.save]), *self.streamed()]
+        return [*([] if self.save is None else [self.save]), *self.growing_files()]
 
     def check(self) -> None:
         """Checks that each can be written.

@@ -94,7 +94,7 @@ def write_or_keep(results: Results, interrupted: bool = False) -> bool:
         complain(str(error) if isinstance(error, InputError) else f"{results.target}: {error.strerror or error}")
     else:
         return True
-    kept = _kept(results)
+    kept = _saved_elsewhere(results)
     if kept is not None:
         target = results.target.absolute()
         hindrance = f", when {target} has been moved away" if target.is_dir() else ""
@@ -107,7 +107,7 @@ def write_or_keep(results: Results, interrupted: bool = False) -> bool:
     return False
 
 
-def _kept(results: Results) -> Path | None:
+def _saved_elsewhere(results: Results) -> Path | None:
     """Writes `results` to the system's folder for temporary files. Returns their path, or None if that fails too."""
     # Start-up: only results whose folder cannot be written need them.
     import shutil

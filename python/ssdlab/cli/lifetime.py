@@ -11,7 +11,7 @@ from ssdlab import lifetimes
 from ssdlab.cli import completion, given, options
 from ssdlab.cli.console import remark, standard_output
 from ssdlab.cli.keeping import Results, conclude
-from ssdlab.cli.measure import measured, remark_on
+from ssdlab.cli.measure import outcome_of, remark_on
 from ssdlab.cli.running import EMPTY, begins_empty
 from ssdlab.cli.spread import spread
 
@@ -43,7 +43,7 @@ def lifetime(
         if not quiet and begins_empty(drive, chosen):
             remark(EMPTY)
         source = given.workload(workload, reading)
-        result, ending = measured(
+        result, ending = outcome_of(
             lambda start: lifetimes.lifetime(drive, source, policy, progress=start("lifetime"), **given.arguments(chosen)),
             quiet,
         )

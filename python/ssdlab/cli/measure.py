@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 Start: TypeAlias = Callable[[str], ProgressHook | None]
 
 
-def measured(simulation: Callable[[Start], Outcome], quiet: bool) -> tuple[Outcome, Ending]:
+def outcome_of(simulation: Callable[[Start], Outcome], quiet: bool) -> tuple[Outcome, Ending]:
     """Runs `simulation` with its progress shown. Returns its outcome, partial if interrupted, and how it ended."""
     try:
         with answering(quiet), progress_bar(quiet) as start:

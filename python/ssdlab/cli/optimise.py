@@ -113,7 +113,7 @@ def _show(done: Optimisation) -> None:
     first = done.spec.objectives[0]
     front = sorted(done.front, key=lambda row: first.loss(row[first.key]))
     for row in front[:_SHOWN_DRIVES]:
-        table.add_row(*(_shown(row[name]) for name in ("trial", *done.spec.search, *keys)))
+        table.add_row(*(_value_text(row[name]) for name in ("trial", *done.spec.search, *keys)))
     if front:
         put(console, table)
         more = f" ({len(front) - _SHOWN_DRIVES} more)" if len(front) > _SHOWN_DRIVES else ""
@@ -129,22 +129,23 @@ def _show(done: Optimisation) -> None:
         else:
             console.print(f"importance for {key}: the trials are too few to tell", markup=False)
     if done.comparison is not None:
-        console.print(_compared(done.comparison), markup=False)
+        console.print(_comparison_line(done.comparison), markup=False)
 
 
-def _compared(found: dict[str, Any]) -> str:
+def _comparison_line(found: dict[str, Any]) -> str:
     """Returns the comparison with a random search in one line."""
     search, chance = found["search"], found["random"]
     if len(found["objectives"]) == 1:
         key = found["objectives"][0]["key"]
-        numbers = f"best {key} {_shown(search['best'][key])}, of {chance['trials']} random trials {_shown(chance['best'][key])}"
+        best, by_chance = (_value_text(each["best"][key]) for each in (search, chance))
+        numbers = f"best {key} {best}, of {chance['trials']} random trials {by_chance}"
     else:
         numbers = f"hypervolume {search['hypervolume']:.4f}, of {chance['trials']} random trials {chance['hypervolume']:.4f}"
     better = {"search": "the search is better", "random": "the random search is better", "equal": "equal"}[found["better"]]
     return f"{numbers}: {better}"
 
 
-def _shown(value: Any) -> str:
+def _value_text(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:,.6g}"
     return "–" if value is None else str(value)
@@ -180,6 +181,6 @@ def _bar(quiet: bool) -> Iterator[Callable[[OptimisationProgress], object] | Non
 
 def facts_of(progress: OptimisationProgress) -> str:
     """Returns the line beside the bar: the best value so far, or the size of the front."""
-    best = f"{progress.front} on the front" if progress.best is None else f"best {_shown(progress.best)}"
+    best = f"{progress.front} on the front" if progress.best is None else f"best {_value_text(progress.best)}"
     failed = f" · {progress.failed} failed" if progress.failed else ""
     return f"{best} · {progress.rate:.1f} trials/s{failed}"

@@ -30,7 +30,7 @@ TraceArgument: TypeAlias = Annotated[
 _COMPLETED = {"set": completion.fields, "precondition": completion.states}
 
 
-def offered(option: Option, help: str | None = None) -> Any:
+def command_option(option: Option, help: str | None = None) -> Any:
     """Returns an option of the command, with `help` in place of the declared help."""
     names = [option.flag] + ([] if option.short is None else [option.short])
     return typer.Option(
@@ -78,7 +78,7 @@ class Declared:
 
     def parameter(self, option: Option) -> tuple[Any, Any]:
         """Returns the type of an option, with the facts that Typer needs, and its default."""
-        info = offered(option, (self.help or {}).get(option.name))
+        info = command_option(option, (self.help or {}).get(option.name))
         if self.is_sparse and option.value != "flag":
             kinds = type_of(option)
             return Annotated[kinds | None, info], None
@@ -98,11 +98,11 @@ _FORMAT = "Format of the trace, recognised from its content if absent; or `fio`:
 RunReading: TypeAlias = Annotated[dict[str, Any], Declared(("workload",), is_sparse=True, help={"format": _FORMAT})]
 
 _output = GROUPS["command_output"]
-Set: TypeAlias = Annotated[list[str] | None, offered(GROUPS["setup"]["set"])]
-Out: TypeAlias = Annotated[Path | None, offered(_output["out"])]
-Force: TypeAlias = Annotated[bool, offered(_output["force"])]
-Json: TypeAlias = Annotated[bool, offered(_output["json"])]
-Quiet: TypeAlias = Annotated[bool, offered(_output["quiet"])]
+Set: TypeAlias = Annotated[list[str] | None, command_option(GROUPS["setup"]["set"])]
+Out: TypeAlias = Annotated[Path | None, command_option(_output["out"])]
+Force: TypeAlias = Annotated[bool, command_option(_output["force"])]
+Json: TypeAlias = Annotated[bool, command_option(_output["json"])]
+Quiet: TypeAlias = Annotated[bool, command_option(_output["quiet"])]
 Plot: TypeAlias = Annotated[
     Path | None,
     typer.Option("--plot", "--figure", metavar="FILE", help="Draw a chart: .html, .png, .svg, .pdf.", rich_help_panel="Output"),

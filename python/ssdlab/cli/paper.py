@@ -99,16 +99,16 @@ def paper(
             raise InputError(f"--out, --update: `paper {names[0]}` writes no page")
         _about_claims(experiments, names, json, lambda bar: (quick, traces, bar, runs, full), quiet or json)
         return
-    wanted = _wanted(names, [*summaries])
+    wanted = _chosen_names(names, [*summaries])
     if update and out is None:
         raise InputError("--update: expected --out with the folder of a page")
-    with _reserved(out, force or update):
+    with _reservation(out, force or update):
         kept = experiments.load(out) if update and out is not None and out.exists() else ()
         outcomes: list[Outcome] = []
         ending = Ending()
 
         def write(path: Path) -> None:
-            experiments.save(_merged(kept, outcomes, [*summaries]), path, force=force or update)
+            experiments.save(_merged_outcomes(kept, outcomes, [*summaries]), path, force=force or update)
             if path == out and not quiet:
                 _say_what_was_written(out, outcomes)
 
@@ -144,7 +144,7 @@ def _about_claims(
         show_claim(experiments.run_claim(names[1], *settings(progress)), json)
 
 
-def _merged(kept: Sequence[Outcome], new: Sequence[Outcome], order: Sequence[str]) -> list[Outcome]:
+def _merged_outcomes(kept: Sequence[Outcome], new: Sequence[Outcome], order: Sequence[str]) -> list[Outcome]:
     """Returns the kept outcomes with the new ones in their places, in the order of the experiments."""
     found = {outcome.name: outcome for outcome in (*kept, *new)}
     return sorted(found.values(), key=lambda outcome: order.index(outcome.name) if outcome.name in order else len(order))
@@ -167,7 +167,7 @@ def _list(summaries: Mapping[str, str], json: bool) -> None:
     standard_output().print(name_list("name", "what", summaries))
 
 
-def _wanted(names: Sequence[str], known: list[str]) -> list[str]:
+def _chosen_names(names: Sequence[str], known: list[str]) -> list[str]:
     """Returns the named experiments, each once, in the given order; `all` stands for every experiment.
 
     Raises:
@@ -179,7 +179,7 @@ def _wanted(names: Sequence[str], known: list[str]) -> list[str]:
     return known if "all" in names else [*dict.fromkeys(names)]
 
 
-def _reserved(out: Path | None, force: bool) -> AbstractContextManager[None]:
+def _reservation(out: Path | None, force: bool) -> AbstractContextManager[None]:
     """Checks, before anything runs, that the folder can be written, and reserves it against other processes."""
     return nullcontext() if out is None else given.Targets(out, force, None).reserved()
 

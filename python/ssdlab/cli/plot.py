@@ -48,7 +48,7 @@ def plot(
     else:
         is_comparison = (folder / "compare.json").is_file()
         runs = load_comparison(folder).runs if is_comparison else [load_result(folder)]
-        picture.save(figures.drawn(figure, runs), path, title=title, force=force)
+        picture.save(figures.figure_of(figure, runs), path, title=title, force=force)
     remark(f"wrote {path}")
 
 

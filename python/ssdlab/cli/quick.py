@@ -23,7 +23,7 @@ _WHOLE = re.compile(r"\d{1,18}", re.ASCII)
 _NUMBER = re.compile(r"\d{1,15}(\.\d{1,15})?", re.ASCII)
 
 
-def started(words: Sequence[str]) -> bool:
+def run_quickly(words: Sequence[str]) -> bool:
     """Does what the words of a command line ask for, and returns True; returns False if they are left to Typer.
 
     Raises:
@@ -37,7 +37,7 @@ def started(words: Sequence[str]) -> bool:
 
         sys.stdout.write(f"ssdlab {_engine.build()}\n")
         return True
-    asked = read(words[1:]) if words[:1] == ["run"] else None
+    asked = arguments_in(words[1:]) if words[:1] == ["run"] else None
     if asked is None:
         return False
     # Start-up: only a quick run needs them.
@@ -55,7 +55,7 @@ def started(words: Sequence[str]) -> bool:
     return True
 
 
-def read(words: Sequence[str]) -> dict[str, Any] | None:
+def arguments_in(words: Sequence[str]) -> dict[str, Any] | None:
     """Returns the arguments of :func:`ssdlab.cli.running.run` in the words after ``run``; None if one is uncertain."""
     # Start-up: only a quick run needs them.
     from ssdlab.declared import GROUPS
@@ -63,7 +63,7 @@ def read(words: Sequence[str]) -> dict[str, Any] | None:
     options = {option.flag: option for group in (*_CHOSEN, _READING, _OUTPUT) for option in GROUPS[group].values()}
     offered = {flag: option for flag, option in options.items() if option.only is None or flag == "--policy"}
     offered |= {option.short: option for option in offered.values() if option.short is not None}
-    found = _found(words, offered)
+    found = _words_and_options(words, offered)
     if found is None:
         return None
     arguments, values = found
@@ -85,7 +85,7 @@ def read(words: Sequence[str]) -> dict[str, Any] | None:
     }
 
 
-def _found(words: Sequence[str], offered: dict[str, Option]) -> tuple[list[str], dict[str, Any]] | None:
+def _words_and_options(words: Sequence[str], offered: dict[str, Option]) -> tuple[list[str], dict[str, Any]] | None:
     """Returns the arguments and the values of the options; None if a word is uncertain."""
     arguments: list[str] = []
     values: dict[str, Any] = {}

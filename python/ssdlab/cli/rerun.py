@@ -12,7 +12,7 @@ from ssdlab.cli import options
 from ssdlab.cli.console import print_json, remark, standard_output
 from ssdlab.cli.given import Targets
 from ssdlab.cli.keeping import Results, conclude
-from ssdlab.cli.measure import Start, measured
+from ssdlab.cli.measure import Start, outcome_of
 from ssdlab.errors import Interrupted
 from ssdlab.presentation import Result
 from ssdlab.reruns import Rerun
@@ -37,7 +37,7 @@ def rerun(
             found.append(do_rerun(folder, progress=start("rerun")))
             return found[0].result
 
-        result, ending = measured(again, quiet)
+        result, ending = outcome_of(again, quiet)
         if not found:
             raise Interrupted(result, ())
         target = None if out is None else Results(out, lambda path: result.save(path, force=force), lambda: result.summary_json)

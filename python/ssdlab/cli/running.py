@@ -11,7 +11,7 @@ from ssdlab import drives, policy_file, simulate
 from ssdlab.cli import given
 from ssdlab.cli.console import print_json, remark, standard_output
 from ssdlab.cli.keeping import Results, conclude
-from ssdlab.cli.measure import measured, remark_on
+from ssdlab.cli.measure import outcome_of, remark_on
 from ssdlab.cli.progress import watch_size
 from ssdlab.errors import InputError
 from ssdlab.runs import PolicyLike
@@ -68,12 +68,12 @@ def run(
         if not quiet and begins_empty(drive, chosen):
             remark(EMPTY)
         source = given.workload(workload, {**reading, "format": None} if as_fio else reading)
-        result, ending = measured(
+        result, ending = outcome_of(
             lambda start: simulate.run(
                 drive,
                 source,
                 policy_like,
-                progress=watch_size(start("run"), targets.streamed(), targets.timeline, quiet),
+                progress=watch_size(start("run"), targets.growing_files(), targets.timeline, quiet),
                 **given.arguments(chosen),
             ),
             quiet,
@@ -117,7 +117,7 @@ def _policy(policy: str | None) -> PolicyLike | None:
     """Returns the policy that was named."""
     if policy is None or ".py" not in policy:
         return policy
-    return policy_file.chosen(policy)
+    return policy_file.policy_of(policy)
 
 
 def _show(result: Result, as_fio: bool, json: bool) -> None:

@@ -13,7 +13,7 @@ import typer
 from ssdlab.cli import options
 from ssdlab.cli.console import print_json, remark, standard_output
 from ssdlab.explore.spec import Spec, Until
-from ssdlab.report.content import shown
+from ssdlab.report.content import value_text
 from ssdlab.units import counted
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ class _Best:
         if value is not None:
             better = max if self.number.startswith("throughput.") else min
             self.value = value if self.value is None else better(self.value, value)
-        return "" if self.value is None else f" · best {self.number} {shown(self.number, self.value)}"
+        return "" if self.value is None else f" · best {self.number} {value_text(self.number, self.value)}"
 
 
 @contextmanager

@@ -47,7 +47,7 @@ def _fields(found: Why) -> Table:
     """Returns the fields that bear on the largest causes."""
     table = new_table("field", "in this drive", "what may help", "for")
     for field in found.fields:
-        table.add_row(field.name, content.shortened(field.value or "–"), content.shortened(field.helps), field.cause)
+        table.add_row(field.name, content.shortened_value(field.value or "–"), content.shortened_value(field.helps), field.cause)
     for column in table.columns[1:]:
         column.justify = "left"
     return table
@@ -59,11 +59,11 @@ def _trials(found: Why) -> Table:
     table = new_table("trial", "cost", *(f"{one.op} {one.measure}" for one in effects))
     for trial in found.trials:
         cells = summary_of(trial)
-        table.add_row(content.shortened(cells[0]), *cells[1:], *[""] * (len(effects) - len(cells) + 2))
+        table.add_row(content.shortened_value(cells[0]), *cells[1:], *[""] * (len(effects) - len(cells) + 2))
     table.columns[1].justify = "left"
     table.caption = "change with its 95 % interval; (noise): the interval contains no change"
     table.caption_justify = "left"
     for trial in found.trials:
         if trial.refused:
-            table.caption += f"\n{content.shortened(trial.setting)}: {trial.refused}"
+            table.caption += f"\n{content.shortened_value(trial.setting)}: {trial.refused}"
     return table

@@ -16,12 +16,12 @@ from ssdlab.report.content import (
     LATENCY_COLUMNS,
     Row,
     comparison_rows,
-    flatten,
     in_words,
     latency_rows,
+    leaves_of,
     power_failure,
     short,
-    shown,
+    value_text,
     warnings,
 )
 from ssdlab.report.read_errors import totals
@@ -82,12 +82,12 @@ def show_comparison(console: Console, comparison: Comparison) -> None:
         ("power failure", [power_failure(run) for run in runs]),
         ("policy", [run.summary["policy_stats"] for run in runs]),
     ):
-        stats = [{name: value for name, value in flatten(each) if name} for each in numbers]
+        stats = [{name: value for name, value in leaves_of(each) if name} for each in numbers]
         counters = list(dict.fromkeys(name for stat in stats for name in stat))
         if counters:
             table = new_table(title, *names)
             for name in counters:
-                table.add_row(_words(name), *(shown(name, stat[name]) if name in stat else "–" for stat in stats))
+                table.add_row(_words(name), *(value_text(name, stat[name]) if name in stat else "–" for stat in stats))
             put(console, table)
 
 
@@ -114,7 +114,7 @@ def _comparison(
 ) -> Table:
     """Returns a table of `cells` of each main number, for the runs from the `first` on."""
     table = new_table(title, *names[first:])
-    for group, rows in [*comparison_rows(runs), *streams.compared(runs)]:
+    for group, rows in [*comparison_rows(runs), *streams.compared_rows(runs)]:
         table.add_row(Text(group, style="dim"))
         for row in rows:
             table.add_row(f"  {row.title}", *cells(row))
@@ -131,23 +131,23 @@ def show_facts(console: Console, facts: Mapping[str, Any]) -> None:
         if isinstance(value, list) and value and all(isinstance(item, Mapping) for item in value):
             lists.append((name, value))
         else:
-            for leaf, number in flatten(value, name):
-                plain.add_row(_words(leaf), shown(leaf, number))
+            for leaf, number in leaves_of(value, name):
+                plain.add_row(_words(leaf), value_text(leaf, number))
     put(console, plain)
     for name, rows in lists:
         titles = list(dict.fromkeys(title for row in rows for title in row))
         table = new_table(*(_words(title) for title in titles), title=_words(name))
         for row in rows:
-            table.add_row(*(shown(title, row.get(title)) for title in titles))
+            table.add_row(*(value_text(title, row.get(title)) for title in titles))
         put(console, table)
 
 
 def show_side_by_side(console: Console, columns: Mapping[str, Mapping[str, Any]]) -> None:
     """Prints the same measures of several subjects, one column each."""
-    leaves = [dict(flatten(column)) for column in columns.values()]
+    leaves = [dict(leaves_of(column)) for column in columns.values()]
     table = new_table("", *(_words(name) for name in columns))
     for name in dict.fromkeys(name for column in leaves for name in column):
-        table.add_row(_words(name), *(shown(name, column.get(name)) for column in leaves))
+        table.add_row(_words(name), *(value_text(name, column.get(name)) for column in leaves))
     put(console, table)
 
 
@@ -170,7 +170,7 @@ def _latency(result: RunData) -> Table:
 
 def _tail(console: Console, result: RunData) -> None:
     """Prints what the tail of each operation consists of."""
-    found = tail.known(result)
+    found = tail.why_or_none(result)
     if found is not None:
         for sentence in found.sentences:
             console.print(Text(sentence))
@@ -268,22 +268,22 @@ def _amplification(result: RunData) -> Table | None:
 
 
 def _power_failure(result: RunData) -> Table | None:
-    facts = flatten(power_failure(result))
+    facts = leaves_of(power_failure(result))
     if not any(name for name, _ in facts):
         return None
     table = new_table("power failure", "")
     for name, value in facts:
-        table.add_row(_words(name), shown(name, value))
+        table.add_row(_words(name), value_text(name, value))
     return table
 
 
 def _policy(result: RunData) -> Table | None:
-    stats = flatten(result.summary["policy_stats"])
+    stats = leaves_of(result.summary["policy_stats"])
     if not any(name for name, _ in stats):
         return None
     table = new_table(f"policy {result.policy}", "")
     for name, value in stats:
-        table.add_row(_words(name), shown(name, value))
+        table.add_row(_words(name), value_text(name, value))
     return table
 
 
@@ -319,7 +319,7 @@ def _ratio(value: float | None, base: float | None, better: int) -> Text:
     """Returns a ratio, coloured by which values are better."""
     if value is None or not base:
         return Text()
-    style = {"better": "green", "worse": "red", "": "dim"}[verdict.judged(value / base, better)]
+    style = {"better": "green", "worse": "red", "": "dim"}[verdict.judgement_by_ratio(value / base, better)]
     return Text(significant(value / base, 3), style=style)
 
 

@@ -101,7 +101,7 @@ def arrange(diagram: Mapping[str, Any], width: int, extra: Callable[[Mapping[str
         top = max(box.last for box in row) + 2
     texts = _Texts(width)
     flows = [_near(upper, lower, text, texts) for upper, lower, text in near]
-    flows = [texts.placed(flow) for flow in flows] + _far(far, sides, rows, width, texts)
+    flows = [texts.with_fitting_text(flow) for flow in flows] + _far(far, sides, rows, width, texts)
     if absent := [node["name"] for node in diagram["nodes"] if node["count"] == 0]:
         notes.append(f"without {', '.join(absent)}")
     return Layout(width, top - 1, boxes, flows, notes)
@@ -185,7 +185,7 @@ class _Texts:
         beside = all(last < start or first > end for start, end in self.taken.get(y, []))
         return first >= 0 and last < self.width and beside
 
-    def placed(self, flow: Flow) -> Flow:
+    def with_fitting_text(self, flow: Flow) -> Flow:
         """Returns the flow with its text only if there is room for it."""
         if flow.at is None:
             return flow
@@ -226,6 +226,6 @@ def _far(far: Sequence[_Pair], sides: Sequence[str], rows: Sequence[Sequence[Box
             gaps = [row[0].top - 1 for row in rows[upper.row + 1 : lower.row + 1]]
             at = [(x + 2 if side == "left" else x - 1 - len(text), gap) for gap in gaps]
             points = [start, (x, start[1]), (x, end[1]), end]
-            flow = next((placed for place in at if (placed := texts.placed(Flow(points, text, place))).at), None)
+            flow = next((placed for place in at if (placed := texts.with_fitting_text(Flow(points, text, place))).at), None)
             flows.append(flow or Flow(points, text, None))
     return flows

@@ -104,10 +104,10 @@ def _rows_of_cells(node: Mapping[str, Any], shares: Mapping[str, float]) -> int:
 
 def colour(share: float) -> str:
     """Returns the colour of a utilisation."""
-    return "#{:02x}{:02x}{:02x}".format(*_mixed(share))
+    return "#{:02x}{:02x}{:02x}".format(*_heat_parts(share))
 
 
-def _mixed(share: float) -> tuple[int, ...]:
+def _heat_parts(share: float) -> tuple[int, ...]:
     share = min(max(share, 0.0), 1.0)
     for (low, light), (high, dark) in pairwise(_COLOURS):
         if share <= high:
@@ -118,7 +118,7 @@ def _mixed(share: float) -> tuple[int, ...]:
 
 def _pale(share: float) -> str:
     """Returns a pale colour of a utilisation, on which dark text is readable."""
-    return "#{:02x}{:02x}{:02x}".format(*(round(255 - 0.4 * (255 - value)) for value in _mixed(share)))
+    return "#{:02x}{:02x}{:02x}".format(*(round(255 - 0.4 * (255 - value)) for value in _heat_parts(share)))
 
 
 def _text(x: float, y: float, text: str, fill: str = looks.INK, extra: str = "") -> str:
@@ -163,7 +163,7 @@ def _box(box: Box, shares: Mapping[str, float], bottleneck: Mapping[str, Any] | 
         parts += _cells(x + 12 + before, top, width - 24 - before, kind, shares)
         top += _CELL_HEIGHT * -(-len(_groups(kind)) // _IN_ROW)
     if names:
-        parts.append(_text(x + 12, top + 11, _said(names, len(kinds), shares, width - 24), extra=' font-size="12"'))
+        parts.append(_text(x + 12, top + 11, _busiest_text(names, len(kinds), shares, width - 24), extra=' font-size="12"'))
     return "\n".join(parts)
 
 
@@ -173,7 +173,7 @@ def _in_words(box: Box, shares: Mapping[str, float], bottleneck: Mapping[str, An
     names = [name for kind in kinds for name in kind]
     busy = [f"{resource_name(name)} {percent(shares[name])} busy" for name in names]
     if len(names) > _IN_WORDS:
-        busy = [_said(names, len(kinds), shares, 10_000)]
+        busy = [_busiest_text(names, len(kinds), shares, 10_000)]
     limit = ["the bottleneck"] if bottleneck is not None and _is_bottleneck(bottleneck, names) else []
     return f"{box.title}: {', '.join([*box.lines, *limit, *busy])}." if box.lines or busy else f"{box.title}."
 
@@ -183,7 +183,7 @@ def _is_bottleneck(bottleneck: Mapping[str, Any], names: Sequence[str]) -> bool:
     return bottleneck["resource"] in names and bottleneck["utilisation"] >= SATURATED
 
 
-def _said(names: Sequence[str], kinds: int, shares: Mapping[str, float], width: int) -> str:
+def _busiest_text(names: Sequence[str], kinds: int, shares: Mapping[str, float], width: int) -> str:
     """Returns a text on the busiest of some resources; with their mean if there is room for it."""
     busy = busiest(shares, names)
     share = percent(shares[busy])

@@ -255,7 +255,7 @@ class Cluster:
 
     def submit(self, worker: _Worker, task: Task, ended: Callable[[str], object]) -> _Sent:
         """Gives a run to a worker. `ended` is called with its key, in another thread."""
-        errand = Errand.of(task, self.names, self.sweep, int(worker.memory * _STATES))
+        errand = Errand.for_task(task, self.names, self.sweep, int(worker.memory * _STATES))
         key = f"ssdlab-{task.key[:12]}-{secrets.token_hex(4)}"
         future = self.client.submit(
             errands.perform, pickle.dumps(errand), key=key, workers=[worker.address], allow_other_workers=False, pure=False
@@ -271,7 +271,7 @@ class Cluster:
             SchedulerLostError: the scheduler is lost.
             OSError: a file cannot be read here or written there, or the worker is lost.
         """
-        files = Errand.of(task, self.names, self.sweep).files
+        files = Errand.for_task(task, self.names, self.sweep).files
         for name in names:
             file = files[name]
             for offset, content, is_last in _parts(file.path):
@@ -371,7 +371,7 @@ class _Runs:
                 if key in self.sent:
                     self._end(key)
 
-    def _done(self, task: Task, outcome: dict[str, Any]) -> None:
+    def _end_task(self, task: Task, outcome: dict[str, Any]) -> None:
         self.cluster.news.put((task, outcome))
 
     def _cancel(self) -> None:
@@ -425,9 +425,9 @@ class _Runs:
         if outcome is None:
             self._begin_again(sent.task)
         elif "missing" not in outcome:
-            self._done(sent.task, outcome)
+            self._end_task(sent.task, outcome)
         elif sent.deliveries == _DELIVERIES:
-            self._done(sent.task, {"status": "failed", "error": f"{sent.worker.address}: its files do not stay there"})
+            self._end_task(sent.task, {"status": "failed", "error": f"{sent.worker.address}: its files do not stay there"})
         else:
             try:
                 self.cluster.deliver(sent.task, outcome["missing"], sent.worker)
@@ -435,7 +435,7 @@ class _Runs:
                 raise
             except OSError as error:
                 if self.cluster.has(sent.worker):
-                    self._done(sent.task, {"status": "failed", "error": str(error)})
+                    self._end_task(sent.task, {"status": "failed", "error": str(error)})
                     return
             self._submit(sent.worker, sent.task, sent.deliveries + 1)
 
@@ -456,7 +456,7 @@ class _Runs:
             self.groups.setdefault(task.group, deque()).appendleft(task)
         else:
             error = f"its worker was lost, {_ATTEMPTS} times"
-            self._done(task, {"status": "failed", "error": error})
+            self._end_task(task, {"status": "failed", "error": error})
 
 
 def _outcome(future: Future[dict[str, Any]]) -> dict[str, Any] | None:

@@ -27,7 +27,7 @@ class Cost:
     Examples:
         >>> from ssdlab.explore.cost import Cost
         >>> flash = {"channels": 2, "chips_per_channel": 2, "dies_per_chip": 1}
-        >>> Cost().of({"flash": flash}), Cost(channel=3.0).of({"flash": flash})
+        >>> Cost().total({"flash": flash}), Cost(channel=3.0).total({"flash": flash})
         (4.5, 10.0)
     """
 
@@ -75,7 +75,7 @@ class Cost:
             given[name] = float(value)
         return cls(**given)
 
-    def of(self, description: Mapping[str, Any]) -> float:
+    def total(self, description: Mapping[str, Any]) -> float:
         """Returns the cost of a drive.
 
         Args:

@@ -12,7 +12,7 @@ from ssdlab.declared import GROUPS, Option
 from ssdlab.errors import InputError, unknown_name
 from ssdlab.explore.spec import MOST_POINTS, MOST_RUNS, Range, Spec
 
-__all__ = ["Point", "check_options", "check_values", "combined", "divided", "points"]
+__all__ = ["Point", "check_options", "check_values", "combinations", "fields_by_part", "points"]
 
 #: Types of the values of an option in a specification, by its kind, and their name in a message.
 _KINDS: Mapping[str, tuple[tuple[type, ...], str]] = {
@@ -45,7 +45,7 @@ class Point:
     fields: Mapping[str, Any]
 
 
-def varied(spec: Spec) -> list[str]:
+def varied_names(spec: Spec) -> list[str]:
     """Returns the names of the varied fields, the columns of the results, in the order of the specification.
 
     Drive, workload, policy and starting state have columns of their own. Derived fields come last.
@@ -85,18 +85,18 @@ def points(spec: Spec) -> Iterator[Point]:
         raise spec.error("vary", f"{count} points: expected at most {MOST_POINTS}")
     if (runs := count * len(spec.seeds)) > MOST_RUNS:
         raise spec.error("seeds", f"{count} points with {len(spec.seeds)} seeds are {runs} runs: expected at most {MOST_RUNS}")
-    for fields in combined(axes):
+    for fields in combinations(axes):
         yield Point(
             fields.pop("drive"), fields.pop("workload"), fields.pop("policy", None), fields.pop("precondition", None), fields
         )
 
 
-def combined(axes: Sequence[Sequence[Mapping[str, Any]]]) -> Iterator[dict[str, Any]]:
+def combinations(axes: Sequence[Sequence[Mapping[str, Any]]]) -> Iterator[dict[str, Any]]:
     """Yields the fields of every combination of one entry of each axis, the last axis changing fastest.
 
     Examples:
         >>> from ssdlab.explore import design
-        >>> [*design.combined([[{"a": 1}, {"a": 2}], [{"b": 3}]])]
+        >>> [*design.combinations([[{"a": 1}, {"a": 2}], [{"b": 3}]])]
         [{'a': 1, 'b': 3}, {'a': 2, 'b': 3}]
     """
     for combination in itertools.product(*axes):
@@ -106,12 +106,12 @@ def combined(axes: Sequence[Sequence[Mapping[str, Any]]]) -> Iterator[dict[str, 
         yield fields
 
 
-def divided(fields: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
+def fields_by_part(fields: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
     """Returns the fields of the drive, of the workload (``workload.FIELD``) and the options (``options.NAME``).
 
     Examples:
         >>> from ssdlab.explore import design
-        >>> design.divided({"flash.channels": 4, "workload.iodepth": 8, "options.stop_after": 100})
+        >>> design.fields_by_part({"flash.channels": 4, "workload.iodepth": 8, "options.stop_after": 100})
         ({'flash.channels': 4}, {'iodepth': 8}, {'stop_after': 100})
     """
     named = {"workload": dict[str, Any](), "options": dict[str, Any]()}

@@ -61,7 +61,7 @@ class Errand:
         >>> from ssdlab.explore.errands import Errand
         >>> from ssdlab.explore.tasks import tasks
         >>> spec = ssdlab.Spec.open({"drive": "tiny", "workload": "examples/randwrite.fio"})
-        >>> errand = Errand.of(next(tasks(spec)), (), "one")
+        >>> errand = Errand.for_task(next(tasks(spec)), (), "one")
         >>> {name: file.path for name, file in errand.files.items()}
         {'workload': 'examples/randwrite.fio'}
     """
@@ -77,11 +77,11 @@ class Errand:
     files: Mapping[str, File]
 
     @classmethod
-    def of(cls, task: Task, names: tuple[str, ...], sweep: str, limit: int = 0) -> Errand:
+    def for_task(cls, task: Task, names: tuple[str, ...], sweep: str, limit: int = 0) -> Errand:
         """Returns the errand of a task."""
         return cls(task, names, sweep, limit, {} if task.error is not None else dict(_files(task)))
 
-    def placed(self, folder: Path) -> Task:
+    def task_in(self, folder: Path) -> Task:
         """Returns the task with the copies of its files in the folder of a worker."""
         at = {name: str(file.place(folder)) for name, file in self.files.items()}
         task = self.task
@@ -110,14 +110,14 @@ def _files(task: Task) -> Iterator[tuple[str, File]]:
     path, name = policy_file.split(task.point.policy or "")
     if name is not None and Path(path).is_file():
         yield "policy", File(path, content_hash(path))
-    given = _given(task)
+    given = _field_reader(task)
     for field in FILE_FIELDS:
         named = given(field)
         if isinstance(named, str) and (found := Path(task.drive[0]).parent / named).is_file():
             yield field, File(str(found), content_hash(str(found)))
 
 
-def _given(task: Task) -> Any:
+def _field_reader(task: Task) -> Any:
     """Returns a function from the dotted name of a field to its value in the text and the settings of the drive."""
     document: dict[str, Any] = tomllib.loads(task.drive[1])
     for line in task.settings:
@@ -206,7 +206,7 @@ def perform(message: bytes, folder: Path | None = None) -> dict[str, Any]:
         return {"missing": missing}
     setups = _setups(errand.limit)
     with one_makes(errand.task.group):
-        outcome = execute(errand.placed(folder), errand.names, setups, lambda _: errand.sweep not in _stopped)
+        outcome = execute(errand.task_in(folder), errand.names, setups, lambda _: errand.sweep not in _stopped)
     return {**outcome, "error": errand.as_named(outcome.get("error"), folder)}
 
 

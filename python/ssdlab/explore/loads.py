@@ -16,7 +16,7 @@ from ssdlab.errors import InputError
 from ssdlab.files import content_hash, existing_file, is_pipe, read_text
 from ssdlab.workloads import STANDARD_INPUT, Workload, pipe
 
-__all__ = ["Load", "changed"]
+__all__ = ["Load", "workload_with"]
 
 _INDEX = re.compile(r"(\w+)((?:\[\d+\])*)")
 #: Options of traces that are fields of a workload TOML.
@@ -29,10 +29,10 @@ class Load:
 
     Examples:
         >>> from ssdlab.explore.loads import Load
-        >>> load = Load.of("examples/randwrite.fio", {"iodepth": 4}, {})
+        >>> load = Load.from_file("examples/randwrite.fio", {"iodepth": 4}, {})
         >>> [line for line in load.text.splitlines() if line.startswith("iodepth")]
         ['iodepth=4']
-        >>> Load.of("examples/trace.csv.gz", {"iodepth": 4}, {})
+        >>> Load.from_file("examples/trace.csv.gz", {"iodepth": 4}, {})
         Traceback (most recent call last):
         ssdlab.InputError: workload.iodepth: examples/trace.csv.gz has no fields: expected a fio job or a workload TOML
     """
@@ -46,7 +46,7 @@ class Load:
     digest: str
 
     @classmethod
-    def of(cls, path: str, fields: Mapping[str, Any], options: Mapping[str, Any]) -> Load:
+    def from_file(cls, path: str, fields: Mapping[str, Any], options: Mapping[str, Any]) -> Load:
         """Returns the workload in a file with these fields changed.
 
         A field is an option of a workload (docs/reference/options.md), a key of a fio job, set for all of its jobs, or
@@ -60,7 +60,7 @@ class Load:
         changed = {name: value for name, value in fields.items() if name not in known}
         if not changed:
             return cls(path, None, read, content_hash(existing_file(path)))
-        text = _edited(_text(path, next(iter(changed))), path, changed)
+        text = _text_with(_text(path, next(iter(changed))), path, changed)
         return cls(None, text, read, hashlib.sha256(text.encode()).hexdigest())
 
     def workload(self) -> Workload:
@@ -68,15 +68,15 @@ class Load:
         return Workload(self.path, self.text, **self.options)
 
 
-def changed(workload: Workload, fields: Mapping[str, Any]) -> Workload:
-    """Returns a workload with these fields changed, as :meth:`Load.of` names them; it keeps its name.
+def workload_with(workload: Workload, fields: Mapping[str, Any]) -> Workload:
+    """Returns a workload with these fields changed, as :meth:`Load.from_file` names them; it keeps its name.
 
     Raises:
         InputError: the workload cannot be read, or has no such fields.
 
     Examples:
         >>> from ssdlab.explore import loads
-        >>> loads.changed(ssdlab.Workload("examples/randwrite.fio"), {"iodepth": 4, "repeat": 2})
+        >>> loads.workload_with(ssdlab.Workload("examples/randwrite.fio"), {"iodepth": 4, "repeat": 2})
         <ssdlab.Workload text of 11 lines · repeat=2>
     """
     known = _options("" if workload.path is None else fspath(workload.path))
@@ -93,7 +93,7 @@ def changed(workload: Workload, fields: Mapping[str, Any]) -> Workload:
     elif workload.path is not None:
         name = fspath(workload.path)
         text = _text(name, next(iter(inner)))
-    return Workload(text=_edited(text or "", name or "", inner), name=name, **options)
+    return Workload(text=_text_with(text or "", name or "", inner), name=name, **options)
 
 
 def _options(path: str) -> set[str]:
@@ -120,7 +120,7 @@ def _check_fields(text: str, name: str, field: str) -> None:
         raise InputError(f"workload.{field}: {name} has no fields: expected a fio job or a workload TOML")
 
 
-def _edited(text: str, name: str, fields: Mapping[str, Any]) -> str:
+def _text_with(text: str, name: str, fields: Mapping[str, Any]) -> str:
     """Returns the text of a workload with these fields: a workload TOML by its name or content, or else a fio job."""
     return _with_fields(text, fields) if name.endswith(".toml") or _is_toml(text) else _with_keys(text, fields)
 

@@ -199,7 +199,7 @@ def optimise(
     asked = Spec.open(spec)
     asked.check_for("optimise")
     _check_optuna(asked)
-    most = _checked(asked, trials, jobs)
+    most = _trial_count(asked, trials, jobs)
     bench = Bench(asked)
     is_new = check_search_folder(Path(out), asked.text)
     wanted = asked.method.comparison if comparison is None else comparison
@@ -242,7 +242,7 @@ def _check_optuna(spec: Spec) -> None:
             raise spec.error("optimise/sampler", f"gp: needs {' and '.join(missing)}: pip install {' '.join(missing)}")
 
 
-def _checked(spec: Spec, trials: int | None, jobs: int | None) -> int:
+def _trial_count(spec: Spec, trials: int | None, jobs: int | None) -> int:
     """Returns the number of trials.
 
     Raises:
@@ -277,14 +277,14 @@ class _Search:
         self._check_same(there)
         self.known |= {row["key"]: row for row in there if row["status"] == "ok" and set(self.bench.schema.names) <= set(row)}
         self.state = _State(self.bench, there)
-        self.total = max(0, self.most - len(self.study.ended()))
+        self.total = max(0, self.most - len(self.study.ended_trials()))
         self.flight: list[Trial] = []
         self.waiting: dict[str, list[Trial]] = {}
         interrupted = False
         try:
             begun = self._begin()
             if begun:
-                Pool(self.jobs, self.bench.columns).run(begun, self._ended)
+                Pool(self.jobs, self.bench.columns).run(begun, self._take_outcome)
         except KeyboardInterrupt:
             interrupted = True
         finally:
@@ -299,7 +299,7 @@ class _Search:
         Raises:
             InputError: they are not.
         """
-        params = {trial.number: trial.params for trial in self.study.ended()}
+        params = {trial.number: trial.params for trial in self.study.ended_trials()}
         # One of each drive, workload and policy, the last of each, tells.
         last = {(row["drive"], row["workload"], row["policy"]): row for row in there if row["study_trial"] in params}
         for row in last.values():
@@ -347,7 +347,7 @@ class _Search:
                 waiting.append(trial)
         return found
 
-    def _ended(self, task: Task, outcome: dict[str, Any]) -> list[Task]:
+    def _take_outcome(self, task: Task, outcome: dict[str, Any]) -> list[Task]:
         """Takes the outcome of a run. Returns the runs that follow."""
         found = []
         for trial in self.waiting.pop(task.key):
@@ -396,7 +396,7 @@ class _Search:
 
     def _note(self, trial: Trial, row: dict[str, Any]) -> None:
         self.flight.remove(trial)
-        self.state.ended(row)
+        self.state.count_row(row)
         if self.progress is not None:
             state = self.state
             best = state.best
@@ -430,7 +430,7 @@ class _State:
         self.has_values |= row["status"] == "ok"
         self.front.add(self.bench.losses(row))
 
-    def ended(self, row: Mapping[str, Any]) -> None:
+    def count_row(self, row: Mapping[str, Any]) -> None:
         self.done += 1
         self.failed += row["status"] == "failed"
         self._take(row)
@@ -447,7 +447,7 @@ class _State:
 def _finish(bench: Bench, folder: SearchFolder, study: Study) -> pa.Table:
     """Numbers the trials, marks the front and writes its drives. Returns the rows of all trials that have ended."""
     with folder.locked():
-        ended = {trial.number: trial for trial in study.ended()}
+        ended = {trial.number: trial for trial in study.ended_trials()}
         rows = [row for row in read_trials(folder.path).to_pylist() if row["study_trial"] in ended]
         on_front = not_beaten([bench.losses(row) for row in rows])
         drives = {}
@@ -464,7 +464,7 @@ def _finish(bench: Bench, folder: SearchFolder, study: Study) -> pa.Table:
 
 def _is_latest(table: pa.Table, study: Study) -> bool:
     """Returns True if no other process has ended a trial since; if one has, it writes what follows from the rows."""
-    return table.num_rows == len(study.ended())
+    return table.num_rows == len(study.ended_trials())
 
 
 def _compare(bench: Bench, table: pa.Table, other: pa.Table, folder: SearchFolder, study: Study) -> None:

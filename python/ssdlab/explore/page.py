@@ -49,7 +49,7 @@ def page(done: Sweep, title: str, spec: str) -> str:
     data = _data(done.table, _NUMBERS)
     seeds = len(set(done.table["seed"].to_pylist()))
     subtitle = " · ".join([counted(len(data["points"]), "point"), counted(done.table.num_rows, "run"), counted(seeds, "seed")])
-    return _filled(
+    return _filled_page(
         data, title or f"sweep {done.folder.name}", subtitle, _errors(done.table, "run", "runs.parquet"), spec, "runs.parquet"
     )
 
@@ -64,7 +64,7 @@ def search_page(done: Optimisation) -> str:
     data["chosen"] = [one.key for one in done.spec.objectives][:2]
     subtitle = f"{counted(done.table.num_rows, 'trial')} · {len(done.front)} on the front"
     title = done.spec.title or f"search {done.folder.name}"
-    return _filled(data, title, subtitle, _errors(runs, "trial", TRIALS), done.spec.text, TRIALS)
+    return _filled_page(data, title, subtitle, _errors(runs, "trial", TRIALS), done.spec.text, TRIALS)
 
 
 def _as_runs(table: pa.Table) -> pa.Table:
@@ -77,7 +77,7 @@ def _as_runs(table: pa.Table) -> pa.Table:
     return found.add_column(found.column_names.index("status"), _FRONT, front)
 
 
-def _filled(data: dict[str, Any], name: str, subtitle: str, errors: str, spec: str, rows: str) -> str:
+def _filled_page(data: dict[str, Any], name: str, subtitle: str, errors: str, spec: str, rows: str) -> str:
     """Returns the page with its parts."""
     own = files("ssdlab.explore").joinpath("page.css").read_text(encoding="utf-8")
     script = files("ssdlab.explore").joinpath("page.js").read_text(encoding="utf-8")
@@ -101,7 +101,7 @@ def _filled(data: dict[str, Any], name: str, subtitle: str, errors: str, spec: s
     }
     for key, text in parts.items():
         frame = frame.replace(f"@@{key}@@", text)
-    return library.secured(frame)
+    return library.secured_page(frame)
 
 
 def _data(table: pa.Table, numbers: Sequence[tuple[str, str, float, str]]) -> dict[str, Any]:

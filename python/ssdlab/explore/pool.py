@@ -81,7 +81,7 @@ class _Folders:
                     self.folders[group] = Path(tempfile.mkdtemp(dir=self.root))
         return self.folders.get(group)
 
-    def ended(self, group: str) -> None:
+    def end_run(self, group: str) -> None:
         """Removes the folder of a group with its last run."""
         self.left[group] -= 1
         if self.left[group] == 0 and (folder := self.folders.pop(group, None)):
@@ -135,7 +135,7 @@ class Pool:
                 for task, outcome in filter(None, ended):
                     for more in done(task, outcome) or ():
                         self._add(more, groups)
-                    self.folders.ended(task.group)
+                    self.folders.end_run(task.group)
         finally:
             self.close()
 
@@ -212,12 +212,12 @@ class Pool:
             code = worker.process.wait()
             worker.connection.close()
             if not worker.is_ready:
-                raise OSError(f"a process of the sweep ended before it could run anything ({_ended(code)})") from None
+                raise OSError(f"a process of the sweep ended before it could run anything ({_ending_text(code)})") from None
             attempts[task.key] = attempts.get(task.key, 0) + 1
             if attempts[task.key] < _ATTEMPTS:
                 groups.setdefault(task.group, deque()).appendleft(task)
                 return None
-            outcome = {"status": "failed", "error": f"its process died, twice ({_ended(code)})"}
+            outcome = {"status": "failed", "error": f"its process died, twice ({_ending_text(code)})"}
         else:
             worker.is_ready = True
             if outcome is None:
@@ -242,7 +242,7 @@ def _send(connection: Connection, message: object) -> None:
         connection.send(message)
 
 
-def _ended(code: int) -> str:
+def _ending_text(code: int) -> str:
     """Returns how a process ended."""
     if code < 0:
         try:

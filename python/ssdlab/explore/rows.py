@@ -94,7 +94,7 @@ def outcome_columns(spec: Spec) -> tuple[str, ...]:
 
 def schema(spec: Spec, points: Iterable[Point]) -> pa.Schema:
     """Returns the columns of the rows of a specification with these points."""
-    values: dict[str, list[Any]] = {name: [] for name in design.varied(spec)}
+    values: dict[str, list[Any]] = {name: [] for name in design.varied_names(spec)}
     for point in points:
         for name, value in point.fields.items():
             values[name].append(value)
@@ -158,11 +158,11 @@ def numbers(summary: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
         kept[name] = float(value) if isinstance(value, int | float) else None
     kept |= {name: found.get(name) for name in TEXTS}
     known = tuple(found)
-    kept["near"] = {name: _near(name, known) for name in names if name not in found and name not in kept_always()}
+    kept["near"] = {name: _name_meant(name, known) for name in names if name not in found and name not in kept_always()}
     return kept
 
 
 @cache
-def _near(name: str, known: tuple[str, ...]) -> str | None:
+def _name_meant(name: str, known: tuple[str, ...]) -> str | None:
     """Returns the name that was probably meant. The summaries of a sweep have few different sets of names."""
     return closest(name, list(known))

@@ -34,22 +34,22 @@ def _table(properties: Mapping[str, Any], *required: str) -> dict[str, Any]:
     return {**closed, "required": [*required]} if required else closed
 
 
-def _each(shape: Mapping[str, Any]) -> dict[str, Any]:
+def _table_of_any(shape: Mapping[str, Any]) -> dict[str, Any]:
     """Returns the schema of a table whose keys are fields, with a value of one shape for each."""
     return {"type": "object", "additionalProperties": shape}
 
 
-def _said(shape: Mapping[str, Any], about: str) -> dict[str, Any]:
+def _with_description(shape: Mapping[str, Any], about: str) -> dict[str, Any]:
     return {**shape, "description": about}
 
 
 _RANGE = {
-    "low": _said(_NUMBER, "Least value."),
-    "high": _said(_NUMBER, "Largest value."),
-    "log": _said({"type": "boolean"}, "Values are spaced evenly by their logarithm."),
-    "step": _said({"type": "number", "exclusiveMinimum": 0}, "Values are rounded to multiples of this."),
+    "low": _with_description(_NUMBER, "Least value."),
+    "high": _with_description(_NUMBER, "Largest value."),
+    "log": _with_description({"type": "boolean"}, "Values are spaced evenly by their logarithm."),
+    "step": _with_description({"type": "number", "exclusiveMinimum": 0}, "Values are rounded to multiples of this."),
 }
-_COUNT = _said({"type": "integer", "minimum": 2, "maximum": MOST_POINTS}, "Number of values in a grid.")
+_COUNT = _with_description({"type": "integer", "minimum": 2, "maximum": MOST_POINTS}, "Number of values in a grid.")
 _GRID = {"anyOf": [_VALUES, _table({**_RANGE, "count": _COUNT}, "low", "high")]}
 _CHOICES = {"anyOf": [_VALUES, _table({"choices": _VALUES}, "choices"), _table(_RANGE, "low", "high")]}
 _SEEDS = {
@@ -60,14 +60,16 @@ _SEEDS = {
 }
 _DESIGN = _table(
     {
-        "kind": _said({"enum": [*DESIGN_KINDS]}, "grid: all combinations; the others draw samples of [vary]."),
-        "samples": _said({"type": "integer", "minimum": 1, "maximum": MOST_POINTS}, "Number of samples."),
-        "seed": _said(_SEED, "Seed of the samples."),
+        "kind": _with_description({"enum": [*DESIGN_KINDS]}, "grid: all combinations; the others draw samples of [vary]."),
+        "samples": _with_description({"type": "integer", "minimum": 1, "maximum": MOST_POINTS}, "Number of samples."),
+        "seed": _with_description(_SEED, "Seed of the samples."),
     }
 )
 _OBJECTIVE = _table(
     {
-        "key": _said({"type": "string", "minLength": 1}, "Number of the runs by its dotted name, a measure, or cost."),
+        "key": _with_description(
+            {"type": "string", "minLength": 1}, "Number of the runs by its dotted name, a measure, or cost."
+        ),
         "direction": {"enum": [*DIRECTIONS], "default": "minimise"},
     },
     "key",
@@ -97,11 +99,11 @@ _METHOD = {
 def _cost() -> dict[str, Any]:
     default = Cost()
     coefficients = {
-        name: _said({"type": "number", "minimum": 0, "default": getattr(default, name)}, about)
+        name: _with_description({"type": "number", "minimum": 0, "default": getattr(default, name)}, about)
         for name, about in _COST.items()
         if name != "formula"
     }
-    return _table({**coefficients, "formula": _said(_TEXT, _COST["formula"])})
+    return _table({**coefficients, "formula": _with_description(_TEXT, _COST["formula"])})
 
 
 def _method() -> dict[str, Any]:
@@ -109,7 +111,7 @@ def _method() -> dict[str, Any]:
     shapes: dict[str, dict[str, Any]] = {"sampler": {"enum": [*SAMPLERS]}, "comparison": {"type": "boolean"}}
     shapes |= {name: {"type": "integer", "minimum": low, "maximum": high} for name, (low, high) in BOUNDS.items()}
     defaults = {name: {"default": value} for name in _METHOD if (value := getattr(default, name)) != 0}
-    return _table({name: _said({**shapes[name], **defaults.get(name, {})}, about) for name, about in _METHOD.items()})
+    return _table({name: _with_description({**shapes[name], **defaults.get(name, {})}, about) for name, about in _METHOD.items()})
 
 
 def _option(option: Option) -> dict[str, Any]:
@@ -121,7 +123,7 @@ def _option(option: Option) -> dict[str, Any]:
         "number": _NUMBER,
         "flag": {"type": "boolean"},
     }
-    return _said(shapes.get(option.value, _TEXT), " ".join(option.about[0].split()))
+    return _with_description(shapes.get(option.value, _TEXT), " ".join(option.about[0].split()))
 
 
 def _options(*groups: str) -> dict[str, Any]:
@@ -132,31 +134,43 @@ def _keys(one: int | None) -> dict[str, dict[str, Any]]:
     """Returns the schema of each key; `one` is 1 where drive, workload, policy and state are one each."""
     parts = _texts(one)
     return {
-        "title": _said(_TEXT, "A title."),
-        "drive": _said(parts, "Preset, or file of a description."),
-        "workload": _said(parts, "Trace, fio job, or workload in TOML."),
-        "policy": _said(parts, "Policy; absent: that of the drive."),
-        "precondition": _said(parts, "Starting state; absent: that of the drive."),
-        "seeds": _said(_SEEDS, "Seeds of each point, or their number."),
-        "set": _said(_TABLE, 'Fields of all drives; "" removes one of the preset.'),
-        "options": _said(_options("run", "workload"), "Options of all runs and workloads."),
-        "vary": _said(_each(_GRID), "Values of each field, combined with each other: a list, or a range."),
-        "zip": _said({"type": "array", "items": _each(_VALUES)}, "Fields that change together: lists of one length."),
-        "points": _said({"type": "array", "items": _TABLE}, "Points one by one, each a table of fields."),
-        "design": _said(_DESIGN, "Rule by which points are chosen."),
-        "where": _said(_texts(), "Condition, or a list of them, which a point must meet."),
-        "derive": _said(_each(_TEXT), "Fields that follow from others, as expressions."),
-        "columns": _said(_texts(), "Further numbers of the summary, by their dotted names."),
-        "until": _said(_TEXT, 'Stopping rule, such as "p99.99 within 5 %": each point gets further seeds until it holds.'),
-        "most_seeds": _said({"type": "integer", "minimum": 1, "maximum": MOST_SEEDS}, "Most seeds of a point with `until`."),
-        "search": _said(_each(_CHOICES), "What may be chosen for each field: a list, { choices = [..] }, or a range."),
-        "reference": _said(_TABLE, "What is different in further runs of each point, with which its own are compared."),
-        "measure": _said(_each(_TEXT), "Numbers that follow from others, as expressions."),
-        "objective": _said({"type": "array", "items": _OBJECTIVE, "minItems": 1}, "Numbers that are made small, or large."),
-        "constraint": _said(_texts(), "Comparison, or a list of them, that the drives of the front meet."),
-        "optimise": _said(_method(), "Settings of the search."),
-        "cost": _said(_cost(), "Coefficients of the cost of an architecture. The unit is one die."),
-        "lifetime": _said(_options("life"), "Options of the lifetimes, where a number of them is kept."),
+        "title": _with_description(_TEXT, "A title."),
+        "drive": _with_description(parts, "Preset, or file of a description."),
+        "workload": _with_description(parts, "Trace, fio job, or workload in TOML."),
+        "policy": _with_description(parts, "Policy; absent: that of the drive."),
+        "precondition": _with_description(parts, "Starting state; absent: that of the drive."),
+        "seeds": _with_description(_SEEDS, "Seeds of each point, or their number."),
+        "set": _with_description(_TABLE, 'Fields of all drives; "" removes one of the preset.'),
+        "options": _with_description(_options("run", "workload"), "Options of all runs and workloads."),
+        "vary": _with_description(_table_of_any(_GRID), "Values of each field, combined with each other: a list, or a range."),
+        "zip": _with_description(
+            {"type": "array", "items": _table_of_any(_VALUES)}, "Fields that change together: lists of one length."
+        ),
+        "points": _with_description({"type": "array", "items": _TABLE}, "Points one by one, each a table of fields."),
+        "design": _with_description(_DESIGN, "Rule by which points are chosen."),
+        "where": _with_description(_texts(), "Condition, or a list of them, which a point must meet."),
+        "derive": _with_description(_table_of_any(_TEXT), "Fields that follow from others, as expressions."),
+        "columns": _with_description(_texts(), "Further numbers of the summary, by their dotted names."),
+        "until": _with_description(
+            _TEXT, 'Stopping rule, such as "p99.99 within 5 %": each point gets further seeds until it holds.'
+        ),
+        "most_seeds": _with_description(
+            {"type": "integer", "minimum": 1, "maximum": MOST_SEEDS}, "Most seeds of a point with `until`."
+        ),
+        "search": _with_description(
+            _table_of_any(_CHOICES), "What may be chosen for each field: a list, { choices = [..] }, or a range."
+        ),
+        "reference": _with_description(
+            _TABLE, "What is different in further runs of each point, with which its own are compared."
+        ),
+        "measure": _with_description(_table_of_any(_TEXT), "Numbers that follow from others, as expressions."),
+        "objective": _with_description(
+            {"type": "array", "items": _OBJECTIVE, "minItems": 1}, "Numbers that are made small, or large."
+        ),
+        "constraint": _with_description(_texts(), "Comparison, or a list of them, that the drives of the front meet."),
+        "optimise": _with_description(_method(), "Settings of the search."),
+        "cost": _with_description(_cost(), "Coefficients of the cost of an architecture. The unit is one die."),
+        "lifetime": _with_description(_options("life"), "Options of the lifetimes, where a number of them is kept."),
     }
 
 

@@ -80,7 +80,7 @@ class Study:
             if alone or not self.folder.is_alive(trial.user_attrs.get(_BY, "")):
                 self.inner.tell(trial.number, state=TrialState.FAIL)
 
-    def ended(self) -> list[FrozenTrial]:
+    def ended_trials(self) -> list[FrozenTrial]:
         """Returns the trials that have ended and count, in their order."""
         states = (TrialState.COMPLETE, TrialState.PRUNED)
         with _quiet():

@@ -22,7 +22,7 @@ from ssdlab.explore.folder import SPEC, Folder, read_rows, rows_with, varied_col
 from ssdlab.explore.page import page
 from ssdlab.explore.spec import Spec, SpecLike
 from ssdlab.explore.statistics import Difference, Estimate, estimate
-from ssdlab.explore.tasks import Task, further, tasks
+from ssdlab.explore.tasks import Task, further_tasks, tasks
 from ssdlab.files import read_text
 from ssdlab.notebook import sweep_table
 from ssdlab.units import counted
@@ -270,17 +270,17 @@ def _run_all(
 ) -> bool:
     """Does the missing runs, and those that the stopping rule adds to `wanted`. Returns False if Ctrl-C ended it."""
 
-    def done(task: Task, outcome: dict[str, Any]) -> None:
+    def keep(task: Task, outcome: dict[str, Any]) -> None:
         for same in missing[task.key]:
             row = rows.row(same, outcome, folder.schema)
             folder.add(row)
-            state.ended(row)
+            state.count_row(row)
         state.near |= outcome.get("near", {})
 
     try:
         while missing or (missing := _by_key(_further(spec, wanted, folder))):
             state.total += sum(map(len, missing.values()))
-            runner(len(missing)).run([same[0] for same in missing.values()], done)
+            runner(len(missing)).run([same[0] for same in missing.values()], keep)
             missing = {}
     except KeyboardInterrupt:
         # Further runs of an earlier call are rows of this design, too.
@@ -328,7 +328,7 @@ def _further(spec: Spec, wanted: dict[str, Task], folder: Folder) -> list[Task]:
             count = min(max(needed, len(runs) + 1), 2 * len(runs) + 1, until.most) - len(runs)
             first = max(task.seed for task in runs) + 1
             asked += [(runs[0], seed) for seed in range(first, first + count)]
-        more = list(further(spec, asked, len(wanted)))
+        more = list(further_tasks(spec, asked, len(wanted)))
         wanted |= {task.id: task for task in more}
         left = [task for task in more if task.id not in folder.done]
         if left or not more:
@@ -354,7 +354,7 @@ class _State:
         self.near: dict[str, str | None] = {}
         self.begun = time.monotonic()
 
-    def ended(self, row: dict[str, Any]) -> None:
+    def count_row(self, row: dict[str, Any]) -> None:
         self.done += 1
         self.failed += row["status"] == "failed"
         if self.progress is not None:

@@ -103,7 +103,7 @@ def tasks(spec: Spec) -> Iterator[Task]:
     design.check_not_empty(spec, met, before)
 
 
-def further(spec: Spec, of: Sequence[tuple[Task, int]], index: int) -> Iterator[Task]:
+def further_tasks(spec: Spec, of: Sequence[tuple[Task, int]], index: int) -> Iterator[Task]:
     """Yields further runs of points.
 
     Args:
@@ -200,7 +200,7 @@ class Maker:
     def task(self, point: Point, seed: int, index: int) -> Task:
         """Returns the run of a point with a seed."""
         drive = self.drive(point.drive)
-        own, for_load, chosen = design.divided(point.fields)
+        own, for_load, chosen = design.fields_by_part(point.fields)
         given = {**self.spec.settings, **own}
         settings = tuple(
             drives.setting_lines(
@@ -212,7 +212,7 @@ class Maker:
         error = None
         load = None
         try:
-            load = Load.of(self.spec.file(point.workload), for_load, reading)
+            load = Load.from_file(self.spec.file(point.workload), for_load, reading)
         except InputError as refused:
             if point.workload in self.spec.workloads and not for_load:
                 raise self.spec.error("workload", str(refused)) from None
@@ -277,13 +277,13 @@ class Maker:
                 self.described[key] = _Described(_hash(str(error)), "", 0, str(error))
             else:
                 group = _starting_state(drive, settings, point)
-                self.described[key] = _described(text, facts, Path(drive.name).parent, group, self.cost(text))
+                self.described[key] = _description_facts(text, facts, Path(drive.name).parent, group, self.cost(text))
         return self.described[key]
 
     def cost(self, text: str) -> float:
         """Returns the cost of a drive with this complete description."""
         try:
-            return self.spec.cost.of(tomllib.loads(text))
+            return self.spec.cost.total(tomllib.loads(text))
         except InputError as error:
             raise self.spec.error("cost/formula", str(error)) from None
 
@@ -294,7 +294,9 @@ class Maker:
         """
         for line in complaint.splitlines():
             if "unknown field" in line or "unknown section" in line:
-                named = next((name for name in [*design.varied(self.spec), *self.spec.settings] if f"{name}=" in line), None)
+                named = next(
+                    (name for name in [*design.varied_names(self.spec), *self.spec.settings] if f"{name}=" in line), None
+                )
                 table = "set" if named in self.spec.settings else "search" if self.spec.search else "vary"
                 place = f"{table}/{named}" if named else table
                 raise self.spec.error(place, line.partition(": ")[2] or line)
@@ -320,7 +322,7 @@ def _starting_state(drive: Drive, settings: tuple[str, ...], point: Point) -> st
     return _engine.starting_state_key(json.dumps(request), paths) or ""
 
 
-def _described(text: str, facts: Mapping[str, Any], folder: Path, group: str, cost: float) -> _Described:
+def _description_facts(text: str, facts: Mapping[str, Any], folder: Path, group: str, cost: float) -> _Described:
     document = tomllib.loads(text)
     content = text + "".join(sorted(_files(document, folder)))
     units = (facts["user_bytes"] + facts["physical_bytes"]) // 4096

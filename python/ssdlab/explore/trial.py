@@ -93,16 +93,16 @@ class Bench:
         drives = spec.search.get("drive", ())
         for name in () if isinstance(drives, Range) else drives:
             self.maker.drive(name)
-        first = self._first()
+        first = self._first_point()
         probe = self.maker.task(first, spec.seeds[0], 0)
         if probe.load is None:
-            named = next((name for name in design.varied(spec) if name.startswith("workload.")), "workload")
+            named = next((name for name in design.varied_names(spec) if name.startswith("workload.")), "workload")
             raise spec.error(f"search/{named}", str(probe.error))
         self.schema = self._schema(first)
         self._check_reference(first)
         self._check_goals(first)
 
-    def _first(self) -> Point:
+    def _first_point(self) -> Point:
         """Returns a point with the first choice of each field, whatever the conditions."""
         found = self.maker.complete(first_point(self.spec), whatever=True)
         assert found is not None
@@ -110,7 +110,7 @@ class Bench:
 
     def _schema(self, first: Point) -> pa.Schema:
         fields: dict[str, pa.DataType] = dict(_BEFORE)
-        for name in design.varied(self.spec):
+        for name in design.varied_names(self.spec):
             values = self.spec.search.get(name, (first.fields[name],))
             if isinstance(values, Range):
                 fields[name] = pa.int64() if values.is_whole else pa.float64()
@@ -143,7 +143,7 @@ class Bench:
                 if own != name and not self.spec.reference:
                     raise self.spec.error(f"measure/{measure}", f"{name}: no runs to compare with: expected [reference]")
                 if not self._is_known(own, base):
-                    raise self.spec.error(f"measure/{measure}", f"{own}: {self._unknown(own)}")
+                    raise self.spec.error(f"measure/{measure}", f"{own}: {self._unknown_message(own)}")
 
     def _is_known(self, name: str, base: Mapping[str, Any]) -> bool:
         """Returns True if a name is one of a number of the runs, of a field that is chosen, or of one of the drive."""
@@ -155,7 +155,7 @@ class Bench:
             return False
         return True
 
-    def _unknown(self, name: str) -> str:
+    def _unknown_message(self, name: str) -> str:
         known = [*self.columns, "cost", *self.spec.measures]
         near = closest(name, known)
         hint = f" (did you mean `{near}`?)" if near else ""
@@ -176,7 +176,7 @@ class Bench:
         for constraint in self.spec.constraints:
             for name in constraint.names:
                 if not self._is_known(name, base):
-                    raise self.spec.error("constraint", f"{name}: {self._unknown(name)}")
+                    raise self.spec.error("constraint", f"{name}: {self._unknown_message(name)}")
 
     def trial(self, asked: Asked) -> Trial | None:
         """Returns the trial of a point that was chosen; ``None`` if the point does not meet the conditions."""
@@ -245,12 +245,12 @@ class Bench:
             if name not in found:
                 found[name] = None if bad else _mean([outcome.get(name) for outcome in outcomes])
         for name, expression in self.spec.measures.items():
-            found[name] = None if bad else self._measured(expression, found, outcomes, compared, task)
+            found[name] = None if bad else self._derived_number(expression, found, outcomes, compared, task)
         for name in self.schema.names:
             found.setdefault(name, None)
         return found
 
-    def _measured(
+    def _derived_number(
         self,
         expression: Expression,
         row: Mapping[str, Any],

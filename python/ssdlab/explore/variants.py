@@ -16,7 +16,7 @@ from ssdlab.errors import InputError
 from ssdlab.explore import design, loads
 from ssdlab.explore.spec import PARTS
 from ssdlab.numbers import plain
-from ssdlab.provenance import sourced
+from ssdlab.provenance import original_workload
 from ssdlab.workloads import Workload, WorkloadLike
 
 __all__ = ["Variant", "read", "variants"]
@@ -129,27 +129,27 @@ def variants(
         _check_values(name, values)
     if (count := math.prod(map(len, vary.values()))) > _MOST:
         raise InputError(f"--vary: {count} variants: expected at most {_MOST}; `ssdlab sweep` takes more")
-    stream = sourced(Workload.open(workload))
+    stream = original_workload(Workload.open(workload))
     found = []
-    for fields in design.combined([[{name: value} for value in values] for name, values in vary.items()]):
+    for fields in design.combinations([[{name: value} for value in values] for name, values in vary.items()]):
         state = {"precondition": fields["precondition"]} if "precondition" in fields else {}
-        own, for_load, chosen = design.divided({name: value for name, value in fields.items() if name not in PARTS})
+        own, for_load, chosen = design.fields_by_part({name: value for name, value in fields.items() if name not in PARTS})
         reading = {name: value for name, value in chosen.items() if name in GROUPS["workload"]}
         run_options = {name: value for name, value in chosen.items() if name not in reading}
         design.check_options(run_options, lambda name, what: InputError(f"--vary options.{name}: {what}"))
         lines = (*settings, *drives.setting_lines(own))
-        found.append(Variant(fields, _changed(stream, {**reading, **for_load}), lines, {**state, **run_options}))
+        found.append(Variant(fields, _workload_with(stream, {**reading, **for_load}), lines, {**state, **run_options}))
     return found
 
 
-def _changed(stream: Workload, fields: Mapping[str, Any]) -> Workload:
+def _workload_with(stream: Workload, fields: Mapping[str, Any]) -> Workload:
     if not fields:
         return stream
     doubled = [name for name in fields if name in stream.options()]
     if doubled:
         raise InputError(f"--vary workload.{doubled[0]}: also given as an option of all runs: expected one place")
     try:
-        return loads.changed(stream, fields)
+        return loads.workload_with(stream, fields)
     except InputError as error:
         raise InputError(f"--vary {error}") from None
 
@@ -205,10 +205,10 @@ def check_drive(drive: DriveLike, variant: Variant, policy: str | None) -> None:
     try:
         drives.check(drive, set=lines)
     except InputError as error:
-        raise InputError(_varied(str(error), variant.fields)) from None
+        raise InputError(_naming_vary(str(error), variant.fields)) from None
 
 
-def _varied(message: str, names: Mapping[str, Any]) -> str:
+def _naming_vary(message: str, names: Mapping[str, Any]) -> str:
     """Returns a message about settings that names those of a variant by --vary."""
     for name in names:
         place = "state.precondition" if name == "precondition" else name

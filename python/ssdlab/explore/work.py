@@ -46,7 +46,7 @@ def measure(task: Task, names: tuple[str, ...], setups: Setups, progress: Progre
     assert task.load is not None
     point, drive = task.point, Drive(*task.drive)
     state: dict[str, Any] = {} if point.precondition is None else {"precondition": point.precondition}
-    policy = None if point.policy is None else policy_file.chosen(point.policy)
+    policy = None if point.policy is None else policy_file.policy_of(point.policy)
     common: dict[str, Any] = {**state, "seed": task.seed, "set": task.settings}
     options = cast(RunOptions, {**common, **task.options})
     result = result_of_run(RunData, drive, task.load.workload(), policy, setups=setups, progress=progress, options=options)

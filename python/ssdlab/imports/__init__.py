@@ -40,7 +40,7 @@ class Source(Protocol):
     TITLE: str
     ABOUT: str
 
-    def recognised(self, text: str) -> bool:
+    def recognises(self, text: str) -> bool:
         """Returns true if a text looks like a file of this format."""
 
     def parameters(self, text: str, file: str, setting: Setting) -> Parameters:
@@ -144,7 +144,7 @@ def import_drive(
     text = _read(name)
     if source is not None and source not in SOURCES:
         raise unknown_name("simulator", source, list(SOURCES))
-    module = SOURCES[source] if source is not None else _recognised(text, name)
+    module = SOURCES[source] if source is not None else _source_of(text, name)
     setting = Setting(variant, capacity, occupancy)
     given = module.parameters(text, name, setting)
     if sum(1 for _ in given) > _MOST_PARAMETERS:
@@ -173,18 +173,18 @@ def _read(name: str) -> str:
         # Comments in other encodings are common in SSDsim's files.
         text = raw.decode("latin-1")
     if "\0" in text:
-        raise InputError(f"{name}: not a text file; expected {_expected()}")
+        raise InputError(f"{name}: not a text file; expected {_expected_formats()}")
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
-def _expected() -> str:
+def _expected_formats() -> str:
     return ", ".join(module.ABOUT for module in SOURCES.values())
 
 
-def _recognised(text: str, name: str) -> Source:
-    found = [module for module in SOURCES.values() if module.recognised(text)]
+def _source_of(text: str, name: str) -> Source:
+    found = [module for module in SOURCES.values() if module.recognises(text)]
     if not found:
-        raise InputError(f"{name}: not recognised: expected {_expected()}; --from says which it is")
+        raise InputError(f"{name}: not recognised: expected {_expected_formats()}; --from says which it is")
     if len(found) > 1:
         names = ", ".join(module.NAME for module in found)
         raise InputError(f"{name}: looks like a file of several simulators, {names}: choose one with --from")

@@ -10,7 +10,7 @@ from ssdlab.errors import InputError
 from ssdlab.imports.draft import Draft, Geometry, rate, size, span
 from ssdlab.imports.parameters import Parameters, Read
 
-__all__ = ["CELLS", "Setting", "interface_of", "of_all", "put_geometry", "put_interface", "put_remaining", "times"]
+__all__ = ["CELLS", "Setting", "interface_of", "overprovisioning_of", "put_geometry", "put_interface", "put_remaining", "times"]
 
 #: Bits per cell by the names that simulators use.
 CELLS = {"SLC": "slc", "MLC": "mlc", "TLC": "tlc", "QLC": "qlc"}
@@ -39,7 +39,7 @@ _REMAINING: dict[str, tuple[Any, str]] = {
 }
 
 
-def of_all(ratio: Fraction) -> float:
+def overprovisioning_of(ratio: Fraction) -> float:
     """Returns over-provisioning as ssdlab counts it, of the user capacity, from a share of the physical capacity."""
     return float(ratio / (1 - ratio))
 

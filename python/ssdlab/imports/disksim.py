@@ -48,7 +48,7 @@ _REASONS = {
 }
 
 
-def recognised(text: str) -> bool:
+def recognises(text: str) -> bool:
     """Returns true if a file looks like one of DiskSim's with an SSD."""
     return bool(_BLOCK.search(text))
 
@@ -147,10 +147,10 @@ def _flash(draft: Draft, given: Parameters) -> Geometry:
     page = given.integer("Page size", None, unit="sectors of 512 B", least=1, most=10**6)
     channels, odd = divmod(elements.value, gang.value)
     if odd:
-        raise given.refused("Elements per gang", f"a divisor of the {elements.value} elements")
+        raise given.error_about("Elements per gang", f"a divisor of the {elements.value} elements")
     of_die, odd = divmod(planes.value, units.value)
     if odd:
-        raise given.refused("Number of parallel units", f"a divisor of the {planes.value} planes")
+        raise given.error_about("Number of parallel units", f"a divisor of the {planes.value} planes")
     bytes_of_page = page.value * 512
     geometry = Geometry(channels, gang.value, units.value, of_die, blocks.value, pages.value, bytes_of_page, multi_plane=False)
     reads: dict[str, tuple[Read[int], ...]] = {
@@ -179,7 +179,7 @@ def _flash(draft: Draft, given: Parameters) -> Geometry:
     draft.ours("flash.rated_pe_cycles", 1000000, "a constant of its code, SSD_MAX_ERASURES")
     transfer = given.number("Chip xfer latency", None, unit="ms", least=0, most=10)
     if not transfer.value or transfer.value * _MS > 10_000:
-        raise given.refused("Chip xfer latency", "the time of one byte in ms, such as 0.000025")
+        raise given.error_about("Chip xfer latency", "the time of one byte in ms, such as 0.000025")
     put_interface(draft, 1000 / (transfer.value * _MS), transfer, note="a byte in this time")
     return geometry
 

@@ -28,7 +28,7 @@ _BINARY: tuple[dict[str, Callable[[Fraction, Fraction], Fraction]], ...] = (
     },
     {"<<": lambda a, b: a * 2 ** min(int(b), 80), ">>": lambda a, b: Fraction(int(a) >> min(int(b), 80))},
     {"+": lambda a, b: a + b, "-": lambda a, b: a - b},
-    {"*": lambda a, b: a * b, "/": lambda a, b: _divided(a, b), "%": lambda a, b: a - b * int(a / b)},
+    {"*": lambda a, b: a * b, "/": lambda a, b: _quotient(a, b), "%": lambda a, b: a - b * int(a / b)},
 )
 #: Macros of the module's other headers.
 _SIZES = {"KB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30, "TB": 1 << 40}
@@ -38,7 +38,7 @@ class Unknown(Exception):  # noqa: N818 - it may be no error: conditions ask for
     """Raised for an expression that cannot be evaluated; the text says what stands in the way."""
 
 
-def _divided(a: Fraction, b: Fraction) -> Fraction:
+def _quotient(a: Fraction, b: Fraction) -> Fraction:
     # Whole numbers are divided as in C, rounded towards zero.
     return Fraction(int(a / b)) if a.denominator == b.denominator == 1 else a / b
 
@@ -95,7 +95,7 @@ class _Reader:
         self.macros = macros
         self.depth = depth
 
-    def _taken(self, *signs: str) -> str | None:
+    def _next_if(self, *signs: str) -> str | None:
         if self.tokens and self.tokens[0][0] == "sign" and self.tokens[0][1] in signs:
             return self.tokens.pop(0)[1]
         return None
@@ -105,7 +105,7 @@ class _Reader:
         if level == len(_BINARY):
             return self.unary()
         value = self.binary(level + 1)
-        while (sign := self._taken(*_BINARY[level])) is not None:
+        while (sign := self._next_if(*_BINARY[level])) is not None:
             value = _BINARY[level][sign](value, self.binary(level + 1))
             if abs(value) > _MOST:
                 raise Unknown("a number that is too large")
@@ -117,7 +117,7 @@ class _Reader:
         try:
             if self.depth > _DEPTH:
                 raise Unknown("nested too deeply")
-            if (sign := self._taken("-", "+", "!", "(")) is not None:
+            if (sign := self._next_if("-", "+", "!", "(")) is not None:
                 if sign == "(":
                     return self._closed(self.binary(0))
                 value = self.unary()
@@ -129,7 +129,7 @@ class _Reader:
                 return _number(word)
             if kind == "sign":
                 raise Unknown(f"`{word}` where a number was expected")
-            if word in _SIZES and self._taken("("):
+            if word in _SIZES and self._next_if("("):
                 return self._closed(self.binary(0)) * _SIZES[word]
             if word not in self.macros:
                 raise Unknown(f"`{word}` is not defined")
@@ -138,6 +138,6 @@ class _Reader:
             self.depth -= 1
 
     def _closed(self, value: Fraction) -> Fraction:
-        if self._taken(")") is None:
+        if self._next_if(")") is None:
             raise Unknown("`)` is missing")
         return value

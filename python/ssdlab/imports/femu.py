@@ -52,7 +52,7 @@ _REASONS = {
 }
 
 
-def recognised(text: str) -> bool:
+def recognises(text: str) -> bool:
     """Returns true if a file looks like one of FEMU's."""
     if "-device femu" in text or re.search(r"-device\s+femu\b", text):
         return True
@@ -68,9 +68,9 @@ def parameters(text: str, file: str, _setting: Setting) -> Parameters:
         found = _ASSIGNMENT.fullmatch(line)
         # A word before the first blank is an assignment; `A=B command` is a command, and rare.
         if found is None:
-            devices += [(number, options) for options in _DEVICE.findall(_expanded(line, variables, file, number))]
+            devices += [(number, options) for options in _DEVICE.findall(_expanded_text(line, variables, file, number))]
             continue
-        value = _expanded(found[2], variables, file, number)
+        value = _expanded_text(found[2], variables, file, number)
         variables[found[1]] = value
         places.setdefault(found[1], number)
         for name in re.findall(r"[,\"']([A-Za-z_]\w*)=", line):
@@ -108,7 +108,7 @@ def _lines(text: str) -> list[tuple[int, str]]:
     return found
 
 
-def _expanded(text: str, variables: Mapping[str, str], file: str, number: int) -> str:
+def _expanded_text(text: str, variables: Mapping[str, str], file: str, number: int) -> str:
     """Returns a text without quotes, with the values of variables in their places."""
     value = _VARIABLE.sub(lambda name: variables.get(name[1] or name[2], ""), re.sub(r"[\"']", "", text))
     if len(value) > _MOST:
@@ -133,7 +133,7 @@ def fill(draft: Draft, given: Parameters, _setting: Setting) -> Geometry:
     """Sets the fields of a drive."""
     mode = given.integer("femu_mode", "1", most=100)
     if mode.value != 1:
-        raise given.refused("femu_mode", "1, the black-box drive; others leave the translation to the host")
+        raise given.error_about("femu_mode", "1, the black-box drive; others leave the translation to the host")
     draft.lack(mode, _REASONS["femu_mode"])
     geometry = _flash(draft, given)
     _capacity(draft, given, geometry)
@@ -198,7 +198,7 @@ def _capacity(draft: Draft, given: Parameters, geometry: Geometry) -> None:
     over = Fraction(geometry.physical_bytes, megabytes.value << 20) - 1
     if over <= 0:
         physical = geometry.physical_bytes >> 20
-        raise given.refused("devsz_mb", f"less than the flash has, {physical} MiB: the rest is over-provisioning")
+        raise given.error_about("devsz_mb", f"less than the flash has, {physical} MiB: the rest is over-provisioning")
     note = f"the flash has {geometry.physical_bytes >> 20} MiB"
     draft.put("ftl.overprovisioning", min(float(over), 1.0), megabytes, note=note)
     if over > 1:

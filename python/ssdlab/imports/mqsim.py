@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from ssdlab.errors import InputError
-from ssdlab.imports.common import CELLS, Setting, of_all, put_geometry, put_interface, put_remaining, times
+from ssdlab.imports.common import CELLS, Setting, overprovisioning_of, put_geometry, put_interface, put_remaining, times
 from ssdlab.imports.draft import Draft, Geometry, rate, size, span
 from ssdlab.imports.parameters import Entry, Parameters, Read
-from ssdlab.imports.xml import Element, parsed
+from ssdlab.imports.xml import Element, root_of
 
 NAME = "mqsim"
 TITLE = "MQSim"
@@ -56,14 +56,14 @@ _REASONS = {
 }
 
 
-def recognised(text: str) -> bool:
+def recognises(text: str) -> bool:
     """Returns true if a file looks like one of MQSim's."""
     return f"<{_ROOT}" in text
 
 
 def parameters(text: str, file: str, _setting: Setting) -> Parameters:
     """Returns the parameters of a file."""
-    root = parsed(text, file)
+    root = root_of(text, file)
     if root.name != _ROOT:
         raise InputError(f"{file}:{root.line}: <{root.name}>: expected <{_ROOT}>, MQSim's device configuration")
     entries: dict[str, Entry] = {}
@@ -239,11 +239,11 @@ def _suspension(draft: Draft, given: Parameters) -> None:
 def _mapping(draft: Draft, given: Parameters, setting: Setting) -> None:
     mapping = given.text("Address_Mapping", "PAGE_LEVEL")
     if mapping.value.upper() != "PAGE_LEVEL":
-        raise given.refused("Address_Mapping", "PAGE_LEVEL: ssdlab has no hybrid mapping")
+        raise given.error_about("Address_Mapping", "PAGE_LEVEL: ssdlab has no hybrid mapping")
     draft.put("ftl.translation.kind", "page_map", mapping, note="units of 4 KiB; MQSim maps whole pages")
     ratio = given.number("Overprovisioning_Ratio", "0.02", least=0, most=0.9)
     note = "of the user capacity: MQSim's ratio r is of the physical capacity, r / (1 - r)"
-    over = of_all(ratio.value)
+    over = overprovisioning_of(ratio.value)
     occupancy = setting.take("occupancy")
     if occupancy is not None:
         percent = float(occupancy)

@@ -49,7 +49,7 @@ _REASONS = {
 _NUMBERS_OF_NAMES = ("SSD_TYPE_", "CELL_MODE_")
 
 
-def recognised(text: str) -> bool:
+def recognises(text: str) -> bool:
     """Returns true if a file looks like one of NVMeVirt's."""
     return bool(re.search(r"^\s*#\s*define\s+NAND_CHANNELS\b", text, re.MULTILINE))
 
@@ -57,7 +57,7 @@ def recognised(text: str) -> bool:
 def parameters(text: str, file: str, setting: Setting) -> Parameters:
     """Returns the macros of one configuration, the one of `variant`."""
     lines = list(_lines(text))
-    variants = sorted({name for _, line in lines if "BASE_SSD" in line for name in _asked(line)})
+    variants = sorted({name for _, line in lines if "BASE_SSD" in line for name in _compared_names(line)})
     variant = setting.take("variant")
     if variant is not None and variant not in variants:
         raise unknown_name("configuration", variant, variants or ["none: the file has a single one"])
@@ -108,7 +108,7 @@ def _is_flash(macros: Mapping[str, Entry]) -> bool:
     return "NAND_CHANNELS" in macros
 
 
-def _asked(line: str) -> set[str]:
+def _compared_names(line: str) -> set[str]:
     """Returns the names that a line compares with BASE_SSD."""
     return set(re.findall(r"BASE_SSD\s*==\s*([A-Za-z_]\w*)", line))
 
@@ -240,11 +240,11 @@ def _flash(draft: Draft, given: Parameters, setting: Setting, zoned: bool) -> Ge
     shot = given.integer("ONESHOT_PAGE_SIZE", str(page.value), unit="B", least=UNIT, most=1 << 28)
     pages, odd = divmod(shot.value, page.value)
     if odd:
-        raise given.refused("ONESHOT_PAGE_SIZE", "a multiple of FLASH_PAGE_SIZE")
+        raise given.error_about("ONESHOT_PAGE_SIZE", "a multiple of FLASH_PAGE_SIZE")
     cell = given.choice("CELL_MODE", {"0": pages, "1": 1, "2": 2, "3": 3, "4": 4}, "0")
     bits = pages if pages > 1 else max(1, cell.value)
     if not 1 <= bits <= 4:
-        raise given.refused("ONESHOT_PAGE_SIZE", "one to four pages of a wordline")
+        raise given.error_about("ONESHOT_PAGE_SIZE", "one to four pages of a wordline")
     total = _capacity(given, setting)
     dies = channels.value * luns.value * planes.value
     fixed, counted = given.integer("BLK_SIZE", "0", unit="B", most=1 << 50), given.integer("BLKS_PER_PLN", "0", most=10**9)
@@ -255,7 +255,7 @@ def _flash(draft: Draft, given: Parameters, setting: Setting, zoned: bool) -> Ge
         block_bytes = fixed.value
         blocks = max(4, -(-total.value // (block_bytes * dies)))
     else:
-        raise given.refused("BLKS_PER_PLN", "BLKS_PER_PLN or BLK_SIZE above 0")
+        raise given.error_about("BLKS_PER_PLN", "BLKS_PER_PLN or BLK_SIZE above 0")
     together = -(-block_bytes // shot.value) * pages
     geometry = Geometry(channels.value, luns.value, 1, planes.value, blocks, together, page.value, multi_plane=False)
     source = counted if counted.value else fixed

@@ -80,7 +80,7 @@ class Parameters:
         """Yields all parameters in the order of the file, and whether each was asked for."""
         return ((name, entry, name in self._asked) for name, entry in self._entries.items())
 
-    def refused(self, name: str, expected: str) -> InputError:
+    def error_about(self, name: str, expected: str) -> InputError:
         """Returns an error about the value of a parameter."""
         entry = self._entries.get(name)
         if entry is None:
@@ -93,7 +93,7 @@ class Parameters:
         if entry is not None:
             return Read(entry.raw.strip(), entry.name, shortened(entry.raw), entry.line)
         if default is None:
-            raise self.refused(name, "a value")
+            raise self.error_about(name, "a value")
         return Read(default, name, default, None)
 
     def number(
@@ -110,7 +110,7 @@ class Parameters:
         text = found.value.rstrip(";").strip()
         value = Fraction(text) if _NUMBER.fullmatch(text) else None
         if value is None or not least <= value <= most:
-            raise self.refused(name, f"a number{f' of {unit}' if unit else ''}, {least:g} to {most:g}")
+            raise self.error_about(name, f"a number{f' of {unit}' if unit else ''}, {least:g} to {most:g}")
         return Read(value, found.name, f"{text} {unit}".strip(), found.line)
 
     def integer(
@@ -125,7 +125,7 @@ class Parameters:
         """Returns a whole number."""
         found = self.number(name, default, unit=unit, least=least, most=most)
         if found.value.denominator != 1:
-            raise self.refused(name, f"a whole number, {least} to {most}")
+            raise self.error_about(name, f"a whole number, {least} to {most}")
         return Read(int(found.value), found.name, found.raw, found.line)
 
     def flag(self, name: str, default: str | None = None) -> Read[bool]:
@@ -141,5 +141,5 @@ class Parameters:
         if word not in meanings:
             near = closest(word, list(meanings))
             hint = f" (did you mean `{next(each for each in choices if each.lower() == near)}`?)" if near else ""
-            raise self.refused(name, (expected or f"one of {', '.join(choices)}") + hint)
+            raise self.error_about(name, (expected or f"one of {', '.join(choices)}") + hint)
         return Read(meanings[word], found.name, found.raw, found.line)

@@ -6,7 +6,7 @@ import re
 from fractions import Fraction
 
 from ssdlab.errors import InputError
-from ssdlab.imports.common import Setting, of_all, put_geometry, put_interface, put_remaining, times
+from ssdlab.imports.common import Setting, overprovisioning_of, put_geometry, put_interface, put_remaining, times
 from ssdlab.imports.draft import Draft, Geometry, rate, size, span
 from ssdlab.imports.parameters import Entry, Parameters, Read, shortened
 
@@ -73,7 +73,7 @@ _SECTIONS_OF_OTHERS = {
 }
 
 
-def recognised(text: str) -> bool:
+def recognises(text: str) -> bool:
     """Returns true if a file looks like one of SimpleSSD's."""
     return "<simplessd" in text or len({found[1] for found in _SECTION.finditer(text)}) >= 2
 
@@ -235,15 +235,15 @@ def _buffer(draft: Draft, given: Parameters, geometry: Geometry) -> None:
 def _translation(draft: Draft, given: Parameters, geometry: Geometry) -> None:
     mode = given.text("ftl.MappingMode", "0")
     if mode.value not in ("0", "PageMapping"):
-        raise given.refused("ftl.MappingMode", "0: ssdlab has page mapping only")
+        raise given.error_about("ftl.MappingMode", "0: ssdlab has page mapping only")
     draft.put("ftl.translation.kind", "page_map", mode, note="units of 4 KiB; SimpleSSD maps pages of a superblock")
     ratio = given.number("ftl.OverProvisioningRatio", "0.25", least=0, most=0.9)
     note = "of the user capacity: SimpleSSD's ratio r is of the physical capacity, r / (1 - r)"
-    draft.put("ftl.overprovisioning", of_all(ratio.value), ratio, note=note)
+    draft.put("ftl.overprovisioning", overprovisioning_of(ratio.value), ratio, note=note)
     order = given.text("pal.PageAllocation", "CWDP")
     letters = order.value.upper()
     if sorted(letters) not in (sorted("CWDP"), sorted("CWD")):
-        raise given.refused("pal.PageAllocation", "an order of C, W, D and P, such as CWDP")
+        raise given.error_about("pal.PageAllocation", "an order of C, W, D and P, such as CWDP")
     draft.put("ftl.allocation_order", letters, order)
     draft.put("ftl.write_allocation", "round_robin", order, note="written data takes the places in turn")
     draft.ours("ftl.reserve_blocks", 1, "one free block of a die is kept for relocations")

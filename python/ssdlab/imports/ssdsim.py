@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from ssdlab.errors import InputError
-from ssdlab.imports.common import Setting, of_all, put_geometry, put_interface, put_remaining
+from ssdlab.imports.common import Setting, overprovisioning_of, put_geometry, put_interface, put_remaining
 from ssdlab.imports.draft import UNIT, Draft, Geometry, size, span
 from ssdlab.imports.parameters import Entry, Parameters, Read, shortened
 
@@ -52,7 +52,7 @@ _REASONS = {
 }
 
 
-def recognised(text: str) -> bool:
+def recognises(text: str) -> bool:
     """Returns true if a file looks like one of SSDsim's."""
     return bool(re.search(r"^\s*t_PROG\s*=", text, re.MULTILINE)) and bool(
         re.search(r"^\s*channel number\s*=", text, re.MULTILINE)
@@ -147,10 +147,12 @@ def _chips(given: Parameters, channels: Read[int]) -> tuple[Read[int], list[Read
     counts = {read.value for read in of_each}
     if len(counts) > 1:
         other = next(read for read in of_each if read.value != of_each[0].value)
-        raise given.refused(other.name, f"{of_each[0].value}, as in {of_each[0].name}: channels have the same number of chips")
+        raise given.error_about(
+            other.name, f"{of_each[0].value}, as in {of_each[0].name}: channels have the same number of chips"
+        )
     each, odd = divmod(total.value, channels.value)
     if odd or (of_each and of_each[0].value != each):
-        raise given.refused("chip number", f"the chips of {channels.value} channels together")
+        raise given.error_about("chip number", f"the chips of {channels.value} channels together")
     return Read(each, total.name, f"{total.raw} on {channels.value} channels", total.line), of_each
 
 
@@ -193,12 +195,12 @@ def _buffer(draft: Draft, given: Parameters) -> None:
 def _translation(draft: Draft, given: Parameters, commands: Read[int]) -> None:
     mapping = given.text("address mapping", "1")
     if mapping.value != "1":
-        raise given.refused("address mapping", "1, page mapping: ssdlab has no block mapping and no FAST")
+        raise given.error_about("address mapping", "1, page mapping: ssdlab has no block mapping and no FAST")
     draft.put("ftl.translation.kind", "page_map", mapping)
     draft.put("flash.copyback", bool(commands.value & 2), commands, note="bit 1, copyback")
     ratio = given.number("overprovide", "0.1", least=0, most=0.9)
     note = "of the user capacity: SSDsim's ratio r is of the physical capacity, r / (1 - r)"
-    draft.put("ftl.overprovisioning", of_all(ratio.value), ratio, note=note)
+    draft.put("ftl.overprovisioning", overprovisioning_of(ratio.value), ratio, note=note)
     scheme = given.choice("allocation", {"0": "dynamic", "1": "static"}, "0")
     if scheme.value == "static":
         order = given.choice("static_allocation", _STATIC, "1")

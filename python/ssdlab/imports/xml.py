@@ -7,7 +7,7 @@ from xml.parsers import expat
 
 from ssdlab.errors import InputError
 
-__all__ = ["Element", "parsed"]
+__all__ = ["Element", "root_of"]
 
 #: Deepest nesting, and largest number of elements.
 _DEPTH = 16
@@ -28,7 +28,7 @@ class Element:
     children: list[Element] = field(default_factory=list)
 
 
-def parsed(text: str, file: str) -> Element:
+def root_of(text: str, file: str) -> Element:
     """Returns the root of a document.
 
     Raises:

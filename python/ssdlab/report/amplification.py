@@ -33,7 +33,7 @@ COLOURS = {
 
 def by_reason(runs: Sequence[RunData]) -> go.Figure:
     """Returns a bar for each run whose length is its write amplification, divided by the reason of the programs."""
-    names = [style.wrapped(name) for name in style.run_names(runs)]
+    names = [style.wrapped_name(name) for name in style.run_names(runs)]
     chart = style.figure(150 + 46 * len(runs), barmode="stack", bargap=0.35)
     shares = [run.write_amplification_by_reason for run in runs]
     if not any(shares):

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _MADE, _FAILED = looks.LIGHT, looks.WINE
 
 
-def of_runs(runs: Sequence[RunData]) -> go.Figure:
+def made_and_failed(runs: Sequence[RunData]) -> go.Figure:
     """Returns the attempts by number: how many were made and failed, and their mean time, for one run by cause."""
     able = [(name, run.read_errors) for name, run in zip(style.run_names(runs), runs, strict=True) if run.read_errors]
     if not any(found.first_attempts for _, found in able):
@@ -42,7 +42,7 @@ def of_runs(runs: Sequence[RunData]) -> go.Figure:
     chart.update_yaxes(title_text=made, type="log", dtick=1, exponentformat="power", row=1, col=1)
     chart.update_yaxes(title_text="mean time", ticksuffix=f" {unit}", rangemode="tozero", row=1, col=2)
     chart.update_xaxes(title_text="attempt", showgrid=False, range=[0.4, most + 0.6], dtick=max(1, most // 16))
-    library.stacked(chart, ("", "2"), 380)
+    library.stack_when_narrow(chart, ("", "2"), 380)
     return chart
 
 

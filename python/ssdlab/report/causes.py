@@ -76,10 +76,10 @@ def stacked(runs: Sequence[RunData]) -> go.Figure:
     return _stacked(_bars(runs))
 
 
-def of_streams(streams: Sequence[Stream]) -> go.Figure:
+def stacked_streams(streams: Sequence[Stream]) -> go.Figure:
     """Returns the mean latency of reads and writes of each stream, like :func:`stacked`."""
     bars = [
-        (style.wrapped(f"{stream.name} · {op}s"), dict(stream.causes[op]))
+        (style.wrapped_name(f"{stream.name} · {op}s"), dict(stream.causes[op]))
         for stream in reversed(streams)
         for op in ("write", "read")
         if stream.causes.get(op)
@@ -87,7 +87,7 @@ def of_streams(streams: Sequence[Stream]) -> go.Figure:
     return _stacked(bars)
 
 
-def of_bars(bars: list[tuple[str, dict[str, float]]]) -> go.Figure:
+def stacked_bars(bars: list[tuple[str, dict[str, float]]]) -> go.Figure:
     """Returns bars of a title and a time by cause, from the bottom up, like :func:`stacked`."""
     return _stacked(bars)
 
@@ -135,7 +135,7 @@ def _stacked(bars: list[tuple[str, dict[str, float]]]) -> go.Figure:
     )
     chart.update_xaxes(title_text="share of the latency", ticksuffix=" %", nticks=6, range=[0, 100], row=1, col=2)
     chart.update_yaxes(showgrid=False)
-    library.stacked(chart, ("", "2"), height)
+    library.stack_when_narrow(chart, ("", "2"), height)
     return chart
 
 
@@ -143,7 +143,7 @@ def _bars(runs: Sequence[RunData]) -> list[tuple[str, dict[str, float]]]:
     """Returns a bar for each run and operation that was measured, from the bottom up: title and mean time by cause."""
     names = style.run_names(runs)
     return [
-        (f"{op}s" if len(runs) == 1 else style.wrapped(f"{name} · {op}s"), run.causes[op])
+        (f"{op}s" if len(runs) == 1 else style.wrapped_name(f"{name} · {op}s"), run.causes[op])
         for op in ("write", "read")
         for name, run in reversed([*zip(names, runs, strict=True)])
         if run.causes.get(op)

@@ -48,12 +48,12 @@ class Mode:
     limit: float
 
     @property
-    def kept(self) -> str:
+    def retention_text(self) -> str:
         """Text that states the promised retention of its data."""
         return f"kept {self.retention}" if self.retention else "kept without limit"
 
 
-def used(runs: Sequence[RunData]) -> list[Mode]:
+def used_modes(runs: Sequence[RunData]) -> list[Mode]:
     """Returns the write modes that any of the runs used, as described by the cell model of the first run's drive.
 
     Empty if that drive names no cell model, or that of another cell.
@@ -124,7 +124,9 @@ def distributions(modes: Sequence[Mode]) -> go.Figure | None:
     drawn = [mode for mode in modes if mode.fresh is not None and mode.aged is not None]
     if not drawn:
         return None
-    titles = [f"{mode.name}: step {significant(mode.step, 3)}, {count(mode.pe_cycles)} cycles, {mode.kept}" for mode in drawn]
+    titles = [
+        f"{mode.name}: step {significant(mode.step, 3)}, {count(mode.pe_cycles)} cycles, {mode.retention_text}" for mode in drawn
+    ]
     chart = style.panels(
         70 + 250 * len(drawn), len(drawn), 1, shared_xaxes=True, vertical_spacing=0.25 / len(drawn), subplot_titles=titles
     )
@@ -174,7 +176,7 @@ def numbers(modes: Sequence[Mode]) -> str:
             count(mode.units),
             f"{significant(mode.step, 3)} ({'derived' if mode.derived else 'of its program time'})",
             duration(mode.program_ns),
-            mode.kept,
+            mode.retention_text,
             count(mode.pe_cycles),
             f"{mode.fresh_rate:.2e}",
             f"{mode.aged_rate:.2e}",

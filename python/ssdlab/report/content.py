@@ -229,7 +229,7 @@ def state_tables(run: RunData) -> str:
         ("Commands", "", {**run.commands, "rejected": summary["rejected"], "unmapped_reads": summary.get("unmapped_reads")}),
         ("Steady state", "", {"steady": summary["steady"], "saturated": summary["saturated"]}),
     ]
-    blocks = [(title, _pairs_table(run, at, value)) for title, at, value in numbers if flatten(value)]
+    blocks = [(title, _pairs_table(run, at, value)) for title, at, value in numbers if leaves_of(value)]
     cells = "".join(f"<div><h4>{title}</h4>{text}</div>" for title, text in blocks)
     return f'<div class="columns">{cells}</div>'
 
@@ -242,7 +242,7 @@ def _pairs_table(run: RunData, section: str, value: Any) -> str:
 def _meanings(run: RunData, section: str, value: Any) -> dict[str, str]:
     """Returns the definitions of the leaves of a section of the summary, by their names as :func:`_pairs` has them."""
     found = {}
-    for name, _ in flatten(value):
+    for name, _ in leaves_of(value):
         path = ".".join([*filter(None, [section]), *name.split(" ")])
         if section == "policy_stats":
             found[_name(name)] = terms.statistic(run.policy, name)
@@ -361,10 +361,10 @@ def table(
         cells = [f"<td{title}>{escape(cell)}</td>" for title, cell in zip(titles[1:], row[1:], strict=True)]
         lines.append(f"<tr>{row_heading(row[0], known.get(row[0], ''))}{''.join(cells)}</tr>")
     kind = f"wraps{' explained' if explained else ''}" if head else ""
-    return framed(headings(head, known) if head else "", lines, kind)
+    return framed_table(headings(head, known) if head else "", lines, kind)
 
 
-def framed(head: str, lines: Sequence[str], kind: str) -> str:
+def framed_table(head: str, lines: Sequence[str], kind: str) -> str:
     """Returns a table of rows in a frame that scrolls sideways where the window is narrow."""
     body = "".join(lines).removeprefix(_NEXT_GROUP)
     named_kind = f' class="{kind}"' if kind else ""
@@ -382,28 +382,30 @@ def group(title: str, width: int) -> str:
 
 def headings(titles: Sequence[str], meanings: Mapping[str, str]) -> str:
     """Returns the headings of columns. An empty corner heads nothing."""
-    cells = (f'<th scope="col">{named(title, meanings.get(title, ""))}</th>' if title else "<td></td>" for title in titles)
+    cells = (
+        f'<th scope="col">{name_with_meaning(title, meanings.get(title, ""))}</th>' if title else "<td></td>" for title in titles
+    )
     return f"<thead><tr>{''.join(cells)}</tr></thead>"
 
 
 def row_heading(title: str, meaning: str = "") -> str:
     """Returns the first cell of a row, which names it."""
-    return f'<th scope="row">{named(title, meaning)}</th>'
+    return f'<th scope="row">{name_with_meaning(title, meaning)}</th>'
 
 
-def named(text: str, meaning: str) -> str:
+def name_with_meaning(text: str, meaning: str) -> str:
     """Returns a name that shows its meaning, if it has one, when the pointer or the focus is on it."""
     return f'<span title="{escape(meaning)}">{escape(text)}</span>' if meaning else escape(text)
 
 
-def flatten(value: Any, prefix: str = "") -> list[tuple[str, Any]]:
+def leaves_of(value: Any, prefix: str = "") -> list[tuple[str, Any]]:
     """Returns the leaves of nested tables, with their names joined."""
     if isinstance(value, Mapping):
-        return [leaf for name, item in value.items() for leaf in flatten(item, f"{prefix} {name}".strip())]
+        return [leaf for name, item in value.items() for leaf in leaves_of(item, f"{prefix} {name}".strip())]
     return [(prefix, value)]
 
 
-def shown(name: str, value: Any) -> str:
+def value_text(name: str, value: Any) -> str:
     """Formats a value of the summary, in the unit that its name ends in."""
     match value:
         case None:
@@ -421,12 +423,12 @@ def shown(name: str, value: Any) -> str:
         case float():
             return significant(value)
         case list():
-            return ", ".join(shown(name, item) for item in value) or "–"
+            return ", ".join(value_text(name, item) for item in value) or "–"
     return str(value)
 
 
 def _pairs(value: Any) -> list[tuple[str, str]]:
-    return [(_name(name), shown(name, item)) for name, item in flatten(value)]
+    return [(_name(name), value_text(name, item)) for name, item in leaves_of(value)]
 
 
 def _name(name: str) -> str:

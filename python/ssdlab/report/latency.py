@@ -106,7 +106,7 @@ def percentiles(runs: Sequence[RunData]) -> go.Figure:
         chart.add_hline(y=1, line={"color": style.run_colour(0), "width": 2}, row=1, col=column)
         chart.add_annotation(text=names[0], x=0, xref="x domain", y=1, **_ABOVE_LINE, row=1, col=column)
     _ratio_axis(chart, min(ratios), max(ratios))
-    library.stacked(chart, ("", "2")[: len(ops)], 360)
+    library.stack_when_narrow(chart, ("", "2")[: len(ops)], 360)
     return chart
 
 

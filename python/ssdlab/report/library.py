@@ -65,7 +65,7 @@ _POLICY = re.compile(r'\n<meta http-equiv="Content-Security-Policy" content="[^"
 _SCRIPTS = re.compile(r"<script>(.*?)</script>", re.DOTALL)
 
 
-def secured(page: str) -> str:
+def secured_page(page: str) -> str:
     """Returns a page with a Content-Security-Policy, in the place of the one that it may have.
 
     The page runs its own scripts as they are now, each known by its hash, and loads nothing: what stands in a name that
@@ -94,7 +94,7 @@ def _hash(script: bytes) -> str:
     return f"sha256-{b64encode(hashlib.sha256(script).digest()).decode('ascii')}"
 
 
-def drawn(chart: go.Figure, name: str, *, bar: bool = False) -> str:
+def place_and_script(chart: go.Figure, name: str, *, bar: bool = False) -> str:
     """Returns the place of a figure, ``figure-NAME``, and the script that draws it; `bar` adds plotly's buttons."""
     strange = {trace.type for trace in chart.data} - KINDS
     assert not strange, f"the page's library has no traces of the kinds {sorted(strange)}"
@@ -115,13 +115,13 @@ def _rounded(value: Any) -> Any:
     if isinstance(value, dict):
         return {name: _rounded(item) for name, item in value.items()}
     if isinstance(value, np.ndarray):
-        return _packed(value)
+        return _packed_array(value)
     if isinstance(value, list | tuple):
         return [_rounded(item) for item in value]
     return float(f"{value:.6g}") if isinstance(value, float) and math.isfinite(value) else value
 
 
-def _packed(values: np.ndarray[Any, Any]) -> Any:
+def _packed_array(values: np.ndarray[Any, Any]) -> Any:
     """Returns an array of one dimension in the form of plotly.js: bytes in base64, with their type."""
     if values.dtype.kind != "f" or values.ndim != 1:
         return _rounded(values.tolist())
@@ -178,18 +178,18 @@ _PATTERNS = {
 }
 
 
-def standalone(chart: go.Figure, title: str) -> str:
+def page_of_figure(chart: go.Figure, title: str) -> str:
     """Returns a page that holds one figure called ``figure-chart``."""
-    return secured(
+    return secured_page(
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"<title>{escape(title)}</title>\n<style>\n{css()}</style>\n{head()}\n</head>\n"
         f'<body>\n<header class="chart">{THEME}<h1>{escape(title)}</h1></header>\n'
-        f"<main>\n<section>{drawn(chart, 'chart', bar=True)}</section>\n</main>\n{tail()}\n</body>\n</html>\n"
+        f"<main>\n<section>{place_and_script(chart, 'chart', bar=True)}</section>\n</main>\n{tail()}\n</body>\n</html>\n"
     )
 
 
-def stacked(chart: go.Figure, columns: Sequence[str], height: int, gap: int = 70) -> None:
+def stack_when_narrow(chart: go.Figure, columns: Sequence[str], height: int, gap: int = 70) -> None:
     """Lets the columns of a figure of one row stand one below the other where the window is narrow.
 
     Args:

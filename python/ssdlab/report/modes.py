@@ -26,7 +26,7 @@ def shares(runs: Sequence[RunData]) -> go.Figure:
         for name, run in reversed([*zip(names, runs, strict=True)]):
             used = {mode: number for mode, number in run.summary["modes"].get(kind, {}).items() if number}
             if used:
-                bars.append((kind if single else style.wrapped(f"{name} · {kind}"), used))
+                bars.append((kind if single else style.wrapped_name(f"{name} · {kind}"), used))
                 meanings.append(terms.below(terms.key(f"modes.{kind}.MODE")))
     chart = style.figure(130 + 40 * max(1, len(bars)), barmode="stack", bargap=0.35)
     if not bars:

@@ -97,7 +97,7 @@ def single(run: RunData) -> str:
     busy = _figure(utilisation.busy([run]), "utilisation", utilisation.meanings())
     amplified = [_figure(amplification.by_reason([run]), "amplification", terms.reasons()), content.flash_table(run)]
     parts = {
-        "Verdict": [_said(_finding(bottleneck.sentences(run))), *cards],
+        "Verdict": [_verdict_box(_finding(bottleneck.sentences(run))), *cards],
         "Latency": [
             _section("Distribution", f"{_LATENCY} {_DOTTED}", *curves),
             *_tail(run),
@@ -130,7 +130,7 @@ def several(runs: Sequence[RunData]) -> str:
     busy = f"How much of the simulated time each channel{_decoders(runs)} was busy, the busiest first."
     amplified = _figure(amplification.by_reason(runs), "amplification", terms.reasons())
     parts = {
-        "Verdict": [_said(verdict.html(runs)), _cards(_gains(runs, names))],
+        "Verdict": [_verdict_box(verdict.html(runs)), _cards(_gains(runs, names))],
         "Latency": [
             _section(
                 "Distribution",
@@ -175,14 +175,14 @@ def several(runs: Sequence[RunData]) -> str:
     return _page(title, _header("SSD simulation: comparison", title, setting.lines(runs), warnings), parts)
 
 
-def _said(text: str) -> str:
+def _verdict_box(text: str) -> str:
     """Returns the box with the sentences of the verdict; empty without any."""
     return f'<div class="verdicts">{text}</div>' if text else ""
 
 
 def _tails(runs: Sequence[RunData], names: Sequence[str]) -> list[str]:
     """Returns the section on the tails of several runs: what the slowest commands of each consist of."""
-    found = [(name, tail.known(run)) for name, run in zip(names, runs, strict=True)]
+    found = [(name, tail.why_or_none(run)) for name, run in zip(names, runs, strict=True)]
     said = [_finding(sentence, name) for name, known in found if known is not None for sentence in known.sentences[:1]]
     return [_section("Why the tail is long", _TAILS, *said)] if said else []
 
@@ -210,7 +210,7 @@ def _finding(text: str, name: str = "") -> str:
 
 def _tail(run: RunData) -> list[str]:
     """Returns the section on the tail; none where too few commands lie beyond the 99th percentile."""
-    found = tail.known(run)
+    found = tail.why_or_none(run)
     if found is None:
         return []
     chart = _figure(tail.bars(found), "tail", content.cause_meanings())
@@ -222,7 +222,7 @@ def _streams(run: RunData) -> list[str]:
     if not run.streams:
         return []
     shown = streams.busiest(run.streams, streams.MOST_COMPARED)
-    chart = causes.of_streams(shown)
+    chart = causes.stacked_streams(shown)
     table = content.table(["stream", *streams.COLUMNS], streams.rows(run), meanings=content.measures())
     return [_section("By stream", _STREAMS, table, _figure(chart, "streams", content.cause_meanings()))]
 
@@ -235,7 +235,7 @@ def _resources(run: RunData) -> list[str]:
 
 def _power(runs: Sequence[RunData]) -> list[str]:
     """Returns the section on power; none if no drive describes its currents."""
-    if not power.known(runs):
+    if not power.is_known(runs):
         return []
     meanings = {"peak of a window": terms.column("power.parquet", "peak_w"), "mean": terms.column("power.parquet", "mean_w")}
     figures = [_figure(power.by_component(runs), "components")] if power.has_parts(runs) else []
@@ -245,7 +245,7 @@ def _power(runs: Sequence[RunData]) -> list[str]:
 
 def _cells(runs: Sequence[RunData]) -> list[str]:
     """Returns the section on the modes in the cell; none if the drive names no cell model."""
-    modes = cells.used(runs)
+    modes = cells.used_modes(runs)
     if not modes:
         return []
     chart = cells.distributions(modes)
@@ -258,7 +258,9 @@ def _read_errors(runs: Sequence[RunData], *tables: str) -> list[str]:
     if not any(run.read_errors for run in runs):
         return []
     return [
-        _section("Reads that fail", _ATTEMPTS, _figure(attempts.of_runs(runs), "attempts", content.cause_meanings()), *tables)
+        _section(
+            "Reads that fail", _ATTEMPTS, _figure(attempts.made_and_failed(runs), "attempts", content.cause_meanings()), *tables
+        )
     ]
 
 
@@ -301,7 +303,7 @@ def _page(title: str, header: str, parts: Mapping[str, Sequence[str]]) -> str:
     """Returns a whole page: its header, links to its parts, and the parts by their titles."""
     links = "".join(f'<a href="#{name.lower()}">{name}</a>' for name in parts)
     body = "\n".join(_part(name, sections) for name, sections in parts.items())
-    return library.secured(
+    return library.secured_page(
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"<title>{escape(title)} · ssdlab</title>\n<style>\n{library.css()}</style>\n"
@@ -350,7 +352,7 @@ def _figure(chart: go.Figure, name: str, meanings: dict[str, str] | None = None)
     chart.update_layout(showlegend=False)
     if chart.layout.margin.t is None:
         chart.update_layout(margin_t=18)
-    return legend + library.drawn(chart, name)
+    return legend + library.place_and_script(chart, name)
 
 
 def _descriptions(runs: Sequence[RunData]) -> str:

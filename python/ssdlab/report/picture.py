@@ -75,7 +75,7 @@ def save(figure: go.Figure, path: Path, *, title: str = "", force: bool = False)
     check_new_file(path, force)
     with new_file(path) as beside:
         if path.suffix == ".html":
-            beside.write_text(library.standalone(figure, title or path.stem), encoding="utf-8")
+            beside.write_text(library.page_of_figure(figure, title or path.stem), encoding="utf-8")
         else:
             _draw(figure, beside, path.suffix[1:], title)
     return path
@@ -181,17 +181,20 @@ class _Panels:
         if trace.connectgaps:
             kept = [(a, b) for a, b in zip(x, y, strict=True) if not (math.isnan(a) or math.isnan(b))]
             x, y = [a for a, _ in kept], [b for _, b in kept]
-        colour = trace.line.color or _one(trace.marker.color) or looks.INK
+        colour = trace.line.color or _first_of(trace.marker.color) or looks.INK
         style_of: dict[str, Any] = {"color": colour, "linestyle": "none"}
         if "lines" in mode:
             style_of |= {"linestyle": _dash(trace.line.dash), "linewidth": (trace.line.width or looks.CURVE) * looks.POINT}
             if trace.line.shape == "hv":
                 style_of["drawstyle"] = "steps-post"
         if "markers" in mode:
-            size = _one(trace.marker.size) or looks.MARK
-            style_of |= {"marker": looks.MARKS.get(_one(trace.marker.symbol) or "circle", "o"), "markersize": size * looks.POINT}
-            if _one(trace.marker.color):
-                looks["markerfacecolor"] = _one(trace.marker.color)
+            size = _first_of(trace.marker.size) or looks.MARK
+            style_of |= {
+                "marker": looks.MARKS.get(_first_of(trace.marker.symbol) or "circle", "o"),
+                "markersize": size * looks.POINT,
+            }
+            if _first_of(trace.marker.color):
+                looks["markerfacecolor"] = _first_of(trace.marker.color)
         (handle,) = axes.plot(x, y, **style_of)
         if mode == "lines":
             axes.margins(x=0)
@@ -207,9 +210,9 @@ class _Panels:
         x, y = trace.xaxis or "x", trace.yaxis or "y"
         at = self._places(y, trace.y) if flat else self._places(x, trace.x)
         lengths = [0.0 if math.isnan(value) else value for value in self._places(*((x, trace.x) if flat else (y, trace.y)))]
-        wide = _one(trace.width) or (1 - (self.figure.layout.bargap or 0.2))
+        wide = _first_of(trace.width) or (1 - (self.figure.layout.bargap or 0.2))
         if trace.offset is not None:
-            at = [place + _one(trace.offset) + wide / 2 for place in at]
+            at = [place + _first_of(trace.offset) + wide / 2 for place in at]
         elif self.figure.layout.barmode not in ("stack", "relative", "overlay"):
             beside = [
                 other
@@ -222,7 +225,7 @@ class _Panels:
         starts = self._starts(trace, x, y, at, lengths)
         marker = trace.marker
         hatch = looks.HATCHES.get(marker.pattern.shape or "") if marker.pattern is not None else None
-        colour = _one(marker.color) or looks.RUNS[0]
+        colour = _first_of(marker.color) or looks.RUNS[0]
         style_of: dict[str, Any] = {"color": colour, "hatch": hatch, "edgecolor": "white", "linewidth": looks.EDGE * looks.POINT}
         handle = (
             axes.barh(at, lengths, wide, left=starts, **style_of)
@@ -446,7 +449,7 @@ def _dash(name: str | None) -> Any:
     return looks.DASHES.get(name or "solid", looks.DASHES["dash"])[0]
 
 
-def _one(value: Any) -> Any:
+def _first_of(value: Any) -> Any:
     """Returns a value that may be given for each point: that of the first."""
     return value[0] if isinstance(value, list | tuple) and value else value
 

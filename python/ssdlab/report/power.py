@@ -52,7 +52,7 @@ _PARTS = {
 }
 
 
-def known(runs: Sequence[RunData]) -> bool:
+def is_known(runs: Sequence[RunData]) -> bool:
     """Returns True if the power of any run was computed."""
     return any(run.summary["energy"]["total_j"] is not None for run in runs)
 
@@ -86,7 +86,7 @@ def has_parts(runs: Sequence[RunData]) -> bool:
 
 def by_component(runs: Sequence[RunData]) -> go.Figure:
     """Returns a bar for each run whose length is its mean power, divided by the parts of the drive."""
-    names = [style.wrapped(name) for name in run_names(runs)]
+    names = [style.wrapped_name(name) for name in run_names(runs)]
     chart = style.figure(150 + 46 * len(runs), barmode="stack", bargap=0.35)
     watts = [_mean_by_part(run) for run in runs]
     longest = max(sum(parts.values()) for parts in watts)
@@ -127,7 +127,7 @@ def _mean_by_part(run: RunData) -> dict[str, float]:
 def over_time(runs: Sequence[RunData]) -> go.Figure:
     """Returns mean power and the peak of its windows over simulated time, with a strip for each run."""
     tables = [(name, table) for name, run in zip(run_names(runs), runs, strict=True) if (table := run.power_table()) is not None]
-    curves = [(name, *_merged(table.to_pydict())) for name, table in tables]
+    curves = [(name, *_merged_steps(table.to_pydict())) for name, table in tables]
     if not any(times for _, times, _, _ in curves):
         return style.note(style.figure(130), "no window of power has passed")
     size, unit = time_unit(max(run.simulated_ns for run in runs))
@@ -154,7 +154,7 @@ def over_time(runs: Sequence[RunData]) -> go.Figure:
     return chart
 
 
-def _merged(columns: dict[str, list[float]]) -> tuple[list[float], list[float], list[float]]:
+def _merged_steps(columns: dict[str, list[float]]) -> tuple[list[float], list[float], list[float]]:
     """Returns start, mean and peak of at most :data:`_STEPS` steps; neighbouring rows, all of one width, are merged."""
     times, mean, peak = columns["time_ns"], columns["mean_w"], columns["peak_w"]
     group = -(-len(times) // _STEPS) or 1

@@ -13,7 +13,7 @@ _LEAST = 0.05
 _WORDS = {"gc": "garbage collection", "wear": "wear levelling", "rmw": "completing partial writes"}
 
 
-def of_write_amplification(run: RunData, first: RunData) -> str:
+def reason_for_amplification(run: RunData, first: RunData) -> str:
     """Returns why write amplification differs from that of the first run; empty if it hardly does, or nothing says why.
 
     The reason of the programs that differ most, and for garbage collection what its victims had: more of their data
@@ -28,7 +28,7 @@ def of_write_amplification(run: RunData, first: RunData) -> str:
     said = f"write amplification: {_WORDS.get(reason, reason)} programs {_pair(shares.get(reason, 0.0), before.get(reason, 0.0))}"
     if reason != "gc":
         return said
-    moved, moved_before = _moved(run), _moved(first)
+    moved, moved_before = _units_per_block(run), _units_per_block(first)
     if moved is not None and moved_before is not None and _differ(moved, moved_before):
         said += f", moving {_pair(moved, moved_before)} units for each block"
     free, free_before = (each.summary["free_blocks"]["mean"] for each in (run, first))
@@ -38,7 +38,7 @@ def of_write_amplification(run: RunData, first: RunData) -> str:
     return said
 
 
-def _moved(run: RunData) -> float | None:
+def _units_per_block(run: RunData) -> float | None:
     """Returns the units that garbage collection moved for each block that it took."""
     taken = run.summary["collections"]
     moved: int = run.summary["flash"]["programs"].get("gc", 0)

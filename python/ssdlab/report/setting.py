@@ -52,7 +52,7 @@ def drive_line(run: RunData) -> str:
     facts = [str(described.get("title") or short(run.drive))]
     if channels := flash.get("channels"):
         dies = channels * flash.get("chips_per_channel", 1) * flash.get("dies_per_chip", 1)
-        facts.append(f"{_counted(channels, 'channel')} with {_counted(dies, 'die')}")
+        facts.append(f"{_count_text(channels, 'channel')} with {_count_text(dies, 'die')}")
     if cell := flash.get("cell"):
         facts.append(str(cell).upper())
     if (spare := described.get("ftl", {}).get("overprovisioning")) is not None:
@@ -68,5 +68,5 @@ def starting_state(run: RunData) -> str:
     return _STATES.get(method, method) + (f", worn by {worn:,} cycles" if worn else "")
 
 
-def _counted(number: int, noun: str) -> str:
+def _count_text(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"

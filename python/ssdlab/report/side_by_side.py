@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ssdlab.report import content, streams
 from ssdlab.report.content import Row, comparison_rows, measures
-from ssdlab.report.verdict import judgement, marked
+from ssdlab.report.verdict import judgement, marked_html
 from ssdlab.run_names import varied_settings
 from ssdlab.units import ratio
 
@@ -25,11 +25,11 @@ def table(runs: Sequence[RunData], names: Sequence[str]) -> str:
     """Returns the table. On a narrow window each number names its run, and the numbers of a row wrap."""
     body = []
     meanings = measures()
-    for group, rows in [*comparison_rows(runs), *streams.compared(runs)]:
+    for group, rows in [*comparison_rows(runs), *streams.compared_rows(runs)]:
         body.append(content.group(group, len(names) + 1))
         body += [_row(row, names, meanings, runs) for row in rows]
     kind = "wraps compare" if len(runs) <= _BESIDE else "wraps compare many"
-    return content.framed(content.headings(("", *names), {}), body, kind)
+    return content.framed_table(content.headings(("", *names), {}), body, kind)
 
 
 def settings(runs: Sequence[RunData], names: Sequence[str]) -> str:
@@ -48,8 +48,8 @@ def _row(row: Row, names: Sequence[str], meanings: Mapping[str, str], runs: Sequ
         said = ""
         if index and value and base:
             quotient = value / base
-            said = f"<small>{marked(f'× {ratio(quotient, 3)}', judgement(quotient, row.better, runs[index]))}</small>"
+            said = f"<small>{marked_html(f'× {ratio(quotient, 3)}', judgement(quotient, row.better, runs[index]))}</small>"
         elif index and value and base == 0 and row.better < 0:
-            said = f"<small>{marked('from none', 'worse')}</small>"
+            said = f"<small>{marked_html('from none', 'worse')}</small>"
         cells.append(f'<td data-column="{escape(name)}">{escape(text)}{said}</td>')
     return f"<tr>{''.join(cells)}</tr>"

@@ -51,7 +51,7 @@ def _row(stream: Stream) -> list[str]:
     ]
 
 
-def compared(runs: Sequence[RunData]) -> list[tuple[str, list[Row]]]:
+def compared_rows(runs: Sequence[RunData]) -> list[tuple[str, list[Row]]]:
     """Returns a group of rows for each stream that all runs have, at most :data:`MOST_COMPARED`."""
     if not all(run.streams for run in runs):
         return []

@@ -23,14 +23,14 @@ __all__ = [
     "MUTED",
     "OPERATIONS",
     "RUNS",
+    "divisor_and_unit",
     "figure",
     "note",
     "panels",
-    "prefixed",
     "run_colour",
     "run_names",
     "template",
-    "wrapped",
+    "wrapped_name",
 ]
 
 
@@ -95,7 +95,7 @@ def run_colour(index: int) -> str:
     return RUNS[index % len(RUNS)]
 
 
-def prefixed(largest: float, unit: str) -> tuple[float, str]:
+def divisor_and_unit(largest: float, unit: str) -> tuple[float, str]:
     """Returns the divisor and the unit with a decimal prefix for an axis whose largest value is `largest`."""
     for size, prefix in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
         if largest >= size:
@@ -103,6 +103,6 @@ def prefixed(largest: float, unit: str) -> tuple[float, str]:
     return 1.0, unit
 
 
-def wrapped(name: str, width: int = 20) -> str:
+def wrapped_name(name: str, width: int = 20) -> str:
     """Returns the name of a bar in lines of about `width` letters, so that a narrow window has room for the bar."""
     return "<br>".join(wrap(name, width, break_long_words=False) or [name])

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ssdlab.errors import InputError
 from ssdlab.report import content
-from ssdlab.tails import Why, explained
+from ssdlab.tails import Why, why_of
 from ssdlab.units import count, duration
 
 if TYPE_CHECKING:
@@ -22,10 +22,10 @@ _LEAST = 0.005
 _MOST = 8
 
 
-def known(run: RunData) -> Why | None:
+def why_or_none(run: RunData) -> Why | None:
     """Returns why the tails of a run are long; ``None`` for a run without any, and a result of an earlier version."""
     try:
-        found = explained(run)
+        found = why_of(run)
     except InputError:
         return None
     return found if found.tails else None
@@ -67,7 +67,7 @@ def bars(found: Why) -> go.Figure:
             [*zip(["mean", *(tail.name for tail in found.tails[op])], tail_columns(found, op), strict=True)]
         )
     ]
-    return causes.of_bars(rows)
+    return causes.stacked_bars(rows)
 
 
 def tables(found: Why) -> str:
@@ -89,7 +89,13 @@ def _fields(found: Why) -> str:
     """Returns the table of the fields, with a line on how they are tried."""
     head = ["field", "in this drive", "what may help", "for", "meaning"]
     rows = [
-        [field.name, shortened(field.value or "–"), shortened(field.helps), content.in_words(field.cause), field.meaning]
+        [
+            field.name,
+            shortened_value(field.value or "–"),
+            shortened_value(field.helps),
+            content.in_words(field.cause),
+            field.meaning,
+        ]
         for field in found.fields
     ]
     note = "To run the load with each of them changed, and see what it does: <code>ssdlab why --try</code> with this folder."
@@ -101,7 +107,7 @@ def paragraphs(found: Why) -> str:
     return "".join(f'<p class="finding">{escape(sentence)}</p>' for sentence in found.sentences)
 
 
-def shortened(text: str) -> str:
+def shortened_value(text: str) -> str:
     """Returns a value without the fields of a table in it."""
     before, brace, _ = text.partition("{")
     return f"{before}{{ ... }}" if brace and len(text) > 40 else text

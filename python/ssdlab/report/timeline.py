@@ -70,7 +70,7 @@ def _per_second(timeline: Steps, column: str) -> dict[str, np.ndarray[Any, Any]]
 
 
 def _rate(unit: str) -> Callable[[float], tuple[float, str]]:
-    return lambda largest: style.prefixed(largest, unit)
+    return lambda largest: style.divisor_and_unit(largest, unit)
 
 
 _MEASURES = (
@@ -93,7 +93,7 @@ def traffic(runs: Sequence[RunData]) -> go.Figure:
     if not any(len(timeline.start) for timeline in timelines):
         return style.note(style.figure(130), "nothing was measured")
     size, unit = time_unit(max(*(run.simulated_ns for run in runs), 1))
-    measures = [one for one in _MEASURES if any(_shown(one, timeline) for timeline in timelines)]
+    measures = [one for one in _MEASURES if any(_has_measure(one, timeline) for timeline in timelines)]
     rows = len(measures) * len(runs)
     height = rows * (_STRIP + _TITLE) + 56
     inner = height - 56 - _TITLE
@@ -135,7 +135,7 @@ def events(run: RunData) -> list[tuple[float, str]]:
     return sorted(found)
 
 
-def _shown(measure: _Measure, timeline: Steps) -> bool:
+def _has_measure(measure: _Measure, timeline: Steps) -> bool:
     """Returns True if a run has the measure: a drive without a page map has no account of its free blocks."""
     return any(len(values) and not np.isnan(values).all() for values in measure.curves(timeline).values())
 
@@ -174,12 +174,12 @@ def steps(run: RunData, limit: int = _STEPS) -> Steps:
     if len(edges) > 1 and end - start[edges[-1]] < (start[edges[-1]] - start[edges[-2]]) / 2:
         edges.pop()  # the rate of a much shorter last step would mislead
     groups = np.split(np.arange(len(start)), edges[1:])
-    columns = {name: np.array([_merged(name, values[group]) for group in groups]) for name, values in rows.items()}
+    columns = {name: np.array([_merged_value(name, values[group]) for group in groups]) for name, values in rows.items()}
     start = start[edges]
     return Steps(start, np.diff(start, append=end), columns)
 
 
-def _merged(name: str, values: np.ndarray[Any, Any]) -> float:
+def _merged_value(name: str, values: np.ndarray[Any, Any]) -> float:
     """Merges several rows of a column into one number; not a number if none of them is known."""
     known = values[~np.isnan(values)]
     return float(_MERGE[name](known)) if len(known) else float("nan")

@@ -85,7 +85,7 @@ def _map(run: RunData) -> go.Figure:
     chart.update_xaxes(title_text="busy" if groups else "channel busy", ticksuffix=" %", range=[0, 100], row=1, col=1)
     step = max(1, per_channel // 16)
     chart.update_xaxes(title_text="die of the channel", dtick=step, showgrid=False, showline=False, row=1, col=2)
-    library.stacked(chart, ("", "2"), height)
+    library.stack_when_narrow(chart, ("", "2"), height)
     return chart
 
 
@@ -138,5 +138,5 @@ def _sorted(runs: Sequence[RunData]) -> go.Figure:
             chart.update_xaxes(title_text=f"{title}, the busiest first", dtick=1 if few else None, row=1, col=column)
     chart.update_yaxes(rangemode="tozero", ticksuffix=" %")
     chart.update_yaxes(title_text="busy", row=1, col=1)
-    library.stacked(chart, ["", "2", "3"][: len(kinds)], 340)
+    library.stack_when_narrow(chart, ["", "2", "3"][: len(kinds)], 340)
     return chart

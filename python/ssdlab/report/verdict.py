@@ -45,7 +45,7 @@ def change_text(ratio: float) -> str:
     return f"{change:+.1f} %" if abs(change) < 9.95 else f"{change:+.0f} %"
 
 
-def judged(ratio: float | None, better: int) -> str:
+def judgement_by_ratio(ratio: float | None, better: int) -> str:
     """Returns ``better`` or ``worse`` for a ratio to the first run; empty if it is about 1, or neither is good."""
     if ratio is None or not better or abs(ratio - 1) < _LEAST:
         return ""
@@ -59,8 +59,8 @@ def failed_reads(run: RunData) -> int:
 
 
 def judgement(ratio: float | None, better: int, run: RunData) -> str:
-    """Returns :func:`judged`, but nothing of a run whose reads failed is better: what it gained, it did not deliver."""
-    said = judged(ratio, better)
+    """Returns the judgement by ratio, but nothing of a run whose reads failed is better: its gain was not delivered."""
+    said = judgement_by_ratio(ratio, better)
     return "" if said == "better" and failed_reads(run) else said
 
 
@@ -131,13 +131,13 @@ def html(runs: Sequence[RunData]) -> str:
     named = [*zip(run_names(runs), runs, strict=True)]
     rows = []
     for name, run in named[1:]:
-        said = [marked(one.text(), judgement(one.ratio, one.better, run)) for one in changes(run, runs[0])]
+        said = [marked_html(one.text(), judgement(one.ratio, one.better, run)) for one in changes(run, runs[0])]
         text = "; ".join(_parts(f"<b>{escape(name)}</b>", said, run, runs[0]))
         rows.append(f'<p class="verdict">{text}</p>')
     return "".join(rows)
 
 
-def marked(text: str, judgement: str) -> str:
+def marked_html(text: str, judgement: str) -> str:
     """Returns a text as HTML, marked as better or worse."""
     return f'<span class="{judgement}">{escape(text)}</span>' if judgement else escape(text)
 
@@ -147,5 +147,5 @@ def _parts(name: str, said: Sequence[str], run: RunData, first: RunData) -> list
     failed = failed_reads(run)
     if failed:
         name = f"{name} (not comparable: {failed:,} reads failed or lost their data)"
-    more = [reasons.of_write_amplification(run, first), *promises(run, first), largest_cause(run)]
+    more = [reasons.reason_for_amplification(run, first), *promises(run, first), largest_cause(run)]
     return [f"{name}: {', '.join(said) or 'nothing to compare'}", *(clause for clause in more if clause)]
