@@ -1,4 +1,4 @@
-//! What the translation layers take from other parts of the description.
+//! Parameters that the translation layers take from other parts of the description.
 
 use crate::policy::Facts;
 use crate::queue::Buffering;

@@ -220,10 +220,10 @@ impl Drive {
                 let keeps_policy = exact || !adopt && same_but_seed && self.policy_is_saved_whole();
                 if keeps_policy {
                     self.check_image(&image, state.waiting(), state.queued(), state.flush_until())?;
-                    self.ftl.page_map_mut().expect(NO_MAP).restore(state, exact, image.now)?;
+                    self.ftl.page_map_mut().expect(NO_MAP).restore(*state, exact, image.now)?;
                     self.restore(image, exact)?;
                 } else {
-                    let waiting = self.ftl.page_map_mut().expect(NO_MAP).take_over(state, same_policy, image.now)?;
+                    let waiting = self.ftl.page_map_mut().expect(NO_MAP).take_over(*state, same_policy, image.now)?;
                     self.take_over(&waiting);
                 }
                 keeps_policy

@@ -1,4 +1,4 @@
-//! What layers have in common whose host decides where data goes: programs and erases of each die, in order.
+//! Common part of the layers whose host decides where data goes: programs and erases of each die, in order.
 
 use super::contract::{Pulled, Report, TurnEnd};
 use super::{Parts, erased, medium};

@@ -60,7 +60,7 @@ impl Other {
     }
 }
 
-/// What all layers have ([`Translation`]).
+/// Methods of all layers ([`Translation`]).
 impl Translator {
     /// Looks up the units of a host read ([`Translation::read`]).
     #[inline(always)]
@@ -232,7 +232,7 @@ impl Translator {
 /// State of a translation layer in a saved drive.
 pub enum LoadedLayer {
     /// That of a page map. Its tables are already in the layer; the rest waits to be restored or taken over.
-    PageMap(Loaded),
+    PageMap(Box<Loaded>),
     /// That of another layer ([`Translation::state`]).
     Other(Vec<u8>),
 }
@@ -255,7 +255,7 @@ impl Translator {
     /// Reads a state that was saved by a drive with such a layer.
     pub fn load(&mut self, from: &mut dyn Read) -> Result<LoadedLayer, String> {
         match self.page_map_mut() {
-            Some(map) => map.load(from).map(LoadedLayer::PageMap),
+            Some(map) => map.load(from).map(|loaded| LoadedLayer::PageMap(Box::new(loaded))),
             None => read_value(from).map(LoadedLayer::Other).map_err(unreadable),
         }
     }
@@ -277,7 +277,7 @@ impl Translator {
     }
 }
 
-/// What only some layers have.
+/// Methods of some layers.
 impl Translator {
     /// Returns the page map, if that is the layer.
     #[inline(always)]

@@ -297,8 +297,8 @@ impl Waf {
         out.operations.add(self.medium.program_at(block, at, self.mode, reason, encode))
     }
 
-    /// Checks the log of a die of a saved drive: its blocks are a ring of free ones before the victim, and full ones from
-    /// there on, and the free ones have room for all that is programmed before the next erase.
+    /// Checks the log of a die of a saved drive: its blocks are a ring of free ones before the victim, and full ones
+    /// from there on, and the free ones have room for all that is programmed before the next erase.
     fn check_log(&self, die: DieId, log: &DieLog) -> Archived {
         let geometry = &self.medium.geometry;
         let (blocks, whole) = (geometry.blocks_per_die, geometry.units_per_program);

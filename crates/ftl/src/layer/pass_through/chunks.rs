@@ -108,8 +108,8 @@ impl Chunks {
         Chunks { rules, all, counts, open_of_die: vec![0; dies as usize], lines: None, before: Vec::new() }
     }
 
-    /// Saves, or loads and checks, the chunks of a drive at rest. `programmed` returns the mapping units of a chunk that
-    /// are programmed.
+    /// Saves, or loads and checks, the chunks of a drive at rest. `programmed` returns the mapping units of a chunk
+    /// that are programmed.
     pub(super) fn state(&mut self, archive: &mut Archive<'_>, programmed: impl Fn(u32) -> u32) -> Archived {
         archive.list(&mut self.all, "chunks")?;
         if archive.is_loading() {

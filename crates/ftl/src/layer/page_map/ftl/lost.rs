@@ -3,7 +3,8 @@
 use super::*;
 
 impl Ftl {
-    /// Prefetches what [`Medium::stored`](crate::Medium::stored) will need of a block. Returns a value for [`Ftl::prefetched`].
+    /// Prefetches what [`Medium::stored`](crate::Medium::stored) will need of a block. Returns a value for
+    /// [`Ftl::prefetched`].
     #[inline]
     pub fn look_ahead_stored(&self, block: BlockId) -> u32 {
         self.store.medium.integrity.as_ref().map_or(0, |integrity| integrity.reads(block))
