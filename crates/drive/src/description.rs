@@ -387,7 +387,7 @@ impl Description {
         for (field, _, what) in needs.into_iter().filter(|(_, is_given, _)| *is_given) {
             problems.0.extend(self.lacks_map(field, &what));
         }
-        if self.ecc.source().is_some() && matches!(self.ftl.translation, TranslationConfig::Replay(_)) {
+        if self.ecc.source().is_some() && !self.ftl.translation.build(()).knows_age() {
             problems
                 .add("ecc", "a source of errors: the replay of a firmware trace knows no age or wear of the data; expected none");
         }

@@ -2,7 +2,7 @@
 
 use crate::Description;
 use flash::Timing;
-use kit::{Geometry, ModeId, Nanos, Operation, OperationKind};
+use kit::{Geometry, ModeId, NORMAL_MODE, Nanos, Operation, OperationKind};
 use serde_json::{Value, json};
 
 /// Returns the facts, in the order in which they are shown.
@@ -58,7 +58,7 @@ fn bounds(description: &Description, geometry: &Geometry) -> Value {
     let read = Operation { kind: OperationKind::Read, units: 1, pages: 1, ..Operation::default() };
     let senses = page_types(geometry).map(|page_type| timing.array(&Operation { page_type, ..read }));
     let (read_bus, read_array) = (bus(&timing, &read), mean(senses));
-    let normal = description.flash.write_modes.iter().position(|mode| mode.name == "normal").unwrap_or(0);
+    let normal = description.flash.write_modes.iter().position(|mode| mode.name == NORMAL_MODE).unwrap_or(0);
     let program = program(geometry, normal);
     let (program_bus, program_array) = (bus(&timing, &program), mean(program_times(&timing, geometry, &program)));
     let per_second = |bytes: u64, bus: f64, array: f64| {
@@ -107,7 +107,7 @@ fn read_modes(description: &Description) -> Vec<Value> {
     let mean = read.iter().map(|time| time.0 as f64).sum::<f64>() / read.len() as f64;
     let one = |name: &str, scale: f64, transfers: u32, corrects: Option<f64>| json!({"name": name, "sense_ns": mean * scale, "transfers": transfers, "corrects": corrects});
     match &description.flash.read_modes[..] {
-        [] => vec![one("normal", 1.0, 1, None)],
+        [] => vec![one(NORMAL_MODE, 1.0, 1, None)],
         modes => modes.iter().map(|mode| one(&mode.name, mode.sense_scale, mode.transfers, mode.corrects)).collect(),
     }
 }

@@ -4,7 +4,7 @@ use crate::interface::{Interface, Phases};
 use crate::modes::{EncoderConfig, EraseModeConfig, ReadModeConfig, WriteModeConfig};
 use crate::per_page_type::PerPageType;
 use crate::scheduler::SchedulerConfig;
-use kit::{Bytes, Geometry, Nanos, Problems, Shape, TransferRate, UNIT_BYTES, UnitSize};
+use kit::{Bytes, Geometry, NORMAL_MODE, Nanos, Problems, Shape, TransferRate, UNIT_BYTES, UnitSize};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -291,7 +291,7 @@ impl FlashConfig {
     fn mode_problems(&self, problems: &mut Problems) {
         let write: Vec<&str> = self.write_modes.iter().map(|mode| mode.name.as_str()).collect();
         let erase: Vec<&str> = self.erase_modes.iter().map(|mode| mode.name.as_str()).collect();
-        if !write.contains(&"normal") {
+        if !write.contains(&NORMAL_MODE) {
             problems.add("flash.write_mode", "expected a mode named `normal`");
         }
         let read: Vec<&str> = self.read_modes.iter().map(|mode| mode.name.as_str()).collect();
@@ -396,7 +396,7 @@ impl FlashConfig {
 
 fn names_or_normal<'a>(names: impl Iterator<Item = &'a String>) -> Vec<String> {
     let names: Vec<String> = names.cloned().collect();
-    if names.is_empty() { vec!["normal".to_owned()] } else { names }
+    if names.is_empty() { vec![NORMAL_MODE.to_owned()] } else { names }
 }
 
 #[cfg(test)]

@@ -54,3 +54,6 @@ id!(
     /// Row number in a table of modes (write, erase or read).
     ModeId(u8)
 );
+
+/// Name of the write mode that every drive has: programs without a trade-off.
+pub const NORMAL_MODE: &str = "normal";

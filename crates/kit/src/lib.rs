@@ -61,7 +61,7 @@ pub use event::{Event, Events, IdleDelay, Timer};
 pub use geometry::{Geometry, Shape};
 pub use histogram::{Bucket, Histogram};
 pub use history::History;
-pub use ids::{BlockId, ChannelId, ChipId, CommandId, DieId, Lpn, ModeId, Ppn, TransactionId};
+pub use ids::{BlockId, ChannelId, ChipId, CommandId, DieId, Lpn, ModeId, NORMAL_MODE, Ppn, TransactionId};
 pub use journal::{Journal, Record};
 pub use lru::Lru;
 pub use operation::{Demand, Encoding, Operation, OperationKind, Owner};

@@ -61,7 +61,7 @@ impl RandomPolicy {
             relocation_streams: if flag(&mut rng) { rng.below(4) as u8 } else { 0 },
         };
         // `normal` is preferred: its retention is unlimited or long, so that old data can stay in it.
-        let old_mode = if rng.chance(0.8) { facts.write_mode("normal") } else { ModeId(rng.below(modes) as u8) };
+        let old_mode = if rng.chance(0.8) { facts.normal_mode() } else { ModeId(rng.below(modes) as u8) };
         let mut after = || rng.chance(0.3).then(|| Nanos(1 + rng.below(50_000_000)));
         let move_after = (0..modes).map(|_| after()).collect();
         RandomPolicy {

@@ -61,7 +61,7 @@ impl Description {
         if power.cores.is_some() && self.controller.firmware.build(()).cores().is_none() {
             problems.add("power.cores", "no cores are described: expected controller.firmware of kind \"cores\"");
         }
-        if power.interconnect.is_some() && self.controller.interconnect.name() == "ideal" {
+        if power.interconnect.is_some() && self.controller.interconnect.build(()).in_words().is_empty() {
             problems.add(
                 "power.interconnect",
                 "no interconnect is described: expected a kind in controller.interconnect other than \"ideal\"",

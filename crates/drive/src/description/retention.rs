@@ -85,7 +85,7 @@ impl Description {
         let mode = policy.mode_of_old_data().index();
         let mixed: Vec<usize> = policy.mixes(&facts).unwrap_or_default().iter().map(|mode| mode.index()).collect();
         // If `program_time` is not that of relocated data, the worst case of program, transfers and sensing is assumed.
-        let apart = !mixed.is_empty() || mode != facts.write_mode("normal").index();
+        let apart = !mixed.is_empty() || mode != facts.normal_mode().index();
         let scales = facts.program_scales.iter().enumerate().filter(|(index, _)| *index == mode || mixed.contains(index));
         let program = scales.map(|(_, scale)| *scale).fold(1.0, f64::max) * facts.program_time.0 as f64;
         let sense = self.flash.read_modes.iter().map(|mode| mode.sense_scale).fold(1.0, f64::max);

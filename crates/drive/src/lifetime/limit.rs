@@ -7,7 +7,7 @@ use crate::options::LifeOptions;
 use crate::session;
 use cell::Condition;
 use cell::solve::{most_cycles, most_sought};
-use kit::{Nanos, Problems};
+use kit::{NORMAL_MODE, Nanos, Problems};
 
 /// Largest wear limit \[nominal erases\]: effective wear is kept in thousandths, in 32 bits.
 const MOST_WEAR: f64 = 4e6;
@@ -120,7 +120,7 @@ impl Limit {
 /// for the required retention: by the model of the cell, and by the mode's own limits where they depend on wear.
 fn by_error_rate(description: &Description, asked: Option<Nanos>) -> Result<Limit, Problems> {
     let flash = &description.flash;
-    let normal = flash.write_modes.iter().find(|mode| mode.name == "normal").expect("validated: a mode is named normal");
+    let normal = flash.write_modes.iter().find(|mode| mode.name == NORMAL_MODE).expect("validated: a mode is named normal");
     let limits = normal.retention.as_ref().map_or(&[][..], |limits| limits.all());
     let promised = normal.derivation.as_ref().map(|derivation| derivation.retention);
     let Some(retention) = asked.or(promised).or_else(|| limits.iter().min().copied()) else {
@@ -160,7 +160,7 @@ fn by_error_rate(description: &Description, asked: Option<Nanos>) -> Result<Limi
 fn by_model(description: &Description, retention: Nanos, notes: &mut Vec<String>) -> Result<Option<f64>, Problems> {
     let Some(part) = cell_part(&description.flash)? else { return Ok(None) };
     let normal =
-        description.flash.write_modes.iter().find(|mode| mode.name == "normal").expect("validated: a mode is named normal");
+        description.flash.write_modes.iter().find(|mode| mode.name == NORMAL_MODE).expect("validated: a mode is named normal");
     let (step, erase_shift, celsius, limit) = match &normal.derivation {
         Some(found) => (found.step, found.erase_shift, found.temperature, found.limit),
         None => (part.device.nominal_step, 0.0, part.device.reference_celsius, part.limit(0)),

@@ -11,7 +11,7 @@ use crate::power_cut::PowerCut;
 use crate::run_loop::End;
 use ftl::policy::Interruption;
 use host::{BufferPolicy, PartialFlush};
-use kit::{Nanos, Op, Reason};
+use kit::{NORMAL_MODE, Nanos, Op, Reason};
 use serde_json::Value;
 use workload::Workload;
 
@@ -142,7 +142,7 @@ fn steady_notes(description: &Description, workload: &Workload) -> Vec<String> {
 fn idle_policy_note(description: &Description, custom: Option<&str>, drive: &Drive) -> Option<String> {
     let kind = custom.unwrap_or(&description.policy.kind);
     let may_choose = custom.is_some() || description.policy.chooses_modes();
-    let normal = description.flash.write_modes.iter().position(|mode| mode.name == "normal").unwrap_or(0);
+    let normal = description.flash.write_modes.iter().position(|mode| mode.name == NORMAL_MODE).unwrap_or(0);
     let (flash, ftl) = drive.statistics.since_start(drive.flash(), drive.translator());
     let written = ftl.units_by_mode;
     let of_others = |counts: &[u64], own: usize| counts.iter().enumerate().any(|(mode, &count)| mode != own && count > 0);

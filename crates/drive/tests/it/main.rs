@@ -29,6 +29,7 @@ mod intervals;
 mod lifetime;
 mod map_cache;
 mod margin;
+mod member_names;
 mod members;
 mod notes;
 mod ofwar;

@@ -79,6 +79,11 @@ pub trait Kind {
     /// starting states, power failures and lives need one.
     fn lacks(&self) -> Option<&'static str>;
 
+    /// Returns true if the layer knows the age and the wear of the data, on which errors of stored data depend.
+    fn knows_age(&self) -> bool {
+        true
+    }
+
     /// Returns the number of blocks that each die needs, where that does not follow from user data, free blocks and
     /// write frontiers.
     fn blocks_needed(&self) -> Option<u32> {

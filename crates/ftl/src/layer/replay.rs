@@ -63,6 +63,10 @@ impl Kind for Params {
     fn lacks(&self) -> Option<&'static str> {
         Some("it keeps no map of the data")
     }
+
+    fn knows_age(&self) -> bool {
+        false
+    }
 }
 
 /// State of a die.

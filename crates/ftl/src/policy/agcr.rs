@@ -7,7 +7,7 @@ use super::{
     WriteAnswer,
 };
 use kit::archive::require;
-use kit::{Archive, Archived, Lpn, ModeId, Ppn, Reason, Term};
+use kit::{Archive, Archived, Lpn, ModeId, NORMAL_MODE, Ppn, Reason, Term};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
@@ -60,7 +60,7 @@ impl Default for Params {
     fn default() -> Self {
         Params {
             low: "fast".to_owned(),
-            medium: "normal".to_owned(),
+            medium: NORMAL_MODE.to_owned(),
             high: "fine".to_owned(),
             window: 2,
             keep_class: true,

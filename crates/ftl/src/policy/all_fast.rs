@@ -25,5 +25,5 @@ impl Member for Params {
 
 /// Makes the policy.
 pub fn build(_: &Params, facts: &Facts) -> Box<dyn ModePolicy> {
-    Fixed::modes(facts.write_mode("fast"), facts.write_mode("normal"))
+    Fixed::modes(facts.write_mode("fast"), facts.normal_mode())
 }

@@ -2,6 +2,7 @@
 
 use super::fixed::Fixed;
 use super::{Facts, Member, ModePolicy};
+use kit::NORMAL_MODE;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -21,5 +22,5 @@ impl Member for Params {
 
 /// Makes the policy.
 pub fn build(_: &Params, facts: &Facts) -> Box<dyn ModePolicy> {
-    Fixed::one("normal", facts)
+    Fixed::one(NORMAL_MODE, facts)
 }

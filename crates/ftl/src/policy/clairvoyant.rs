@@ -57,7 +57,7 @@ pub fn build(params: &Params, facts: &Facts) -> Box<dyn ModePolicy> {
         points: Points::new(&params.prices, facts),
         future: Arc::default(),
         start: SimTime::ZERO,
-        full: facts.write_mode("normal"),
+        full: facts.normal_mode(),
         known: 0,
         endless: 0,
     })

@@ -255,7 +255,7 @@ pub trait ModePolicy: Send {
     fn mixes(&self, facts: &Facts) -> Option<Vec<ModeId>> {
         self.needs().page_scope.then(|| {
             let mut modes = self.uses();
-            modes.extend([self.mode_of_old_data(), facts.write_mode("normal")]);
+            modes.extend([self.mode_of_old_data(), facts.normal_mode()]);
             modes
         })
     }
@@ -274,6 +274,12 @@ pub trait ModePolicy: Send {
     /// same list of values serves both directions: `archive` reads them when the drive is saved, and fills them when
     /// the drive is loaded under the same policy, so that the run goes on exactly.
     fn state(&mut self, archive: &mut Archive<'_>) -> Archived;
+
+    /// Returns the write mode that the declared state marks, if it does: the state of a unit is then 1 while its copy on
+    /// flash is written in that mode, and 0 otherwise. For checks of a run.
+    fn marked_mode(&self) -> Option<ModeId> {
+        None
+    }
 
     /// Checks the state that [`ModePolicy::state`] has loaded, and the declared state, against the drive: a saved drive
     /// may have been changed. Whatever the policy uses as an index must be checked here. `is_alone`: no other policy

@@ -1,9 +1,9 @@
 //! Facts about the drive that a policy is built with.
 
 use super::Facts;
-use kit::ModeId;
 #[cfg(test)]
 use kit::Nanos;
+use kit::{ModeId, NORMAL_MODE};
 
 impl Facts {
     /// Returns the facts of a small drive with two write modes, for tests.
@@ -39,10 +39,14 @@ impl Facts {
         }
     }
 
-    /// Returns the write mode `normal`, or the first one if there is none of that name, and the read mode that its data
-    /// needs.
+    /// Returns the write mode that every drive has.
+    pub fn normal_mode(&self) -> ModeId {
+        self.write_mode(NORMAL_MODE)
+    }
+
+    /// Returns the write mode that every drive has, and the read mode that its data needs.
     pub fn normal_modes(&self) -> (ModeId, ModeId) {
-        let mode = self.write_mode("normal");
+        let mode = self.normal_mode();
         (mode, self.read_mode_of.get(mode.index()).copied().unwrap_or_default())
     }
 

@@ -71,7 +71,7 @@ pub fn build(params: &Params, facts: &Facts) -> Box<dyn ModePolicy> {
     Box::new(Margin {
         points: Points::new(&params.prices, facts),
         caution: params.caution,
-        full: facts.write_mode("normal"),
+        full: facts.normal_mode(),
         units: vec![0; facts.write_modes.len()],
         overdue: 0,
     })

@@ -208,7 +208,7 @@ pub fn build(params: &Params, facts: &Facts) -> Box<dyn ModePolicy> {
         None => facts.retention_by_wear[fast.index()].iter().map(in_time).collect(),
     };
     Box::new(Ofwar {
-        normal: facts.write_mode("normal"),
+        normal: facts.normal_mode(),
         fast,
         least_threshold: age_thresholds.iter().copied().min().unwrap_or(Nanos(u64::MAX)),
         age_thresholds,
@@ -315,6 +315,10 @@ impl ModePolicy for Ofwar {
     fn state(&mut self, archive: &mut Archive<'_>) -> Archived {
         archive.value(&mut self.queue)?;
         archive.value(&mut self.evicting)
+    }
+
+    fn marked_mode(&self) -> Option<ModeId> {
+        Some(self.fast)
     }
 
     fn check(&self, is_alone: bool, view: &mut View<'_>) -> Archived {

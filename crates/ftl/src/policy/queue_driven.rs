@@ -3,7 +3,7 @@
 
 use super::cost::{Cost, Costs};
 use super::{Dispatch, Facts, Member, ModePolicy, Moving, Needs, Placed, ReadAnswer, UnitRead, View, WriteAnswer};
-use kit::{Archive, Archived, ModeId, Term};
+use kit::{Archive, Archived, ModeId, NORMAL_MODE, Term};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -48,7 +48,7 @@ struct QueueDriven(Costs);
 
 /// Makes the policy.
 pub fn build(params: &Params, facts: &Facts) -> Box<dyn ModePolicy> {
-    let costs = Costs::new([&params.low, "normal", &params.high], 0, facts);
+    let costs = Costs::new([&params.low, NORMAL_MODE, &params.high], 0, facts);
     Box::new(QueueDriven(costs.with_old_data_in(facts.write_mode(&params.old_data))))
 }
 

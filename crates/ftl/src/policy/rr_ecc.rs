@@ -2,7 +2,7 @@
 
 use super::rr_speed::{self, TwoLevelRetention};
 use super::{Facts, Member, ModePolicy};
-use kit::{Nanos, Term};
+use kit::{NORMAL_MODE, Nanos, Term};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -30,7 +30,7 @@ pub struct Params {
 
 impl Default for Params {
     fn default() -> Self {
-        Params { short: "fast".to_owned(), full: "normal".to_owned(), reprogram_after: None }
+        Params { short: "fast".to_owned(), full: NORMAL_MODE.to_owned(), reprogram_after: None }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Retention relaxation for write speed (Liu, Yang and Wu, FAST 2012).
 
 use super::{Dispatch, Facts, Member, ModePolicy, Moving, Needs, Placed, View, WriteAnswer};
-use kit::{Archive, Archived, ModeId, Nanos, Reason, Term};
+use kit::{Archive, Archived, ModeId, NORMAL_MODE, Nanos, Reason, Term};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -53,7 +53,7 @@ impl Member for Params {
 
 /// Makes the policy.
 pub fn build(params: &Params, facts: &Facts) -> Box<dyn ModePolicy> {
-    TwoLevelRetention::modes("fast", "normal", params.reprogram_after, facts)
+    TwoLevelRetention::modes("fast", NORMAL_MODE, params.reprogram_after, facts)
 }
 
 impl TwoLevelRetention {

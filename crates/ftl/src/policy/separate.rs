@@ -50,7 +50,7 @@ impl Member for Params {
 /// Makes the policy.
 pub fn build(params: &Params, facts: &Facts) -> Box<dyn ModePolicy> {
     Box::new(Separate {
-        normal: facts.write_mode("normal"),
+        normal: facts.normal_mode(),
         fast: facts.write_mode("fast"),
         hot: 0,
         cold: 0,

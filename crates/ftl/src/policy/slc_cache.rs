@@ -1,7 +1,7 @@
 //! SLC cache: one bit per cell for host writes, as in the drives of today.
 
 use super::{Collection, Dispatch, Facts, HostCache, Idle, Member, ModePolicy, Moving, Needs, Relocation, View, WriteAnswer};
-use crate::BlockState;
+use crate::medium::BlockState;
 use kit::archive::require;
 use kit::{Archive, Archived, BlockId, DieId, ModeId, Nanos, Reason, Term};
 use schemars::JsonSchema;
@@ -84,7 +84,7 @@ pub fn build(params: &Params, facts: &Facts) -> Box<dyn ModePolicy> {
     let cache = facts.write_mode(&params.cache);
     Box::new(SlcCache {
         params: params.clone(),
-        normal: facts.write_mode("normal"),
+        normal: facts.normal_mode(),
         cache,
         cached: vec![0; facts.die_count as usize],
         left: vec![0; facts.die_count as usize],
@@ -193,7 +193,7 @@ impl ModePolicy for SlcCache {
         for block in (0..view.store.medium.geometry.block_count).map(BlockId) {
             let record = view.store.medium.block(block);
             let is_cache =
-                record.mode() == self.cache.0 && record.state() != crate::BlockState::Free && self.cache != self.normal;
+                record.mode() == self.cache.0 && record.state() != crate::medium::BlockState::Free && self.cache != self.normal;
             view.block_bytes.get_mut(block)[0] = u8::from(is_cache);
             self.cached[view.store.medium.geometry.die_of(block).index()] += u32::from(is_cache);
         }

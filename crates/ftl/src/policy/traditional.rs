@@ -2,6 +2,7 @@
 
 use super::fixed::Fixed;
 use super::{Facts, Member, ModePolicy};
+use kit::NORMAL_MODE;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -19,7 +20,7 @@ pub struct Params {
 
 impl Default for Params {
     fn default() -> Self {
-        Params { medium: "normal".to_owned() }
+        Params { medium: NORMAL_MODE.to_owned() }
     }
 }
 

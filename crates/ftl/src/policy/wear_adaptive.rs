@@ -56,7 +56,7 @@ impl Member for Params {
 
 /// Makes the policy.
 pub fn build(params: &Params, facts: &Facts) -> Box<dyn ModePolicy> {
-    let normal = facts.write_mode("normal");
+    let normal = facts.normal_mode();
     let has_all_bits = |mode: &usize| facts.block_units[*mode] == facts.block_units[normal.index()];
     let mut by_speed: Vec<ModeId> = (0..facts.write_modes.len()).filter(has_all_bits).map(|mode| ModeId(mode as u8)).collect();
     let time = |mode: &ModeId| (facts.program_scales[mode.index()], facts.encode_times[mode.index()]);

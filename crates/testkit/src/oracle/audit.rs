@@ -152,10 +152,9 @@ impl Oracle {
         }
     }
 
-    /// Checks OFWAR's flag of each unit: it is set if and only if the unit's copy on flash is in a block of the fast
-    /// mode.
+    /// Checks the state of each unit under a policy that marks those whose copy on flash is written in a mode.
     fn agree_on_flags(&self, drive: &Drive) -> Check {
-        let Some(fast) = self.fast_mode_of_ofwar else { return Ok(()) };
+        let Some(marked) = self.marked_mode else { return Ok(()) };
         let store = &drive.ftl().store;
         for lpn in (0..self.user_units).map(Lpn) {
             let location = self.units[lpn.index()].location;
@@ -164,10 +163,10 @@ impl Oracle {
                 Location::Slot(slot) => self.prior_of(slot),
                 Location::Nowhere => None,
             };
-            let is_fast = place.is_some_and(|ppn| store.medium.block(self.geometry.block_of(ppn)).mode() == fast.0);
+            let is_marked = place.is_some_and(|ppn| store.medium.block(self.geometry.block_of(ppn)).mode() == marked.0);
             let flag = drive.ftl().declared_state(lpn);
-            ensure(flag == u8::from(is_fast), || {
-                format!("OFWAR's flag of {lpn:?} at {location:?} is {flag}, its copy is fast: {is_fast}")
+            ensure(flag == u8::from(is_marked), || {
+                format!("the state of {lpn:?} at {location:?} is {flag}, its copy is in the marked mode: {is_marked}")
             })?;
         }
         Ok(())

@@ -142,7 +142,7 @@ pub struct Oracle {
     /// True if a write is on flash when it completes, although there is a buffer.
     writes_through: bool,
     suspends: bool,
-    fast_mode_of_ofwar: Option<kit::ModeId>,
+    marked_mode: Option<kit::ModeId>,
     /// Logical units: those of the user, and those of map pages and journal.
     units: Vec<Unit>,
     user_units: u32,
@@ -181,14 +181,13 @@ impl Oracle {
     pub fn attach(drive: &Drive, description: &Description) -> Result<Oracle, Violation> {
         let geometry = description.geometry();
         let dies = geometry.die_count as usize;
-        let fast = description.flash.write_modes.iter().position(|mode| mode.name == "fast");
         let mut oracle = Oracle {
             waits_for_program: description.ftl.read_in_flight == ftl::ReadInFlight::Wait,
             appends: description.buffer.rewritten != Default::default(),
             is_buffered: description.buffer.units(drive.unit()) > 0,
             writes_through: description.buffer.units(drive.unit()) > 0 && !drive.acknowledges_in_buffer(),
             suspends: description.flash.suspension.is_some(),
-            fast_mode_of_ofwar: fast.filter(|_| description.policy.kind == "ofwar").map(|mode| kit::ModeId(mode as u8)),
+            marked_mode: drive.ftl().marked_mode(),
             units: vec![Unit { emptied: Some(0), ..Unit::default() }; drive.ftl().store.all_units() as usize],
             user_units: drive.ftl().store.user_units as u32,
             stale_pages: vec![false; drive.ftl().map_pages() as usize],

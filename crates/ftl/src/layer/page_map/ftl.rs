@@ -241,6 +241,11 @@ impl Ftl {
         self.policy.named_stats()
     }
 
+    /// Returns the write mode that the policy's declared state marks ([`ModePolicy::marked_mode`]).
+    pub fn marked_mode(&self) -> Option<ModeId> {
+        self.policy.marked_mode()
+    }
+
     /// Returns what the policy needs from the engine.
     pub fn needs(&self) -> &Needs {
         &self.needs

@@ -40,7 +40,7 @@ impl Ftl {
         let mode = answer.mode.index();
         let is_refused = self.store.medium.valid_by_mode[mode] >= self.retention.max_limited_units[mode];
         if is_refused {
-            (answer.mode, answer.stream) = (self.parameters.facts.write_mode("normal"), 0);
+            (answer.mode, answer.stream) = (self.parameters.facts.normal_mode(), 0);
         }
         let plane = self.writes.head(list).and_then(|slot| self.writes.units[slot].plane);
         let mode = self.block_mode(answer.mode);
