@@ -275,8 +275,8 @@ pub trait ModePolicy: Send {
     /// the drive is loaded under the same policy, so that the run goes on exactly.
     fn state(&mut self, archive: &mut Archive<'_>) -> Archived;
 
-    /// Returns the write mode that the declared state marks, if it does: the state of a unit is then 1 while its copy on
-    /// flash is written in that mode, and 0 otherwise. For checks of a run.
+    /// Returns the write mode that the declared state marks, if it does: the state of a unit is then 1 while its copy
+    /// on flash is written in that mode, and 0 otherwise. For checks of a run.
     fn marked_mode(&self) -> Option<ModeId> {
         None
     }
