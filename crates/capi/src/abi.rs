@@ -9,7 +9,7 @@ use crate::records::{
     ABI_VERSION, ByteBuffer, ChunkRecord, CommandRecord, CompletionRecord, FOREVER, GeometryRecord, Options, Status, ZoneRecord,
 };
 use drive::BUILD;
-use drive::embed::{ChunkInfo, EmbeddedDrive, MOST_ADDRESSES, PhysicalGeometry, ZoneInfo};
+use drive::embed::{ChunkInfo, EmbeddedDrive, MAX_ADDRESSES, PhysicalGeometry, ZoneInfo};
 use kit::{Bytes, Cause, Completion, SimTime, UNIT_BYTES};
 use std::ffi::{CStr, c_char, c_void};
 use std::fs::File;
@@ -276,8 +276,8 @@ pub unsafe extern "C" fn ssdlab_submit_vector(
         if count > 0 && (addresses.is_null() || !addresses.is_aligned()) {
             return Err(bad_pointer(addresses.is_null(), "addresses"));
         }
-        let count = usize::try_from(count).unwrap_or(usize::MAX).min(MOST_ADDRESSES + 1);
-        let mut bytes = [Bytes(0); MOST_ADDRESSES + 1];
+        let count = usize::try_from(count).unwrap_or(usize::MAX).min(MAX_ADDRESSES + 1);
+        let mut bytes = [Bytes(0); MAX_ADDRESSES + 1];
         for (index, to) in bytes[..count].iter_mut().enumerate() {
             // SAFETY: the caller promises as many numbers.
             *to = Bytes(unsafe { *addresses.add(index) });

@@ -8,7 +8,7 @@ use crate::condition::Condition;
 use crate::device::{Device, RESOLUTION, Technology};
 use crate::place::placed;
 use crate::relaxation::BellLevels;
-use crate::solve::{LONGEST, most_sought};
+use crate::solve::{LONGEST, max_sought};
 use crate::voltage::{Couplings, VoltageModel};
 use kit::Nanos;
 use kit::bisect::{bisect_last_true, find_root};
@@ -126,7 +126,7 @@ pub fn close(device: &Device, budget: &Budget, unknown: Unknown) -> Option<Budge
         Unknown::Erase => (0.0, device.technology.shallowest_erase()?),
         Unknown::Retention => (0.0, libm::log(LONGEST.0 as f64)),
         Unknown::Code => (-libm::log(LIMITS.1), -libm::log(LIMITS.0)),
-        Unknown::Wear => (0.0, most_sought(device)),
+        Unknown::Wear => (0.0, max_sought(device)),
     };
     let holds = |value: f64| closes(device, &with(value));
     if !holds(low) {

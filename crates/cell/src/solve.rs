@@ -61,7 +61,7 @@ pub fn shallowest_erase(device: &Device, condition: &Condition, limit: f64) -> O
 
 /// Returns the largest number of cycles considered: a hundred times the rated number, but no more than a law is fitted
 /// for or a table was measured to.
-pub fn most_sought(device: &Device) -> f64 {
+pub fn max_sought(device: &Device) -> f64 {
     let most = 100.0 * f64::from(device.rated_pe_cycles);
     match &device.technology {
         Technology::Law(law) => most.min(law.valid.0),
@@ -71,9 +71,9 @@ pub fn most_sought(device: &Device) -> f64 {
 }
 
 /// Returns the largest number of cycles after which data stays within `limit` for the age in `condition`, up to
-/// [`most_sought`]; `None` if even a fresh block does not meet the limit.
-pub fn most_cycles(device: &Device, condition: &Condition, limit: f64) -> Option<f64> {
-    answer(0.0, most_sought(device), |pe_cycles| excess(device.estimate(&Condition { pe_cycles, ..*condition }).worst(), limit))
+/// [`max_sought`]; `None` if even a fresh block does not meet the limit.
+pub fn max_cycles(device: &Device, condition: &Condition, limit: f64) -> Option<f64> {
+    answer(0.0, max_sought(device), |pe_cycles| excess(device.estimate(&Condition { pe_cycles, ..*condition }).worst(), limit))
 }
 
 /// Returns the logarithm of the ratio of an error rate to the limit; above zero the limit is exceeded.
@@ -140,7 +140,7 @@ pub(crate) mod tests {
         let worst = |condition: Condition| device.estimate(&condition).worst() / LIMIT;
         let erase_shift = shallowest_erase(&device, &base, LIMIT).expect("a nominal erase will do");
         assert!((worst(Condition { erase_shift, ..base }) - 1.0).abs() < 0.01 && erase_shift > 0.01, "{erase_shift}");
-        let pe_cycles = most_cycles(&device, &base, LIMIT).expect("a fresh block will do");
+        let pe_cycles = max_cycles(&device, &base, LIMIT).expect("a fresh block will do");
         assert!((worst(Condition { pe_cycles, ..base }) - 1.0).abs() < 0.01 && pe_cycles > 6_000.0, "{pe_cycles}");
         let age =
             longest_retention(&device, &Condition { step: 0.4, pe_cycles: 10_000.0, ..base }, LIMIT).expect("fresh will do");

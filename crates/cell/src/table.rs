@@ -22,7 +22,7 @@ pub struct ErrorTable {
     page_types: usize,
     wear_points: usize,
     age_points: usize,
-    most_wear: f64,
+    max_wear: f64,
     /// Grid points per unit of the square root of wear, and per unit of the logarithm of age.
     wear_scale: f64,
     age_scale: f64,
@@ -36,17 +36,17 @@ pub struct ErrorTable {
 }
 
 impl ErrorTable {
-    /// Builds the table for data written with the step and erase depth of `written`, up to `most_wear` cycles and the
+    /// Builds the table for data written with the step and erase depth of `written`, up to `max_wear` cycles and the
     /// age `oldest`, kept at `celsius`.
-    pub fn build(device: &Device, written: &Condition, most_wear: f64, oldest: Nanos, celsius: f64) -> ErrorTable {
+    pub fn build(device: &Device, written: &Condition, max_wear: f64, oldest: Nanos, celsius: f64) -> ErrorTable {
         let (wear_points, age_points) = match device.technology {
             Technology::Voltage(_) => VOLTAGE_POINTS,
             _ => FORMULA_POINTS,
         };
-        let most_wear = most_wear.max(1.0);
+        let max_wear = max_wear.max(1.0);
         let span = libm::log1p(device.age_at(oldest, celsius).0 as f64 / HOUR_NS).max(1e-3);
         let wear = |point: usize| {
-            let root = libm::sqrt(most_wear) * point as f64 / (wear_points - 1) as f64;
+            let root = libm::sqrt(max_wear) * point as f64 / (wear_points - 1) as f64;
             root * root
         };
         let age = |point: usize| Nanos((libm::expm1(span * point as f64 / (age_points - 1) as f64) * HOUR_NS) as u64);
@@ -64,13 +64,13 @@ impl ErrorTable {
             page_types,
             wear_points,
             age_points,
-            most_wear,
-            wear_scale: (wear_points - 1) as f64 / libm::sqrt(most_wear),
+            max_wear,
+            wear_scale: (wear_points - 1) as f64 / libm::sqrt(max_wear),
             age_scale: (age_points - 1) as f64 / span,
             age_factor: device.heat(celsius),
             ln_rates,
             read: (0..wear_points).map(|point| device.read_term(wear(point)).0).collect(),
-            read_exponent: device.read_term(most_wear).1,
+            read_exponent: device.read_term(max_wear).1,
         }
     }
 
@@ -83,7 +83,7 @@ impl ErrorTable {
     /// Returns the logarithm of the error rate of a page ([`ErrorTable::rate`]).
     #[inline]
     pub fn ln_rate(&self, page_type: usize, pe_cycles: f64, age: Nanos, reads: f64) -> f64 {
-        let (wear, wear_share) = split(pe_cycles.clamp(0.0, self.most_wear).sqrt() * self.wear_scale, self.wear_points);
+        let (wear, wear_share) = split(pe_cycles.clamp(0.0, self.max_wear).sqrt() * self.wear_scale, self.wear_points);
         let aged = libm::log1p(age.0 as f64 * self.age_factor * (1.0 / HOUR_NS));
         let (age, age_share) = split(aged * self.age_scale, self.age_points);
         let at = ((page_type % self.page_types) * self.wear_points + wear) * self.age_points + age;
@@ -132,13 +132,13 @@ mod tests {
             (Device { technology: law("mlc-2y"), disturb: None, ..mlc.clone() }, 0.0, 10_000.0),
             (Device { technology: law("tlc-72l"), disturb: None, ..mlc.clone() }, 0.0, 4_500.0),
         ];
-        for (device, step, most_wear) in cases {
+        for (device, step, max_wear) in cases {
             let written = Condition { step, ..Condition::default() };
-            let table = ErrorTable::build(&device, &written, most_wear, Nanos(3_653 * DAY), 40.0);
+            let table = ErrorTable::build(&device, &written, max_wear, Nanos(3_653 * DAY), 40.0);
             let mut rng = Rng::stream(1, "table");
             for _ in 0..40 {
                 let condition = Condition {
-                    pe_cycles: (0.1 + 0.9 * rng.unit()) * most_wear,
+                    pe_cycles: (0.1 + 0.9 * rng.unit()) * max_wear,
                     age: Nanos((libm::exp(rng.unit() * libm::log(3_653.0 * 24.0)) * HOUR_NS) as u64),
                     reads: rng.unit() * 1e3,
                     ..written

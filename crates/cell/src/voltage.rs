@@ -116,7 +116,7 @@ const COUPLING_POINTS: [(f64, f64); 5] = [
 const NOISE_REACH: f64 = 32.0;
 /// Largest number of grid points that noise may span on either side of a level; reached at about 23,500 cycles with the
 /// usual resolution.
-const MOST_PLACES: f64 = 750.0;
+const MAX_PLACES: f64 = 750.0;
 /// Margin of the grid above the highest level, for interference \[V\].
 const HEADROOM: f64 = 0.6;
 
@@ -190,7 +190,7 @@ impl VoltageModel {
     /// Returns `resolution`, made coarser where extreme wear spreads the noise so far that the number of grid points
     /// must be bounded.
     fn bounded(&self, condition: &Condition, resolution: f64) -> f64 {
-        resolution.max(NOISE_REACH * self.telegraph_lambda(condition.pe_cycles) / MOST_PLACES)
+        resolution.max(NOISE_REACH * self.telegraph_lambda(condition.pe_cycles) / MAX_PLACES)
     }
 
     /// Returns a grid that holds all levels, with a margin for noise.

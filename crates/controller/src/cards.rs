@@ -63,7 +63,7 @@ impl Default for Cards {
     }
 }
 
-/// A piece of the way of a physical command.
+/// A piece of the route of a physical command.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum CardHop {
     /// From the translation layer to the card.
@@ -93,7 +93,7 @@ impl Cards {
         Service { amount: more, packet: UNIT_BYTES, per_packet: of_unit, rate: self.link().rate(), ..Service::default() }
     }
 
-    /// Returns the way of a command to the processor of its card.
+    /// Returns the route of a command to the processor of its card.
     pub(crate) fn command(&self) -> Vec<CardHop> {
         let (link, rate) = (self.link(), self.link().rate());
         let entry = Service { amount: COMPLETION + 64, packet: UNIT_BYTES, per_packet: 8, rate, ..Service::default() };
@@ -106,14 +106,14 @@ impl Cards {
         ]
     }
 
-    /// Returns the way of the data of a program, which follows its command.
+    /// Returns the route of the data of a program, which follows its command.
     pub(crate) fn data_to_card(&self) -> Vec<CardHop> {
         let requests = self.raw_unit.0.div_ceil(self.max_payload.0) * PACKET;
         let request = Service { packet: UNIT_BYTES, per_packet: requests, rate: self.link().rate(), ..Service::default() };
         vec![CardHop::ToLayer(request), CardHop::Wait(self.memory_time), CardHop::ToCard(self.raw(COMPLETION, 0))]
     }
 
-    /// Returns the way of the data of a read, with its completion and interrupt.
+    /// Returns the route of the data of a read, with its completion and interrupt.
     pub(crate) fn data_to_layer(&self) -> Vec<CardHop> {
         vec![CardHop::ToLayer(self.raw(PACKET, 2 * PACKET + 16 + 4))]
     }

@@ -80,7 +80,7 @@ fn activate_charge(power: &DramPower, memory: &Params) -> (u64, u64) {
 }
 
 /// Returns the least IDD0 with which an activate takes no negative energy.
-pub fn least_idd0(power: &DramPower, memory: &Params) -> Current {
+pub fn min_idd0(power: &DramPower, memory: &Params) -> Current {
     let (_, standby) = activate_charge(power, memory);
     Current(standby.div_ceil(memory.grade.timing().rc))
 }

@@ -44,10 +44,10 @@ use memory::channels::{Ask, Channels};
 use precedence::{Granted, Lines, Precedence};
 use reads::{Decoding, ReadConfig, Reads, SensedRead, Verdict};
 use resource::Server;
-use route::{Action, Ending, Routes, Servers, Step, Way};
+use route::{Action, Ending, Route, Routes, Servers, Step};
 use sequencer::Sequencer;
 use target_queues::TargetQueues;
-use transaction::{Journey, Place, Then, Transaction};
+use transaction::{Continuation, Place, Transaction, Transfer};
 use usage::{Amount, Usage};
 
 /// An encoder.
@@ -83,7 +83,7 @@ pub struct ControllerConfig {
     pub map: MapPlace,
     /// Channel of each die.
     pub channel_of: Vec<u16>,
-    /// True: each way has a step, also where none takes time. For tests.
+    /// True: each route has a step, also where none takes time. For tests.
     pub keeps_free_steps: bool,
 }
 
@@ -154,7 +154,7 @@ impl Controller {
         let targets = targets.map(|targets| TargetQueues::new(targets, config.channel_of.len()));
         let sequencer = config.section.sequencer.as_ref();
         let sequencer = sequencer.map(|sequencer| Sequencer::new(sequencer, config.channel_of.len()));
-        let on_the_way = [Way::Read, Way::Gather, Way::MapIn].iter().any(|way| routes.start(*way).is_some());
+        let on_the_way = [Route::Read, Route::Gather, Route::MapIn].iter().any(|route| routes.start(*route).is_some());
         let receives_reads = config.reads.is_some() || config.section.page_buffers.is_some() || on_the_way;
         Controller {
             servers,
@@ -175,50 +175,50 @@ impl Controller {
         }
     }
 
-    /// Returns true if a way has steps.
+    /// Returns true if a route has steps.
     #[inline]
-    pub fn takes_time(&self, way: Way) -> bool {
-        self.routes.start(way).is_some()
+    pub fn takes_time(&self, route: Route) -> bool {
+        self.routes.start(route).is_some()
     }
 
-    /// Sends a command or data on its way; [`Event::Step`] follows. Returns what is to be done now if the way takes no
+    /// Sends a command or data along a route; [`Event::Step`] follows. Returns what is to be done now if it takes no
     /// time.
     #[inline(always)]
-    pub fn send(&mut self, way: Way, journey: Journey, now: SimTime, out: &mut Outbox) -> Option<Then> {
-        match self.routes.start(way) {
-            Some(step) => self.set_out(step, &journey, now, out),
-            None => Some(journey.then),
+    pub fn send(&mut self, route: Route, transfer: Transfer, now: SimTime, out: &mut Outbox) -> Option<Continuation> {
+        match self.routes.start(route) {
+            Some(step) => self.set_out(step, &transfer, now, out),
+            None => Some(transfer.continuation),
         }
     }
 
     #[inline(never)]
-    fn set_out(&mut self, step: u32, journey: &Journey, now: SimTime, out: &mut Outbox) -> Option<Then> {
-        let id = self.begin(step, journey);
+    fn set_out(&mut self, step: u32, transfer: &Transfer, now: SimTime, out: &mut Outbox) -> Option<Continuation> {
+        let id = self.begin(step, transfer);
         self.advance(id, now, out)
     }
 
     /// Adds a transaction at a step of its route.
     #[inline(always)]
-    fn begin(&mut self, step: u32, journey: &Journey) -> TransactionId {
+    fn begin(&mut self, step: u32, transfer: &Transfer) -> TransactionId {
         let id = self.transactions.take();
         // Field by field: copied as a whole it would be read with wide loads right after its narrow stores.
         let transaction = &mut self.transactions[id];
         transaction.step = step;
-        transaction.then = journey.then;
-        transaction.data = journey.data;
-        transaction.place = journey.place;
-        transaction.account = journey.account;
+        transaction.continuation = transfer.continuation;
+        transaction.data = transfer.data;
+        transaction.place = transfer.place;
+        transaction.account = transfer.account;
         TransactionId(id)
     }
 
     /// Handles the end of a step of a transaction ([`Event::Step`]). Returns what follows if that was its last one.
     // One function with all of it: the calls cost more than the work of most steps.
     #[inline(never)]
-    pub fn step_done(&mut self, id: TransactionId, now: SimTime, out: &mut Outbox) -> Option<Then> {
+    pub fn step_done(&mut self, id: TransactionId, now: SimTime, out: &mut Outbox) -> Option<Continuation> {
         let transaction = &mut self.transactions[id.0];
         let step = self.routes.step(transaction.step);
         if step.ending == Ending::Check {
-            if let Then::Codeword { arrival } = transaction.then {
+            if let Continuation::Codeword { arrival } = transaction.continuation {
                 return self.codeword_arrived(id, arrival, now, out);
             }
             if goes_on_later((id, transaction), step, (&mut self.memories, &self.servers.lines), now, &mut out.events) {
@@ -229,9 +229,9 @@ impl Controller {
             out.account_mut(account).charge_up_to(step.work, now);
         }
         if step.is_last {
-            let then = transaction.then;
+            let continuation = transaction.continuation;
             self.transactions.release(id.0);
-            return Some(then);
+            return Some(continuation);
         }
         transaction.step += 1;
         self.advance(id, now, out)
@@ -239,7 +239,7 @@ impl Controller {
 
     /// Takes a transaction through its next steps, up to one that takes time. Returns what follows if there is none.
     #[inline(always)]
-    fn advance(&mut self, id: TransactionId, now: SimTime, out: &mut Outbox) -> Option<Then> {
+    fn advance(&mut self, id: TransactionId, now: SimTime, out: &mut Outbox) -> Option<Continuation> {
         let mut transaction = &mut self.transactions[id.0];
         // Later than now behind a step that goes on before its end.
         let mut at = now;
@@ -259,9 +259,9 @@ impl Controller {
                     self.servers.serve_by_precedence(step.precedence, chosen, (id, data), now, &mut out.events)?
                 }
                 Action::End => {
-                    let then = transaction.then;
+                    let continuation = transaction.continuation;
                     self.transactions.release(id.0);
-                    return Some(then);
+                    return Some(continuation);
                 }
                 Action::Access { kind, class } => {
                     let ask = Ask { transaction: id, unit: place.unit, bytes: data, kind, class };
@@ -403,9 +403,9 @@ impl Controller {
         self.targets.as_ref().map_or(0, |targets| targets.deepest_ever())
     }
 
-    /// Occupies the resources of a way for which neither side waits.
-    pub fn occupy(&mut self, way: Way, now: SimTime) {
-        let Some(mut at) = self.routes.start(way) else { return };
+    /// Occupies the resources of a route for which neither side waits.
+    pub fn occupy(&mut self, route: Route, now: SimTime) {
+        let Some(mut at) = self.routes.start(route) else { return };
         loop {
             let step = self.routes.step(at);
             match step.action {
@@ -419,15 +419,17 @@ impl Controller {
 
     /// Returns true if commands or their completions take steps between application and device.
     pub fn takes_time_for_commands(&self) -> bool {
-        let ways =
-            [Way::Submit, Way::List, Way::Take].into_iter().chain(Op::ALL.map(Way::Command)).chain(Op::ALL.map(Way::Admit));
-        ways.into_iter().any(|way| self.takes_time(way)) || self.takes_time_for_completions()
+        let routes = [Route::Submit, Route::List, Route::Take]
+            .into_iter()
+            .chain(Op::ALL.map(Route::Command))
+            .chain(Op::ALL.map(Route::Admit));
+        routes.into_iter().any(|route| self.takes_time(route)) || self.takes_time_for_completions()
     }
 
     /// Returns true if completions take steps on their way to the application.
     pub fn takes_time_for_completions(&self) -> bool {
-        let ways = [Way::Interrupt, Way::Reap].into_iter().chain(Op::ALL.map(Way::Complete));
-        ways.into_iter().any(|way| self.takes_time(way))
+        let routes = [Route::Interrupt, Route::Reap].into_iter().chain(Op::ALL.map(Route::Complete));
+        routes.into_iter().any(|route| self.takes_time(route))
     }
 
     /// Returns true if data that has been read passes through here on its way to the controller's memory, errors or not
@@ -450,26 +452,26 @@ impl Controller {
     }
 
     /// Sends the data of a read, which has no errors, on its way to the controller's memory.
-    pub fn receive(&mut self, slot: u32, unit: u32, now: SimTime, out: &mut Outbox) -> Option<Then> {
-        let (way, journey) = self.journey_of_read(slot, unit, None, out);
-        self.send(way, journey, now, out)
+    pub fn receive(&mut self, slot: u32, unit: u32, now: SimTime, out: &mut Outbox) -> Option<Continuation> {
+        let (route, transfer) = self.transfer_of_read(slot, unit, None, out);
+        self.send(route, transfer, now, out)
     }
 
-    /// Returns the way of the data of a read, and the data with what follows.
-    fn journey_of_read(&self, slot: u32, unit: u32, recovery: Option<u32>, out: &Outbox) -> (Way, Journey) {
+    /// Returns the route of the data of a read, and the data with what follows.
+    fn transfer_of_read(&self, slot: u32, unit: u32, recovery: Option<u32>, out: &Outbox) -> (Route, Transfer) {
         let operation = &out.operations[slot];
-        let way = match operation.owner {
-            Owner::Command(_) | Owner::ReadAhead(_) | Owner::Retry(_) => Way::Read,
-            Owner::MapPage(_) => Way::MapIn,
-            _ => Way::Gather,
+        let route = match operation.owner {
+            Owner::Command(_) | Owner::ReadAhead(_) | Owner::Retry(_) => Route::Read,
+            Owner::MapPage(_) => Route::MapIn,
+            _ => Route::Gather,
         };
-        let journey = Journey {
+        let transfer = Transfer {
             data: operation.data(self.unit),
             place: self.place_of(operation, unit),
-            then: Then::Received { slot, recovery },
+            continuation: Continuation::TransferDone { slot, recovery },
             account: Some(AccountId::Operation(slot)),
         };
-        (way, journey)
+        (route, transfer)
     }
 
     /// Returns true if the data of reads passes through here, because stored data has errors.
@@ -518,7 +520,7 @@ impl Controller {
     /// waits are under way.
     pub fn restore_servers(&mut self, free_at: &[SimTime], now: SimTime) -> bool {
         let mut is_strange: Vec<bool> = free_at.iter().map(|at| *at > now).collect();
-        let mut next = self.routes.start(Way::Acknowledge);
+        let mut next = self.routes.start(Route::Acknowledge);
         while let Some(at) = next {
             match self.routes.step(at).action {
                 Action::Serve { server, .. } => is_strange.iter_mut().skip(server.into()).take(1).for_each(|one| *one = false),
@@ -544,7 +546,7 @@ impl Controller {
     /// Decodes the data of a read that the flash has delivered. Returns what follows if that takes no time; otherwise
     /// [`Event::Step`] follows.
     #[inline(always)]
-    pub fn sensed(&mut self, read: &SensedRead<'_>, now: SimTime, out: &mut Outbox) -> Option<Then> {
+    pub fn sensed(&mut self, read: &SensedRead<'_>, now: SimTime, out: &mut Outbox) -> Option<Continuation> {
         let reads = self.reads.as_mut().expect("only data with errors is decoded");
         let decoding = reads.sensed(read, out);
         self.decode(read.slot, read.unit, decoding, now, out)
@@ -552,19 +554,19 @@ impl Controller {
 
     /// Sends the data of a read that the decoders have accepted on its way.
     #[inline(always)]
-    fn decode(&mut self, slot: u32, unit: u32, decoding: Decoding, now: SimTime, out: &mut Outbox) -> Option<Then> {
+    fn decode(&mut self, slot: u32, unit: u32, decoding: Decoding, now: SimTime, out: &mut Outbox) -> Option<Continuation> {
         let Decoding { until, alone, recovery } = decoding;
-        let (way, journey) = self.journey_of_read(slot, unit, recovery, out);
+        let (route, transfer) = self.transfer_of_read(slot, unit, recovery, out);
         if until == now {
-            return self.send(way, journey, now, out);
+            return self.send(route, transfer, now, out);
         }
         // The wait for a decoder; the step, whose end is known, charges the decoding.
         let begins = SimTime(until.0 - alone.0);
         if begins > now {
             out.operations.account_mut(slot).charge_to(Cause::EccWait, begins);
         }
-        let step = self.routes.start(way).expect("decoding takes time");
-        let id = self.begin(step, &journey);
+        let step = self.routes.start(route).expect("decoding takes time");
+        let id = self.begin(step, &transfer);
         out.events.push(until, Class::Done, Event::Step(id));
         None
     }
@@ -576,10 +578,10 @@ impl Controller {
         let (arrival, first) = reads.arrives(read, out);
         let id = self.begin(
             route::CODEWORDS,
-            &Journey {
+            &Transfer {
                 data: Bytes(0),
                 place: Place { unit: read.unit, ..Place::default() },
-                then: Then::Codeword { arrival },
+                continuation: Continuation::Codeword { arrival },
                 account: None,
             },
         );
@@ -588,7 +590,7 @@ impl Controller {
 
     /// Handles the arrival of a codeword at decoders that all channels share. Returns what follows if that was the last
     /// one of its read, and decoding takes no more time.
-    fn codeword_arrived(&mut self, id: TransactionId, arrival: u32, now: SimTime, out: &mut Outbox) -> Option<Then> {
+    fn codeword_arrived(&mut self, id: TransactionId, arrival: u32, now: SimTime, out: &mut Outbox) -> Option<Continuation> {
         let reads = self.reads.as_mut().expect("only data with errors is decoded");
         if let Some(next) = reads.codeword_arrived(arrival, now) {
             out.events.push(next, Class::Done, Event::Step(id));

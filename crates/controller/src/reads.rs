@@ -85,7 +85,7 @@ impl AttemptCounts {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ReadStatistics {
     /// Number of attempts of a read at most.
-    pub most_attempts: usize,
+    pub max_attempts: usize,
     /// Counts by wear class, and then by the number of the attempt.
     pub attempts: Vec<AttemptCounts>,
     /// Time by cause of the attempts after the first, by the number of the attempt; the first entry is for the second
@@ -108,7 +108,7 @@ pub struct ReadStatistics {
 impl ReadStatistics {
     fn new(attempts: usize) -> ReadStatistics {
         ReadStatistics {
-            most_attempts: attempts,
+            max_attempts: attempts,
             attempts: vec![AttemptCounts::default(); WEAR_CLASSES * attempts],
             parts: vec![Ledger::default(); attempts - 1],
             ..ReadStatistics::default()
@@ -118,7 +118,7 @@ impl ReadStatistics {
     /// Returns the counts of the attempts with a number, over all wear classes.
     pub fn of_attempt(&self, number: usize) -> AttemptCounts {
         let mut sum = AttemptCounts::default();
-        for counts in self.attempts.iter().skip(number).step_by(self.most_attempts.max(1)) {
+        for counts in self.attempts.iter().skip(number).step_by(self.max_attempts.max(1)) {
             sum.reads += counts.reads;
             sum.failed += counts.failed;
             sum.time_ns += counts.time_ns;
@@ -128,14 +128,14 @@ impl ReadStatistics {
 
     /// Returns the number of attempts after the first.
     pub fn retries(&self) -> u64 {
-        (1..self.most_attempts).map(|number| self.of_attempt(number).reads).sum()
+        (1..self.max_attempts).map(|number| self.of_attempt(number).reads).sum()
     }
 
     /// Returns the measurements since `earlier`.
     pub fn since(&self, earlier: &ReadStatistics) -> ReadStatistics {
         let parts = |now: &Ledger, before: &Ledger| Ledger(std::array::from_fn(|cause| now.0[cause] - before.0[cause]));
         ReadStatistics {
-            most_attempts: self.most_attempts,
+            max_attempts: self.max_attempts,
             attempts: self.attempts.iter().zip(&earlier.attempts).map(|(now, before)| now.since(before)).collect(),
             parts: self.parts.iter().zip(&earlier.parts).map(|(now, before)| parts(now, before)).collect(),
             soft: self.soft - earlier.soft,
@@ -358,7 +358,7 @@ impl Reads {
         }
         self.statistics.codewords += 1;
         self.statistics.decoded[usize::from(self.reads_softly)] += 1;
-        let counts = usize::from(class) * self.statistics.most_attempts;
+        let counts = usize::from(class) * self.statistics.max_attempts;
         self.count(&Attempted { counts, queued: read.queued, is_corrected: true, is_soft: self.reads_softly }, decoding.until);
         Some(decoding)
     }
@@ -458,7 +458,7 @@ impl Reads {
             *known = (stored.erase_count, attempt as u8);
         }
         let attempted = Attempted {
-            counts: usize::from(class) * self.statistics.most_attempts + number as usize,
+            counts: usize::from(class) * self.statistics.max_attempts + number as usize,
             queued,
             is_corrected,
             is_soft,

@@ -1,4 +1,4 @@
-//! Routes: the steps of each way through the controller, compiled once from the description. Steps that take no time
+//! Routes through the controller, as steps that are compiled once from the description. Steps that take no time
 //! are not in them.
 
 use crate::dram::{AccessClass, AccessKind};
@@ -9,9 +9,9 @@ use crate::usage::PartOfDrive;
 use crate::{ControllerConfig, EncoderConfig};
 use kit::{Bytes, Cause, Class, Events, Hop, ModeId, Nanos, Op, Protocol, Service, SimTime, TransactionId, UnitSize};
 
-/// The way of a command or of data through the controller.
+/// A route of a command or of data through the controller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
+pub enum Route {
     /// The announcement of a command, from the application to the device.
     Submit,
     /// A command, or several that are fetched together, to the device.
@@ -22,7 +22,7 @@ pub enum Way {
     List,
     /// Data of a write for which there is space, to the controller's memory: the first piece of its command.
     Take,
-    /// Data of a write like [`Way::Take`]: a further piece.
+    /// Data of a write like [`Route::Take`]: a further piece.
     TakeMore,
     /// A flash operation that was chosen for a die and transfers no data.
     Issue,
@@ -452,38 +452,38 @@ impl Routes {
         };
         let side = compiler.host_side(config);
         let parts = compiler.device_side(config);
-        compiler.host_ways(&side, &parts, config);
-        compiler.device_ways(&side, &parts, config);
+        compiler.host_routes(&side, &parts, config);
+        compiler.device_routes(&side, &parts, config);
         compiler.written(config);
         compiler.servers.lines.resize(compiler.servers.all.len());
         (compiler.routes, compiler.servers)
     }
 
-    /// Returns the position of the first step of a way; `None` if it has none.
+    /// Returns the position of the first step of a route; `None` if it has none.
     #[inline]
-    pub fn start(&self, way: Way) -> Option<u32> {
+    pub fn start(&self, route: Route) -> Option<u32> {
         let starts = &self.starts;
-        let start = match way {
-            Way::Submit => starts.submit,
-            Way::Command(op) => starts.command[op as usize],
-            Way::Admit(op) => starts.admit[op as usize],
-            Way::List => starts.list,
-            Way::Take => starts.take,
-            Way::TakeMore => starts.take_more,
-            Way::Written(mode) => self.written[mode.index()],
-            Way::Issue => starts.issue,
-            Way::Out => starts.out,
-            Way::ToDie => starts.to_die,
-            Way::Done => starts.done,
-            Way::Read => starts.read,
-            Way::Gather => starts.gather,
-            Way::MapIn => starts.map_in,
-            Way::MapOut => starts.map_out,
-            Way::ToHost => starts.to_host,
-            Way::Complete(op) => starts.complete[op as usize],
-            Way::Interrupt => starts.interrupt,
-            Way::Reap => starts.reap,
-            Way::Acknowledge => starts.acknowledge,
+        let start = match route {
+            Route::Submit => starts.submit,
+            Route::Command(op) => starts.command[op as usize],
+            Route::Admit(op) => starts.admit[op as usize],
+            Route::List => starts.list,
+            Route::Take => starts.take,
+            Route::TakeMore => starts.take_more,
+            Route::Written(mode) => self.written[mode.index()],
+            Route::Issue => starts.issue,
+            Route::Out => starts.out,
+            Route::ToDie => starts.to_die,
+            Route::Done => starts.done,
+            Route::Read => starts.read,
+            Route::Gather => starts.gather,
+            Route::MapIn => starts.map_in,
+            Route::MapOut => starts.map_out,
+            Route::ToHost => starts.to_host,
+            Route::Complete(op) => starts.complete[op as usize],
+            Route::Interrupt => starts.interrupt,
+            Route::Reap => starts.reap,
+            Route::Acknowledge => starts.acknowledge,
         };
         (start != EMPTY).then_some(start)
     }
@@ -495,7 +495,7 @@ impl Routes {
     }
 }
 
-/// The host's side of the ways: the servers of the link and of the host's processor.
+/// The host's side of the routes: the servers of the link and of the host's processor.
 struct HostSide {
     to_device: u16,
     to_host: u16,
@@ -538,12 +538,12 @@ impl Compiler {
         start
     }
 
-    /// Adds the ways between application and device.
-    fn host_ways(&mut self, side: &HostSide, parts: &DeviceSide, config: &ControllerConfig) {
+    /// Adds the routes between application and device.
+    fn host_routes(&mut self, side: &HostSide, parts: &DeviceSide, config: &ControllerConfig) {
         let protocol = &config.protocol;
         // On the way to the device and back, the host's memory is a part of the link.
         let (link, host) = (Cause::Link, Cause::Host);
-        self.routes.starts.submit = self.way(side, &protocol.submit, host);
+        self.routes.starts.submit = self.route(side, &protocol.submit, host);
         for op in Op::ALL {
             let mut steps = self.steps(side, &protocol.command[op as usize], link);
             if let Some(last) = steps.last_mut() {
@@ -557,7 +557,7 @@ impl Compiler {
             }
             self.routes.starts.complete[op as usize] = self.add(completion);
         }
-        self.routes.starts.list = self.way(side, &protocol.list, link);
+        self.routes.starts.list = self.route(side, &protocol.list, link);
         if !protocol.data_comes_with_command() {
             let (first, more) = (self.steps(side, &protocol.take, link), self.steps(side, &protocol.take_more, link));
             self.routes.starts.take = self.add([first, parts.take_in.clone()].concat());
@@ -566,10 +566,10 @@ impl Compiler {
         let delivery = self.steps(side, &protocol.deliver, link);
         self.routes.starts.to_host = self.add([parts.to_host.clone(), delivery].concat());
         if protocol.gathers_completions {
-            self.routes.starts.interrupt = self.way(side, &protocol.interrupt, host);
-            self.routes.starts.reap = self.way(side, &protocol.reap, host);
+            self.routes.starts.interrupt = self.route(side, &protocol.interrupt, host);
+            self.routes.starts.reap = self.route(side, &protocol.reap, host);
         }
-        self.routes.starts.acknowledge = self.way(side, &protocol.acknowledge, link);
+        self.routes.starts.acknowledge = self.route(side, &protocol.acknowledge, link);
     }
 
     /// Adds the servers of the link and of the host's processor, as far as the protocol uses them.
@@ -608,7 +608,7 @@ impl Compiler {
         }
     }
 
-    fn way(&mut self, side: &HostSide, hops: &[Hop], wait: Cause) -> Start {
+    fn route(&mut self, side: &HostSide, hops: &[Hop], wait: Cause) -> Start {
         let steps = self.steps(side, hops, wait);
         self.add(steps)
     }
@@ -639,7 +639,7 @@ impl Compiler {
         steps
     }
 
-    /// Adds the ways of data to be written, one for each write mode.
+    /// Adds the routes of data to be written, one for each write mode.
     fn written(&mut self, config: &ControllerConfig) {
         let encoders: Vec<Option<Step>> = config.encoders.iter().map(|encoder| self.encoder(encoder)).collect();
         for &encoder in &config.encoder_of_mode {

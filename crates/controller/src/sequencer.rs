@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Most reads in a window.
-const MOST_IN_WINDOW: u32 = 4096;
+const MAX_IN_WINDOW: u32 = 4096;
 
 /// The I/O sequencer. It stands between the translation and the queues of the dies, and issues host reads so that they
 /// do not collide at a die: a read waits while its die has `per_die` outstanding ones, issued and not done (cause
@@ -25,7 +25,7 @@ pub struct SequencerConfig {
     /// Number of waiting reads, the oldest ones, of which the first that can be issued is issued; with
     /// `order = "reorder"`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 1, max = MOST_IN_WINDOW))]
+    #[schemars(range(min = 1, max = MAX_IN_WINDOW))]
     pub window: Option<u32>,
     /// Waiting time from which on a read is not overtaken any more: while a read has waited for longer, no younger one
     /// is issued. Absent: no limit. With `order = "reorder"`.
@@ -57,7 +57,7 @@ impl SequencerConfig {
         let what = "expected with order = \"reorder\" only";
         match (self.order, self.window) {
             (Order::Reorder, None) => {
-                let expected = format!("absent: expected 1..={MOST_IN_WINDOW} with order = \"reorder\"");
+                let expected = format!("absent: expected 1..={MAX_IN_WINDOW} with order = \"reorder\"");
                 problems.add("controller.sequencer.window", expected);
             }
             (Order::InOrder, Some(window)) => problems.add("controller.sequencer.window", format!("{window}: {what}")),
@@ -204,7 +204,7 @@ impl Sequencer {
     }
 
     /// Records that an outstanding read of a die is done. [`Sequencer::next`] follows.
-    pub fn done(&mut self, die: DieId) {
+    pub fn read_done(&mut self, die: DieId) {
         self.dies[die.index()].outstanding -= 1;
         self.update(die);
     }
@@ -291,7 +291,7 @@ mod tests {
                 issued.extend(issue_all(&mut sequencer, 0));
             }
             assert_eq!(issued, first, "{window}");
-            sequencer.done(DieId(0));
+            sequencer.read_done(DieId(0));
             assert_eq!(issue_all(&mut sequencer, 1), second, "{window}");
             assert!(!sequencer.is_at_rest());
         }
@@ -307,9 +307,9 @@ mod tests {
                 sequencer.enter(slot, DieId(die), SimTime(0));
             }
             assert_eq!(issue_all(&mut sequencer, 0), [0, 1]);
-            sequencer.done(DieId(1));
+            sequencer.read_done(DieId(1));
             assert_eq!(issue_all(&mut sequencer, now), expected, "{now}");
-            sequencer.done(DieId(0));
+            sequencer.read_done(DieId(0));
             assert_eq!(issue_all(&mut sequencer, now), if now > 100 { vec![2, 3] } else { vec![2] });
         }
     }
@@ -363,7 +363,7 @@ mod tests {
                     plain.waiting.push((slot, die, now));
                 } else if !busy.is_empty() {
                     let (slot, die) = busy.swap_remove(rng.below(busy.len() as u64) as usize);
-                    sequencer.done(DieId(die));
+                    sequencer.read_done(DieId(die));
                     plain.outstanding[die as usize] -= 1;
                     free.push(slot);
                 }
@@ -404,16 +404,16 @@ mod tests {
                     }
                     waits = issue_all(&mut sequencer, 1).is_empty();
                     if !waits {
-                        sequencer.done(DieId(1));
+                        sequencer.read_done(DieId(1));
                         overtake += 1;
                     }
                 }
-                sequencer.done(DieId(0));
+                sequencer.read_done(DieId(0));
                 let issued = issue_all(&mut sequencer, 2);
                 let others = if waits { vec![3] } else { vec![] };
                 assert_eq!(issued, if served < 2 { [vec![served + 1], others].concat() } else { vec![] }, "{window}");
                 if std::mem::take(&mut waits) {
-                    sequencer.done(DieId(1));
+                    sequencer.read_done(DieId(1));
                 }
             }
             assert!(sequencer.is_at_rest());

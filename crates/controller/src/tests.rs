@@ -1,4 +1,4 @@
-//! Tests of the controller: ways with and without steps, and their charges.
+//! Tests of the controller: routes with and without steps, and their charges.
 
 mod errors;
 mod memory;
@@ -50,10 +50,11 @@ fn every_short_sequence_is_encoded_in_order() {
             }
             let slot = out.operations.add(Operation::default());
             out.operations.account_mut(slot).open(SimTime(now));
-            let then = Then::Staged(DieId(number));
-            let journey = Journey { data: data(units), place: Place::default(), then, account: Some(AccountId::Operation(slot)) };
-            let follows = controller.send(Way::Written(ModeId(mode)), journey, SimTime(now), &mut out);
-            assert_eq!(follows, (time == 0).then_some(then), "{sequence:?} at {now}");
+            let continuation = Continuation::Staged(DieId(number));
+            let transfer =
+                Transfer { data: data(units), place: Place::default(), continuation, account: Some(AccountId::Operation(slot)) };
+            let follows = controller.send(Route::Written(ModeId(mode)), transfer, SimTime(now), &mut out);
+            assert_eq!(follows, (time == 0).then_some(continuation), "{sequence:?} at {now}");
             if time > 0 {
                 let left = &mut left[usize::from(mode)];
                 *left += time;
@@ -64,7 +65,7 @@ fn every_short_sequence_is_encoded_in_order() {
         for (at, number, slot, waited) in expected {
             let Some((end, Class::Done, Event::Step(id))) = out.events.pop() else { panic!("{sequence:?}: no step") };
             assert_eq!(end, SimTime(at), "{sequence:?}");
-            assert_eq!(controller.step_done(id, end, &mut out), Some(Then::Staged(DieId(number))), "{sequence:?}");
+            assert_eq!(controller.step_done(id, end, &mut out), Some(Continuation::Staged(DieId(number))), "{sequence:?}");
             assert_eq!(out.operations.account(slot).ledger().get(Cause::EccWait), Nanos(waited), "{sequence:?}");
         }
         assert!(controller.is_at_rest() && out.events.is_empty(), "{sequence:?}");
@@ -76,11 +77,16 @@ fn every_short_sequence_is_encoded_in_order() {
 fn data_without_an_operation_charges_nobody() {
     let (mut controller, mut out) = (controller(), Outbox::new(1, 1));
     let slot = out.operations.add(Operation::default());
-    let journey = Journey { data: data(2), place: Place::default(), then: Then::CollectionEncoded(DieId(0)), account: None };
-    assert_eq!(controller.send(Way::Written(ModeId(0)), journey, SimTime(0), &mut out), None);
+    let transfer = Transfer {
+        data: data(2),
+        place: Place::default(),
+        continuation: Continuation::CollectionEncoded(DieId(0)),
+        account: None,
+    };
+    assert_eq!(controller.send(Route::Written(ModeId(0)), transfer, SimTime(0), &mut out), None);
     assert!(!controller.is_at_rest());
     let Some((end, _, Event::Step(id))) = out.events.pop() else { panic!("no step") };
-    assert_eq!((end, controller.step_done(id, end, &mut out)), (SimTime(4), Some(Then::CollectionEncoded(DieId(0)))));
+    assert_eq!((end, controller.step_done(id, end, &mut out)), (SimTime(4), Some(Continuation::CollectionEncoded(DieId(0)))));
     assert_eq!(out.operations.account(slot).ledger().total(), Nanos(0));
 }
 
@@ -100,22 +106,27 @@ fn the_link_is_a_step_of_the_way_to_the_device_and_back() {
     for half_duplex in [false, true] {
         let config = ControllerConfig { protocol: protocol(half_duplex), ..ControllerConfig::default() };
         let (mut controller, mut out, begin) = (Controller::new(&config), Outbox::new(1, 1), SimTime(100));
-        let then = |command: u32| Then::Admitted(CommandId(command));
-        // What crosses, all at one instant: way, data, end of its transfer on a wire of its own direction, and on one
+        let continuation = |command: u32| Continuation::Admitted(CommandId(command));
+        // What crosses, all at one instant: route, data, end of its transfer on a wire of its own direction, and on one
         // for both.
         let crossing = [
-            (Way::Command(Op::Write), Bytes(0), 3, 3),
-            (Way::ToHost, data(2), 14, 17),
-            (Way::Command(Op::Write), Bytes(1024), 8, 22),
-            (Way::ToHost, data(1), 21, 29),
+            (Route::Command(Op::Write), Bytes(0), 3, 3),
+            (Route::ToHost, data(2), 14, 17),
+            (Route::Command(Op::Write), Bytes(1024), 8, 22),
+            (Route::ToHost, data(1), 21, 29),
         ];
         let mut expected = Vec::new();
-        for (number, (way, data, apart, together)) in (0..).zip(crossing) {
+        for (number, (route, data, apart, together)) in (0..).zip(crossing) {
             let account = out.accounts.take();
             out.accounts[account].open(begin);
-            let journey = Journey { data, place: Place::default(), then: then(number), account: Some(AccountId::Host(account)) };
-            assert_eq!(controller.send(way, journey, begin, &mut out), None);
-            let class = if way != Way::ToHost { Class::Arrival } else { Class::Done };
+            let transfer = Transfer {
+                data,
+                place: Place::default(),
+                continuation: continuation(number),
+                account: Some(AccountId::Host(account)),
+            };
+            assert_eq!(controller.send(route, transfer, begin, &mut out), None);
+            let class = if route != Route::ToHost { Class::Arrival } else { Class::Done };
             expected.push((if half_duplex { together } else { apart }, class, number, account));
         }
         expected.sort_by_key(|(end, ..)| *end);
@@ -123,7 +134,7 @@ fn the_link_is_a_step_of_the_way_to_the_device_and_back() {
             assert!(!controller.is_at_rest(), "what crosses the link is under way");
             let Some((at, of, Event::Step(id))) = out.events.pop() else { panic!("no step") };
             assert_eq!((at, of), (begin + Nanos(end), class), "{number}, half duplex {half_duplex}");
-            assert_eq!(controller.step_done(id, at, &mut out), Some(then(number)));
+            assert_eq!(controller.step_done(id, at, &mut out), Some(continuation(number)));
             let ledger = out.accounts[account].ledger();
             assert_eq!((ledger.get(Cause::Link), ledger.total()), (Nanos(end), Nanos(end)), "{number}");
         }
@@ -134,10 +145,15 @@ fn the_link_is_a_step_of_the_way_to_the_device_and_back() {
 #[test]
 fn without_a_protocol_the_way_over_the_link_has_no_steps() {
     let (mut controller, mut out) = (Controller::new(&ControllerConfig::default()), Outbox::new(1, 1));
-    for way in [Way::Command(Op::Write), Way::ToHost] {
-        let journey = Journey { data: data(1), place: Place::default(), then: Then::Admitted(CommandId(1)), account: None };
-        assert!(!controller.takes_time(way));
-        assert_eq!(controller.send(way, journey, SimTime(5), &mut out), Some(journey.then));
+    for route in [Route::Command(Op::Write), Route::ToHost] {
+        let transfer = Transfer {
+            data: data(1),
+            place: Place::default(),
+            continuation: Continuation::Admitted(CommandId(1)),
+            account: None,
+        };
+        assert!(!controller.takes_time(route));
+        assert_eq!(controller.send(route, transfer, SimTime(5), &mut out), Some(transfer.continuation));
     }
     assert!(controller.is_at_rest() && out.events.is_empty() && controller.servers().is_empty());
 }

@@ -4,7 +4,7 @@ use kit::{AccountId, Bytes, CommandId, DieId};
 
 /// The action that follows the last step of a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Then {
+pub enum Continuation {
     /// Data that is being read arrives at decoders that all channels share, one codeword after another. Each step is
     /// the arrival of one.
     Codeword {
@@ -34,16 +34,16 @@ pub enum Then {
         count: u32,
     },
     /// The completion of the command is with the host; an interrupt will announce it with others.
-    Posted(CommandId),
+    CompletionPosted(CommandId),
     /// The host has noticed the completions of a queue that an interrupt announced.
-    Interrupted {
+    HostInterrupted {
         /// The queue.
         queue: u32,
         /// Number of completions.
         count: u32,
     },
     /// The command is complete.
-    Completed(CommandId),
+    HostNotified(CommandId),
     /// The data of the program in this slot is at its encoder.
     AtEncoder(u32),
     /// The read in this slot is at its die.
@@ -62,14 +62,14 @@ pub enum Then {
     /// The units that this die's collection gathered are encoded.
     CollectionEncoded(DieId),
     /// The data of a read has passed the decoders, and is in the controller's memory.
-    Received {
+    TransferDone {
         /// Slot of the operation.
         slot: u32,
         /// The recovery of the read, if it repeats another one or cannot be corrected.
         recovery: Option<u32>,
     },
     /// The data of a part of a read is with the host.
-    Delivered {
+    PartDelivered {
         /// The command.
         command: CommandId,
         /// The account of the part.
@@ -88,27 +88,27 @@ pub struct Place {
     pub channel: u16,
 }
 
-/// A command or data, as it is sent on a way.
+/// A command or data that is sent along a route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Journey {
+pub struct Transfer {
     /// The data.
     pub data: Bytes,
     /// Its place.
     pub place: Place,
-    /// The action at the end of the way.
-    pub then: Then,
-    /// The account to which the way is charged; `None` if it delays neither an operation nor a command.
+    /// The action at the end of the route.
+    pub continuation: Continuation,
+    /// The account to which the route is charged; `None` if it delays neither an operation nor a command.
     pub account: Option<AccountId>,
 }
 
-/// A command or data on its way through a route.
+/// A command or data on a route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Transaction {
     /// Position of the current step in the routes.
     pub step: u32,
     /// The action after the last step.
-    pub then: Then,
-    /// The data on the way.
+    pub continuation: Continuation,
+    /// The data.
     pub data: Bytes,
     /// Its place.
     pub place: Place,
@@ -120,7 +120,14 @@ pub struct Transaction {
 
 impl Default for Transaction {
     fn default() -> Self {
-        Transaction { step: 0, then: Then::Staged(DieId(0)), data: Bytes(0), place: Place::default(), account: None, pool: 0 }
+        Transaction {
+            step: 0,
+            continuation: Continuation::Staged(DieId(0)),
+            data: Bytes(0),
+            place: Place::default(),
+            account: None,
+            pool: 0,
+        }
     }
 }
 

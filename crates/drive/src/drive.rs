@@ -13,10 +13,10 @@ use crate::description::Description;
 use crate::energy::{EnergyReport, encoded_units};
 use crate::statistics::{LogOrigin, Statistics};
 use controller::power_states::PowerStates;
-use controller::route::Way;
+use controller::route::Route;
 use controller::{Controller, ControllerConfig};
 use flash::Flash;
-use ftl::layer::pass_through::{MOST_ADDRESSES, VECTORS};
+use ftl::layer::pass_through::{MAX_ADDRESSES, VECTORS};
 use ftl::{Ftl, Translator};
 use host::{Host, QueueConfig};
 use kit::{Bytes, CommandId, Completion, HostCommand, Lpn, Outbox, Part, PowerState, SimTime, UNIT_BYTES, UnitSize};
@@ -118,7 +118,7 @@ impl Drive {
             out,
             hints_reads: controller.corrects_reads() || controller.chooses_by_unit(),
             fetches_at_once: host.fetches_at_once()
-                && !controller.takes_time(Way::Submit)
+                && !controller.takes_time(Route::Submit)
                 && !controller.has_targets()
                 && power_states.is_none(),
             host,
@@ -153,8 +153,8 @@ impl Drive {
         self.ftl.recordable().map_or_else(String::new, |layer| layer.take_lines(is_last))
     }
 
-    /// Takes note that nothing is left to happen while `commands` wait. Returns true if the translation layer fails for
-    /// that reason, and false for a defect.
+    /// Handles an empty event queue while `commands` commands are in flight. Returns true if the translation layer
+    /// fails for that reason, and false for a defect.
     pub fn stalled(&mut self, commands: u64) -> bool {
         self.ftl.recordable().is_some_and(|layer| layer.stalled(commands))
     }
@@ -169,7 +169,7 @@ impl Drive {
     /// stands for them; `None` if the drive has no such commands, or too many are in flight.
     pub fn vector(&mut self, addresses: &[Bytes]) -> Option<Bytes> {
         let unit = self.unit;
-        let mut units = [0; MOST_ADDRESSES];
+        let mut units = [0; MAX_ADDRESSES];
         for (unit_at, address) in units.iter_mut().zip(addresses) {
             *unit_at = unit.whole(address.0) as u32;
         }

@@ -77,7 +77,7 @@ pub struct RunLoop {
     /// Number of commands rejected because they lie outside the drive's range.
     pub rejected: u64,
     /// Largest number of commands in flight.
-    pub most_in_flight: u64,
+    pub max_in_flight: u64,
     /// Number of commands submitted in the ramp of their job, which are left out of the statistics.
     pub left_out: u64,
     /// Simulated time after which `go_on` is called in any case: a round of the steady-state rule.
@@ -127,7 +127,7 @@ impl RunHost {
         }
     }
 
-    /// Takes note of completions, before the first of them is handled.
+    /// Records completions before the first of them is handled.
     fn note(&mut self, done: &[Completion]) {
         if let RunHost::Lines(host) = self {
             host.note(done);
@@ -136,10 +136,10 @@ impl RunHost {
 
     /// Handles the completion at a position of those that were noted. Returns true if a request of the workload is
     /// complete with it.
-    fn completed(&mut self, position: usize, completion: &Completion, drive: &mut Drive) -> bool {
+    fn completion_seen(&mut self, position: usize, completion: &Completion, drive: &mut Drive) -> bool {
         match self {
-            RunHost::Zones(host) => host.completed(completion, drive),
-            RunHost::Lines(host) => host.completed(position, drive),
+            RunHost::Zones(host) => host.completion_seen(completion, drive),
+            RunHost::Lines(host) => host.completion_seen(position, drive),
         }
     }
 }
@@ -153,7 +153,7 @@ impl RunLoop {
             wave: 0,
             queues: 1,
             rejected: 0,
-            most_in_flight: 0,
+            max_in_flight: 0,
             left_out: 0,
             round: None,
             power_fails: SimTime::FOREVER,
@@ -271,14 +271,14 @@ impl RunLoop {
                 host.note(&done);
             }
             for (position, completion) in done.iter().enumerate() {
-                if self.host.as_mut().is_some_and(|host| !host.completed(position, completion, drive)) {
+                if self.host.as_mut().is_some_and(|host| !host.completion_seen(position, completion, drive)) {
                     continue;
                 }
                 let index = completion.tag as usize;
                 if !self.jobs[index].held.is_empty() && self.send_held(index, Some(completion.id), drive) {
                     continue;
                 }
-                survey |= self.completed(index, completion.op, drive)?;
+                survey |= self.completion_seen(index, completion.op, drive)?;
             }
             if survey {
                 wake = self.submit_due(drive)?;
@@ -326,7 +326,7 @@ impl RunLoop {
                 *flush = None;
                 continue;
             }
-            running.pacer.completed(completion.op);
+            running.pacer.completion_seen(completion.op);
         }
     }
 
@@ -384,13 +384,13 @@ impl RunLoop {
     /// Counts the completion of a command of a job. A plain closed loop submits its next request at once; otherwise
     /// returns true, so that the caller examines all jobs.
     #[inline]
-    fn completed(&mut self, index: usize, op: Op, drive: &mut Drive) -> Result<bool, Problems> {
+    fn completion_seen(&mut self, index: usize, op: Op, drive: &mut Drive) -> Result<bool, Problems> {
         let running = &mut self.jobs[index];
         running.in_flight -= 1;
         if running.is_plain && !running.exhausted {
             return self.submit_plain(index, drive);
         }
-        running.pacer.completed(op);
+        running.pacer.completion_seen(op);
         Ok(true)
     }
 
@@ -610,7 +610,7 @@ impl RunLoop {
             }
             Some(host) => host.submit(command, origin, at, drive).max(1),
         };
-        self.most_in_flight = self.most_in_flight.max(in_flight + u64::from(count));
+        self.max_in_flight = self.max_in_flight.max(in_flight + u64::from(count));
     }
 
     /// Submits a flush, and holds a write back until the flush is complete.
@@ -623,7 +623,7 @@ impl RunLoop {
             None => drive.submit_of(flush, origin, at),
             Some(host) => host.flush(flush, origin, at, drive),
         };
-        self.most_in_flight = self.most_in_flight.max(drive.commands_in_flight());
+        self.max_in_flight = self.max_in_flight.max(drive.commands_in_flight());
         self.jobs[index].held.push((Some(id), Held { command, origin }));
     }
 

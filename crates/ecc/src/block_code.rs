@@ -107,9 +107,9 @@ pub struct Prepared {
 }
 
 impl Prepared {
-    /// Prepares a code for up to `most_levels` soft levels, at most 64.
-    pub fn new(code: &impl BlockCode, most_levels: u32) -> Prepared {
-        let levels = (0..=most_levels.min(64)).map(|level| (code.correctable(level), code.rated(level))).collect();
+    /// Prepares a code for up to `max_levels` soft levels, at most 64.
+    pub fn new(code: &impl BlockCode, max_levels: u32) -> Prepared {
+        let levels = (0..=max_levels.min(64)).map(|level| (code.correctable(level), code.rated(level))).collect();
         Prepared { data_bits: code.data_bits(), parity_bits: code.parity_bits(), levels }
     }
 

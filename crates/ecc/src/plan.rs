@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Largest number of steps or levels of a plan.
-const MOST_STEPS: u32 = 64;
+const MAX_STEPS: u32 = 64;
 /// Longest time of a sensing, or of the setting of read levels.
 const LONGEST_STEP: Nanos = Nanos(1_000_000_000);
 
@@ -191,8 +191,8 @@ impl Plan {
     /// Adds every invalid parameter to `problems`, with paths that begin with `place`.
     pub fn problems(&self, place: &str, problems: &mut Problems) {
         let mut bounded = |field: &str, value: u32| {
-            if !(1..=MOST_STEPS).contains(&value) {
-                problems.add(format!("{place}.{field}"), format!("{value}: expected 1..={MOST_STEPS}"));
+            if !(1..=MAX_STEPS).contains(&value) {
+                problems.add(format!("{place}.{field}"), format!("{value}: expected 1..={MAX_STEPS}"));
             }
         };
         match self {
@@ -211,7 +211,7 @@ impl Plan {
 impl ReadRetry {
     fn attempts(&self) -> impl Iterator<Item = Attempt> {
         let kept = if self.reduction.is_nan() { 1.0 } else { 1.0 - self.reduction.clamp(0.0, 1.0) };
-        let (steps, each) = (self.steps.min(MOST_STEPS), self.steps_per_read.clamp(1, MOST_STEPS));
+        let (steps, each) = (self.steps.min(MAX_STEPS), self.steps_per_read.clamp(1, MAX_STEPS));
         (0..steps).step_by(each as usize).map(move |before| {
             let taken = each.min(steps - before);
             let step = before + taken;
@@ -250,7 +250,7 @@ impl ReadRetry {
 impl Soft {
     /// Returns one attempt for each level, with two sensings and `transfers` transfers.
     fn attempts(self, transfers: u32) -> impl Iterator<Item = Attempt> {
-        (1..=self.levels.min(MOST_STEPS)).map(move |level| Attempt {
+        (1..=self.levels.min(MAX_STEPS)).map(move |level| Attempt {
             senses: 2,
             commands: 2,
             transfers,
@@ -276,12 +276,12 @@ impl Sensing {
             soft_levels: references.saturating_sub(1) / 2,
             ..Attempt::PLAIN
         };
-        self.references.iter().take(MOST_STEPS as usize).map(attempt).collect()
+        self.references.iter().take(MAX_STEPS as usize).map(attempt).collect()
     }
 
     fn problems(&self, place: &str, problems: &mut Problems) {
         let found = &self.references;
-        let within = found.len() <= MOST_STEPS as usize && found.iter().all(|references| (1..=255).contains(references));
+        let within = found.len() <= MAX_STEPS as usize && found.iter().all(|references| (1..=255).contains(references));
         if found.is_empty() || !within || found.windows(2).any(|pair| pair[1] <= pair[0]) {
             let wanted = "expected one to 64 numbers of 1..=255, each above the one before";
             problems.add(format!("{place}.references"), format!("{found:?}: {wanted}"));

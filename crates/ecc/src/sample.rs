@@ -42,7 +42,7 @@ struct Rejection {
 }
 
 /// Mean from which rejection is used; below it BTRS is not valid.
-const LEAST_MEAN: f64 = 10.0;
+const MIN_MEAN: f64 = 10.0;
 
 impl Binomial {
     /// Returns the distribution of the number of errors among `n` bits, each wrong with probability `p`. A `p` below
@@ -54,7 +54,7 @@ impl Binomial {
         let mean = n as f64 * p;
         let method = if mean <= 0.0 {
             Method::Never
-        } else if mean < LEAST_MEAN {
+        } else if mean < MIN_MEAN {
             Method::Inversion { odds: p / (1.0 - p), none: libm::exp(n as f64 * libm::log1p(-p)) }
         } else {
             Method::Rejection(Rejection::new(n, p))

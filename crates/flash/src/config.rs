@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Least page of a drive that is written in place \[bytes\].
-const LEAST_PAGE: u64 = 256;
+const MIN_PAGE: u64 = 256;
 
 /// Bits stored in one cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -204,7 +204,7 @@ impl FlashConfig {
     /// Adds the section's inconsistencies, beyond the ranges of single fields, to `problems`.
     pub fn problems(&self, problems: &mut Problems) {
         let bits = self.cell.bits();
-        let is_small = (LEAST_PAGE..UNIT_BYTES).contains(&self.page_size.0) && self.page_size.0.is_power_of_two();
+        let is_small = (MIN_PAGE..UNIT_BYTES).contains(&self.page_size.0) && self.page_size.0.is_power_of_two();
         if !is_small && (self.page_size.0 == 0 || !self.page_size.0.is_multiple_of(UNIT_BYTES) || self.page_size.0 > 1 << 20) {
             let what = "expected a multiple of 4KiB, at most 1MiB; on a drive with ftl.translation = \"in_place\" 256B, 512B, 1KiB, \
                         2KiB or 4KiB";

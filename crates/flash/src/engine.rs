@@ -263,7 +263,7 @@ impl Flash {
                 if self.control.is_some() && self.window_opens(die_id, now, out) {
                     return None;
                 }
-                return Some(self.finish(die_id, now, out));
+                return Some(self.operation_done(die_id, now, out));
             }
             Phase::Loading if self.control.is_some() => self.ask_for_array(die_id, now, out),
             Phase::Loading => self.array_begins(die_id, now, out),
@@ -271,7 +271,7 @@ impl Flash {
                 if self.control.is_some() && self.window_opens(die_id, now, out) {
                     return None;
                 }
-                return Some(self.finish(die_id, now, out));
+                return Some(self.operation_done(die_id, now, out));
             }
             Phase::Window => self.window_closes(die_id, now, out),
             Phase::Suspending => {
@@ -483,7 +483,7 @@ impl Flash {
 
     /// Completes the operation on a die.
     #[inline(always)]
-    fn finish(&mut self, die_id: DieId, now: SimTime, out: &mut Outbox) -> Ended {
+    fn operation_done(&mut self, die_id: DieId, now: SimTime, out: &mut Outbox) -> Ended {
         // That of a read has come to rest before its data was transferred.
         if self.meter.is_some() && out.operations[self.dies[die_id.index()].running].kind != OperationKind::Read {
             self.array_rests(die_id, now, out);

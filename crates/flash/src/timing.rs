@@ -154,21 +154,21 @@ fn read_phases(reads: &[ReadTimes], p: &Phases) -> Box<[ReadPhases; 256]> {
 }
 
 impl Timing {
-    /// Returns the times of a validated description. `most_units` is the largest number of mapping units, of size
+    /// Returns the times of a validated description. `max_units` is the largest number of mapping units, of size
     /// `unit`, that one operation transfers.
-    pub fn new(config: &FlashConfig, unit: UnitSize, most_units: u32) -> Timing {
-        Timing::with_attempts(config, &[], unit, most_units)
+    pub fn new(config: &FlashConfig, unit: UnitSize, max_units: u32) -> Timing {
+        Timing::with_attempts(config, &[], unit, max_units)
     }
 
     /// Returns the times like [`Timing::new`], with those of the attempts of a plan. Attempt `a` of a read in mode `m`
     /// of `n` modes has the read mode `a n + m`.
-    pub fn with_attempts(config: &FlashConfig, attempts: &[Attempt], unit: UnitSize, most_units: u32) -> Timing {
+    pub fn with_attempts(config: &FlashConfig, attempts: &[Attempt], unit: UnitSize, max_units: u32) -> Timing {
         let p = config.phases.unwrap_or_else(|| Phases::of(config.interface));
         let cycles = |count: u64| p.t_cycle * count;
         let page_types = config.cell.bits() as usize;
         let grain = UnitSize::of(unit.bytes().min(UNIT_BYTES));
         let grains = grain.whole(unit.bytes()) as usize;
-        let grain_counts = most_units as usize * grains + 1;
+        let grain_counts = max_units as usize * grains + 1;
         let erase_scales =
             if config.erase_modes.is_empty() { vec![1.0] } else { config.erase_modes.iter().map(|m| m.erase_scale).collect() };
         let reads = ReadTimes::of_all(config, attempts);

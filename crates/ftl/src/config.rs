@@ -174,7 +174,7 @@ impl<L> FtlSection<L> {
     }
 
     /// Returns the number of mapping units that over-provisioning leaves to the user.
-    pub(crate) fn most_units(&self, geometry: &Geometry) -> u64 {
+    pub(crate) fn max_units(&self, geometry: &Geometry) -> u64 {
         (geometry.unit_count() as f64 / (1.0 + self.overprovisioning)).floor() as u64
     }
 
@@ -207,9 +207,9 @@ impl<L> FtlSection<L> {
         // A block with at least this many valid units is not worth collecting, because padding of the last program
         // takes up all that would be freed. Given more blocks than user data fills at this count, at least one of them
         // holds fewer units.
-        let least_held = u64::from(geometry.units_per_block - geometry.units_per_program + 1);
+        let min_held = u64::from(geometry.units_per_block - geometry.units_per_program + 1);
         let units = user_units + self.map_units(geometry, user_units);
-        let user = units.div_ceil(least_held * u64::from(geometry.die_count));
+        let user = units.div_ceil(min_held * u64::from(geometry.die_count));
         let kept = u64::from(self.thresholds_with(geometry, user_units).1);
         [user, kept, streams.into(), user + kept + u64::from(streams)]
     }

@@ -1,6 +1,6 @@
 //! Counts of a translation layer.
 
-use kit::archive::{Archived, MOST_COUNTED, require};
+use kit::archive::{Archived, MAX_COUNTED, require};
 use kit::reason::REASON_COUNT;
 use kit::{ModeId, Reason};
 use serde::{Deserialize, Serialize};
@@ -95,7 +95,7 @@ impl FtlCounters {
             lazy_erases,
         ];
         let most = lists.into_iter().flatten().chain(counts).copied().max().unwrap_or(0);
-        require(most <= MOST_COUNTED, || format!("a counter of its work stands at {most}, more than can be counted"))
+        require(most <= MAX_COUNTED, || format!("a counter of its work stands at {most}, more than can be counted"))
     }
 
     /// Returns the counts since `earlier`.

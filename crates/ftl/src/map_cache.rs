@@ -7,7 +7,7 @@
 //! many: then the page with the oldest change is read, and takes all changes of its entries. Dirty pages are written in
 //! whole programs.
 
-use kit::archive::MOST_COUNTED;
+use kit::archive::MAX_COUNTED;
 use kit::{Bytes, CommandId, Lpn, Lru, Problems, Slab, UNIT_BYTES};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -19,7 +19,7 @@ const UPDATE_BYTES: u64 = 8;
 const JOURNAL_ENTRIES: u32 = (UNIT_BYTES / UPDATE_BYTES) as u32;
 const NONE: u32 = u32::MAX;
 /// Changes, or units of the journal, that a saved drive may claim to have kept: they can be counted on.
-const MOST_CHANGES: u64 = 1 << 30;
+const MAX_CHANGES: u64 = 1 << 30;
 
 /// Memory that holds the mapping cache.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -681,12 +681,12 @@ impl MapCache {
         let held = clean.len() + dirty.len() + queue.len();
         let MapCounters { lookups, misses, loads, loads_to_update, updates, checkpoints } = *counters;
         kept.iter().all(|(_, changes)| *changes > 0)
-            && changes <= MOST_CHANGES
+            && changes <= MAX_CHANGES
             && (*of_checkpoint as usize) <= queue.len()
             && (held..=self.pages.len().max(held)).contains(&(*most as usize))
             && if has_journal { journaled < JOURNAL_ENTRIES && next < self.journal_units } else { *journal == [0; 3] }
-            && u64::from(ready) <= MOST_CHANGES
-            && [lookups, misses, loads, loads_to_update, updates, checkpoints].iter().all(|count| *count <= MOST_COUNTED)
+            && u64::from(ready) <= MAX_CHANGES
+            && [lookups, misses, loads, loads_to_update, updates, checkpoints].iter().all(|count| *count <= MAX_COUNTED)
     }
 
     /// Loses the pages that are on flash: their memory is without power.

@@ -182,7 +182,7 @@ impl ReadCache {
     }
 
     /// Ends a flash read.
-    pub fn end(&mut self, read: u32) {
+    pub fn read_done(&mut self, read: u32) {
         self.reads.release(read);
     }
 
@@ -255,7 +255,7 @@ mod tests {
         assert_eq!([0, 1, 2, 3].map(|unit| cache.hit(Lpn(unit))), [false, false, true, false]);
         let told: Vec<_> = std::iter::from_fn(|| cache.next_waiting(read)).collect();
         assert_eq!(told, [(waiting(0), false), (waiting(1), true), (waiting(2), false)]);
-        cache.end(read);
+        cache.read_done(read);
         let image = cache.image();
         let mut restored = self::cache(1, 4);
         restored.restore(&image);

@@ -1,8 +1,8 @@
 //! The write buffer: its configuration, its space, the commands that wait for space, flushes, and the flush timer.
 
-use kit::archive::{Archived, MOST_COUNTED, require};
+use kit::archive::{Archived, MAX_COUNTED, require};
 use kit::queue::Class;
-use kit::{Bytes, Cause, CommandId, Event, Events, Ledger, Lpn, Nanos, Part, Problems, SimTime, Timer, Tray, UnitSize, words};
+use kit::{Bytes, Cause, CommandId, Event, Events, Handoff, Ledger, Lpn, Nanos, Part, Problems, SimTime, Timer, UnitSize, words};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
@@ -351,7 +351,7 @@ impl Buffer {
         now: SimTime,
     ) -> Archived {
         let (buffers, taken) = (self.spaces.len(), image.taken);
-        require(image.used.len() == buffers && taken <= MOST_COUNTED, || {
+        require(image.used.len() == buffers && taken <= MAX_COUNTED, || {
             format!("it has {} write buffers, which took {taken} units; this drive has {buffers}", image.used.len())
         })?;
         let last = taken * buffers as u64 + buffers as u64 - 1;
@@ -559,20 +559,20 @@ impl Buffer {
     }
 
     /// Receives the numbers of the units that left the buffer. Flushes that waited for them last are done: their parts
-    /// are left in the tray. The space becomes free with [`Buffer::free_space`].
-    pub fn settle(&mut self, now: SimTime, tray: &mut Tray) {
-        self.left += tray.released.len() as u64;
+    /// are left in the handoff. The space becomes free with [`Buffer::free_space`].
+    pub fn settle(&mut self, now: SimTime, handoff: &mut Handoff) {
+        self.left += handoff.released.len() as u64;
         let buffers = self.spaces.len() as u64;
         if buffers == 1 {
             self.spaces[0].left = self.left;
         } else {
-            tray.released.iter().for_each(|number| self.spaces[(number % buffers) as usize].left += 1);
+            handoff.released.iter().for_each(|number| self.spaces[(number % buffers) as usize].left += 1);
         }
         if self.flushes.is_empty() {
-            tray.released.clear();
+            handoff.released.clear();
             return;
         }
-        for number in tray.released.drain(..) {
+        for number in handoff.released.drain(..) {
             self.flushes.iter_mut().for_each(|flush| flush.outstanding -= u64::from(number <= flush.until));
             let mut index = 0;
             while index < self.flushes.len() {
@@ -583,7 +583,7 @@ impl Buffer {
                 let flush = self.flushes.swap_remove(index);
                 let mut ledger = Ledger::default();
                 ledger.charge(Cause::Order, now.since(flush.since));
-                tray.parts.push(Part { command: flush.command, ledger, units: 0, is_lost: false });
+                handoff.parts.push(Part { command: flush.command, ledger, units: 0, is_lost: false });
             }
         }
     }
@@ -704,9 +704,10 @@ mod tests {
                         }
                     }
                     _ => {
-                        let mut tray = Tray { released: if used > 0 { vec![number] } else { vec![] }, ..Tray::default() };
-                        buffer.settle(SimTime(0), &mut tray);
-                        assert_eq!((buffer.has_left(), tray.released.len(), tray.parts.len()), (used > 0, 0, 0));
+                        let mut handoff =
+                            Handoff { released: if used > 0 { vec![number] } else { vec![] }, ..Handoff::default() };
+                        buffer.settle(SimTime(0), &mut handoff);
+                        assert_eq!((buffer.has_left(), handoff.released.len(), handoff.parts.len()), (used > 0, 0, 0));
                         buffer.free_space();
                         used -= u64::from(used > 0);
                     }
@@ -752,10 +753,10 @@ mod tests {
             let mut gone = Vec::new();
             for (step, number) in order.into_iter().enumerate() {
                 gone.push(number);
-                let mut tray = Tray { released: vec![number], ..Tray::default() };
-                buffer.settle(SimTime(10), &mut tray);
-                let mut done: Vec<u32> = tray.parts.iter().map(|part| part.command.0).collect();
-                assert!(tray.parts.iter().all(|part| part.ledger.get(Cause::Order) == Nanos(10 - u64::from(part.command.0))));
+                let mut handoff = Handoff { released: vec![number], ..Handoff::default() };
+                buffer.settle(SimTime(10), &mut handoff);
+                let mut done: Vec<u32> = handoff.parts.iter().map(|part| part.command.0).collect();
+                assert!(handoff.parts.iter().all(|part| part.ledger.get(Cause::Order) == Nanos(10 - u64::from(part.command.0))));
                 done.sort_unstable();
                 let all_gone = |until: u64, gone: &[u64]| (1..=until).all(|number| gone.contains(&number));
                 let expected = (1..=4).filter(|&until| all_gone(until, &gone) && !all_gone(until, &gone[..step]));
@@ -846,8 +847,8 @@ mod tests {
         assert_eq!(buffer.reserve(8), None);
         // The space of the third buffer does not help.
         for (number, helps) in [(11, false), (6, true)] {
-            let mut tray = Tray { released: vec![number], ..Tray::default() };
-            buffer.settle(SimTime(0), &mut tray);
+            let mut handoff = Handoff { released: vec![number], ..Handoff::default() };
+            buffer.settle(SimTime(0), &mut handoff);
             buffer.free_space();
             let piece = Piece { command: CommandId(0), index: 1, count: 1 };
             assert_eq!(buffer.reserve(8), helps.then_some(piece), "{number}");
@@ -869,7 +870,7 @@ mod tests {
                 if fills {
                     buffer.adopt_unit(Lpn(step), SimTime(0));
                 } else {
-                    buffer.settle(SimTime(0), &mut Tray { released: vec![1], ..Tray::default() });
+                    buffer.settle(SimTime(0), &mut Handoff { released: vec![1], ..Handoff::default() });
                     buffer.free_space();
                 }
                 used = if fills { used + 1 } else { used - 1 };

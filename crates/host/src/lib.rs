@@ -20,7 +20,7 @@ pub use interrupts::Posted;
 pub use queues::{Arbitration, ArbitrationImage, Priority, QueueConfig};
 pub use stage::{Host, Request};
 
-use kit::{Bytes, LEAST_BLOCK_BYTES, Problems, Protocol, SECTOR_BYTES};
+use kit::{Bytes, MIN_BLOCK_BYTES, Problems, Protocol, SECTOR_BYTES};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -67,7 +67,7 @@ impl HostConfig {
     /// Adds the section's inconsistencies to `problems`.
     pub fn problems(&self, problems: &mut Problems) {
         self.interface.build(()).problems(problems);
-        if ![LEAST_BLOCK_BYTES, SECTOR_BYTES].contains(&self.logical_block.0) {
+        if ![MIN_BLOCK_BYTES, SECTOR_BYTES].contains(&self.logical_block.0) {
             problems.add("host.logical_block", format!("{}: expected \"512B\" or \"256B\"", self.logical_block));
         }
         let Some(cpu) = &self.cpu else { return };

@@ -307,7 +307,7 @@ impl Queues {
 
     /// Handles the completion of a command: its place is free. Returns the command that takes it, if one waits.
     #[inline]
-    pub fn complete(&mut self, queue: u16) -> Option<CommandId> {
+    pub fn retire(&mut self, queue: u16) -> Option<CommandId> {
         self.in_device -= 1;
         self.is_alone = false;
         let index = self.index(queue);
@@ -360,7 +360,7 @@ mod tests {
                         }
                         arrived += 1;
                     } else if in_device > 0 {
-                        let next = queues.complete(0);
+                        let next = queues.retire(0);
                         assert_eq!(next, (granted < arrived).then_some(CommandId(granted)), "depth {depth}, steps {steps:b}");
                         in_device -= 1;
                         if let Some(next) = next {
@@ -417,7 +417,7 @@ mod tests {
         assert_eq!(sizes, [3, 2], "five commands, in two requests");
         queues.fetch_done();
         assert!(!queues.may_fetch(), "the device is full");
-        queues.complete(0);
+        queues.retire(0);
         queues.fetch(u32::MAX, &mut batch);
         assert_eq!(batch, [CommandId(5)]);
         assert!(!queues.may_fetch(), "two requests are under way");

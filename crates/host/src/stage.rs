@@ -7,8 +7,8 @@ use crate::queues::{ArbitrationImage, QueueConfig, Queues};
 use kit::history::Entry;
 use kit::queue::Class;
 use kit::{
-    Bytes, Cause, CommandFlags, CommandId, Completion, Event, Events, HostCommand, HostUnit, Ledger, Lpn, Nanos, Op, Outbox,
-    Protocol, Signals, SimTime, Status, Tray, UNIT_BYTES, UnitSize,
+    Bytes, Cause, CommandFlags, CommandId, Completion, Event, Events, Handoff, HostCommand, HostUnit, Ledger, Lpn, Nanos, Op,
+    Outbox, Protocol, Signals, SimTime, Status, UNIT_BYTES, UnitSize,
 };
 use std::collections::VecDeque;
 
@@ -208,7 +208,7 @@ impl Host {
     }
 
     /// Takes the oldest of the completions of a queue that the host has noticed.
-    pub fn next_noticed(&mut self, queue: u32) -> CommandId {
+    pub fn next_notified(&mut self, queue: u32) -> CommandId {
         let interrupts = self.queues.as_mut().and_then(|queues| queues.interrupts.as_mut());
         interrupts.expect("an interrupt announces completions").take(queue)
     }
@@ -342,7 +342,7 @@ impl Host {
     /// once. If it was the last unit of a command that the buffer acknowledges, the command is done: returns its
     /// ledger, the time since it came to the buffer.
     pub fn unit_buffered(&mut self, unit: &HostUnit, now: SimTime, out: &mut Outbox) -> Option<Ledger> {
-        self.settle_buffer(now, &mut out.tray);
+        self.settle_buffer(now, &mut out.handoff);
         self.free_buffer_space(&mut out.signals);
         let since = unit.last.then(|| self.buffer.front_done())?;
         let mut ledger = Ledger::default();
@@ -373,12 +373,12 @@ impl Host {
         self.buffer.timer_fired(out.signals.queued_write_pages, now, &mut out.events)
     }
 
-    /// Takes the numbers of the units that left the write buffer out of the tray, and leaves there the parts of the
+    /// Takes the numbers of the units that left the write buffer out of the handoff, and leaves there the parts of the
     /// flushes that are done.
     #[inline]
-    pub fn settle_buffer(&mut self, now: SimTime, tray: &mut Tray) {
-        if !tray.released.is_empty() {
-            self.buffer.settle(now, tray);
+    pub fn settle_buffer(&mut self, now: SimTime, handoff: &mut Handoff) {
+        if !handoff.released.is_empty() {
+            self.buffer.settle(now, handoff);
         }
     }
 
@@ -424,7 +424,7 @@ impl Host {
 
     /// Completes a command. Returns the command that takes its place in the queue, if one waits.
     #[inline(always)]
-    pub fn complete(&mut self, command: CommandId, now: SimTime, out: &mut Outbox) -> Option<CommandId> {
+    pub fn retire_command(&mut self, command: CommandId, now: SimTime, out: &mut Outbox) -> Option<CommandId> {
         let state = &self.commands[command];
         let HostCommand { op, tag, offset, queue, .. } = *state.command();
         out.history.note(|| Entry::completed(now, op, offset.0, tag));
@@ -435,7 +435,7 @@ impl Host {
         self.commands.release(command);
         out.signals.commands_in_flight -= 1;
         out.signals.last_host_activity = now;
-        let next = self.queues.as_mut().and_then(|queues| queues.submission.complete(queue));
+        let next = self.queues.as_mut().and_then(|queues| queues.submission.retire(queue));
         if let Some(account) = next.and_then(|next| self.commands[next].account()) {
             out.accounts[account].charge_to(Cause::HostQueue, now);
         }

@@ -84,7 +84,7 @@ pub fn require(holds: bool, complaint: impl FnOnce() -> String) -> Archived {
 
 /// Largest number of events that a saved counter may state: more than any drive counts, and far from the largest that
 /// it can hold, so that a loaded drive can go on counting.
-pub const MOST_COUNTED: u64 = 1 << 60;
+pub const MAX_COUNTED: u64 = 1 << 60;
 
 /// Writes a value preceded by its length in bytes (64 bits, little-endian).
 pub fn write_value<T: Serialize>(value: &T, to: &mut dyn Write) -> Result<()> {

@@ -18,6 +18,7 @@ pub mod editor;
 pub mod event;
 pub mod family;
 pub mod geometry;
+pub mod handoff;
 pub mod histogram;
 pub mod history;
 pub mod ids;
@@ -45,7 +46,6 @@ pub mod stored;
 pub mod sums;
 pub mod table;
 pub mod term;
-pub mod tray;
 pub mod unit;
 pub mod units;
 pub mod wear;
@@ -59,6 +59,7 @@ pub use command::{CommandFlags, Completion, HostCommand, HostUnit, Op, ReadSourc
 pub use divisor::Divisor;
 pub use event::{Event, Events, IdleDelay, Timer};
 pub use geometry::{Geometry, Shape};
+pub use handoff::{Handoff, Part, Translated};
 pub use histogram::{Bucket, Histogram};
 pub use history::History;
 pub use ids::{BlockId, ChannelId, ChipId, CommandId, DieId, Lpn, ModeId, NORMAL_MODE, Ppn, TransactionId};
@@ -83,7 +84,6 @@ pub use stored::Stored;
 pub use sums::{Sums, Tail};
 pub use table::Table;
 pub use term::Term;
-pub use tray::{Part, Translated, Tray};
 pub use unit::UnitSize;
 pub use units::{Bytes, Current, Energy, Frequency, Nanos, Power, Rate, SimTime, TransferRate, Voltage};
 pub use wear::{effective_wear_class, wear_class};
@@ -94,4 +94,4 @@ pub const UNIT_BYTES: u64 = 4096;
 /// Bytes of one logical sector, the grain of host addresses on most drives.
 pub const SECTOR_BYTES: u64 = 512;
 /// Bytes of the smallest logical block, that of a drive whose mapping unit is as small.
-pub const LEAST_BLOCK_BYTES: u64 = 256;
+pub const MIN_BLOCK_BYTES: u64 = 256;

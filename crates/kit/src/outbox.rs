@@ -2,6 +2,7 @@
 
 use crate::account::{Account, AccountId};
 use crate::event::Events;
+use crate::handoff::Handoff;
 use crate::history::History;
 use crate::journal::Journal;
 use crate::operation::Operation;
@@ -9,7 +10,6 @@ use crate::operations::Operations;
 use crate::ready::ReadyDies;
 use crate::signals::Signals;
 use crate::slab::Slab;
-use crate::tray::Tray;
 
 /// The parts of a drive's state to which stages write beside their own. A stage writes here instead of calling another
 /// stage. A function that needs one of the parts takes that part alone.
@@ -24,7 +24,7 @@ pub struct Outbox {
     /// Accounts of commands, and of parts of commands, that are not those of a flash operation.
     pub accounts: Slab<Account>,
     /// Items that the router passes on to another stage.
-    pub tray: Tray,
+    pub handoff: Handoff,
     /// Gauges shared between stages.
     pub signals: Signals,
     /// Journal for observers: the tests' oracle and the timeline export.
@@ -78,10 +78,10 @@ impl Outbox {
         }
     }
 
-    /// Adds a read and lists it in the tray.
+    /// Adds a read and lists it in the handoff.
     #[inline(always)]
     pub fn read(&mut self, operation: Operation) {
         let slot = self.operations.add(operation);
-        self.tray.reads.push(slot);
+        self.handoff.reads.push(slot);
     }
 }

@@ -10,7 +10,7 @@ use std::marker::PhantomData;
 const PART: usize = 1 << 16;
 /// Largest size of a table that has huge pages: the reverse map of a drive of 512 GiB takes 656 MiB.
 #[cfg(target_os = "linux")]
-const MOST_HUGE: usize = 768 << 20;
+const MAX_HUGE: usize = 768 << 20;
 static ZEROES: [u8; PART] = [0; PART];
 
 fn is_zero(part: &[u8]) -> bool {
@@ -35,7 +35,7 @@ impl<T: Pod> Table<T> {
     /// use most of it: there, small pages keep the memory to what is touched.
     pub fn expect_dense_use(&mut self) {
         #[cfg(target_os = "linux")]
-        if (1 << 22..=MOST_HUGE).contains(&self.map.len()) {
+        if (1 << 22..=MAX_HUGE).contains(&self.map.len()) {
             // Only advice: a system without huge pages provides small ones.
             let _ = self.map.advise(memmap2::Advice::HugePage);
         }

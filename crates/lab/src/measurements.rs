@@ -10,12 +10,12 @@ use kit::Problems;
 pub(crate) fn measured_part(name: &str, text: &str) -> Result<Part, Problems> {
     let rows = measured_rows(name, text)?;
     let table = Measured::of(name, &rows)?;
-    let (most_wear, _) = table.extent();
+    let (max_wear, _) = table.extent();
     let code = Code::Bch(Bch { data_bits: 32_768, t: 110 });
     Ok(Part {
         name: name.to_owned(),
         summary: "your measurements",
-        device: Device::of(Technology::Measured(table), most_wear.max(1.0) as u32),
+        device: Device::of(Technology::Measured(table), max_wear.max(1.0) as u32),
         code,
         target: Target::Failure(1e-15),
         own_limit: None,

@@ -15,10 +15,10 @@ const LAST_TAG: u32 = u32::MAX;
 
 /// Transition of a drive between two parts of a case in which it is saved.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Journey {
+pub enum Pause {
     /// The drive is saved; a new drive loads the file and continues.
     #[default]
-    File,
+    Reload,
     /// The drive is brought to rest, and continues itself.
     Rest,
 }
@@ -29,10 +29,10 @@ pub struct Passed {
     pub counts: Counts,
     /// Hash of the completions: tags and times, in order.
     pub history: u64,
-    /// Digest of the physical history since the last journey, or since the beginning.
+    /// Digest of the physical history since the last pause, or since the beginning.
     pub digest: Digest,
-    /// Number of journeys.
-    pub journeys: u32,
+    /// Number of pauses.
+    pub pauses: u32,
     /// The drive at the end.
     pub drive: Drive,
 }
@@ -138,7 +138,7 @@ pub fn run_by(seed: u64, commands: u32, guest: MakePolicy<'_>) -> Result<Option<
     if !description.problems_under("guest", &*guest(&description)).0.is_empty() {
         return Ok(None);
     }
-    play_all(Rig::run_by(&description, seed, None, Some(guest))?, &description, seed, commands, Journey::File).map(Some)
+    play_all(Rig::run_by(&description, seed, None, Some(guest))?, &description, seed, commands, Pause::Reload).map(Some)
 }
 
 /// Runs the commands of a seed on a drive.
@@ -148,13 +148,13 @@ pub fn run_described(
     commands: u32,
     tamper: Option<Tamper<'_>>,
 ) -> Result<Passed, Violation> {
-    play_all(Rig::new(description, seed, tamper)?, description, seed, commands, Journey::File)
+    play_all(Rig::new(description, seed, tamper)?, description, seed, commands, Pause::Reload)
 }
 
-/// Runs the case of a seed with journeys of one kind; `None` if its description is refused.
-pub fn run_through(seed: u64, detail: Detail, commands: u32, journey: Journey) -> Result<Option<Passed>, Violation> {
+/// Runs the case of a seed with pauses of one kind; `None` if its description is refused.
+pub fn run_through(seed: u64, detail: Detail, commands: u32, pause: Pause) -> Result<Option<Passed>, Violation> {
     let Some(description) = detailed(seed, detail) else { return Ok(None) };
-    play_all(Rig::new(&description, seed, None)?, &description, seed, commands, journey).map(Some)
+    play_all(Rig::new(&description, seed, None)?, &description, seed, commands, pause).map(Some)
 }
 
 /// Saves the drive of a seed after about `commands` commands, with whatever is under way then; `None` if its
@@ -176,14 +176,8 @@ pub fn go_on(rig: &mut Rig<'_>, description: &Description, seed: u64, commands: 
 }
 
 /// Runs all parts of a case.
-fn play_all(
-    mut rig: Rig<'_>,
-    description: &Description,
-    seed: u64,
-    commands: u32,
-    journey: Journey,
-) -> Result<Passed, Violation> {
-    let mut journeys = 0;
+fn play_all(mut rig: Rig<'_>, description: &Description, seed: u64, commands: u32, pause: Pause) -> Result<Passed, Violation> {
+    let mut pauses = 0;
     rig.drive.history().enable(false);
     let mut rng = Rng::stream(seed, "testkit.mix");
     let program_ns = description.flash.program_time.of(0).0;
@@ -198,7 +192,7 @@ fn play_all(
             Commands::new(mix, description.user_bytes(), part << 24, Rng::stream(seed, &format!("testkit.commands.{part}")));
         play(&mut rig, &mut stream, commands / parts)?;
         if part + 1 < parts {
-            journeys += u32::from(between(&mut rig, description, &mut rng, seed, journey)?);
+            pauses += u32::from(between(&mut rig, description, &mut rng, seed, pause)?);
         }
     }
     rig.drain()?;
@@ -208,7 +202,7 @@ fn play_all(
     }
     rig.finish()?;
     let (history, digest) = (rig.history(), rig.drive.history().close());
-    Ok(Passed { counts: rig.oracle.counts.clone(), history, digest, journeys, drive: rig.drive })
+    Ok(Passed { counts: rig.oracle.counts.clone(), history, digest, pauses, drive: rig.drive })
 }
 
 /// Runs a closed loop with idle gaps and delayed arrivals.
@@ -235,9 +229,9 @@ fn play(rig: &mut Rig<'_>, stream: &mut Commands, commands: u32) -> Result<(), V
     Ok(())
 }
 
-/// Chooses and makes the transition of a drive between two parts: none, bringing it to rest, a journey, or a power
-/// failure. Returns true if it was a journey.
-fn between(rig: &mut Rig<'_>, description: &Description, rng: &mut Rng, seed: u64, journey: Journey) -> Result<bool, Violation> {
+/// Chooses and makes the transition of a drive between two parts: none, bringing it to rest, a pause, or a power
+/// failure. Returns true if it was a pause.
+fn between(rig: &mut Rig<'_>, description: &Description, rng: &mut Rng, seed: u64, pause: Pause) -> Result<bool, Violation> {
     let choice = rng.below(5);
     if choice == 0 {
         return Ok(false);
@@ -257,9 +251,9 @@ fn between(rig: &mut Rig<'_>, description: &Description, rng: &mut Rng, seed: u6
         return rig.quiesce().map(|()| false);
     }
     // The write buffer is not flushed, and relocations may be in progress.
-    match journey {
-        Journey::File => rig.reload(description, seed),
-        Journey::Rest => rig.rest(),
+    match pause {
+        Pause::Reload => rig.reload(description, seed),
+        Pause::Rest => rig.rest(),
     }
     .map(|()| true)
 }

@@ -179,16 +179,16 @@ fn operation(rng: &mut Rng, text: &mut String, waits: bool) {
 }
 
 /// Shortest retention limit \[ns\].
-const LEAST_LIMIT_NS: u64 = 2_000_000;
+const MIN_LIMIT_NS: u64 = 2_000_000;
 
 /// Returns a line with a retention limit: a single one, or one for each of several wear classes.
-fn retention(rng: &mut Rng, least_ns: u64, most_ns: u64) -> String {
+fn retention(rng: &mut Rng, min_ns: u64, max_ns: u64) -> String {
     let classes = pick(rng, &[1, 1, 2, 4]);
-    let mut limit = least_ns + rng.below(most_ns - least_ns + 1);
+    let mut limit = min_ns + rng.below(max_ns - min_ns + 1);
     let mut limits = Vec::new();
     for _ in 0..classes {
         limits.push(format!("\"{limit}ns\""));
-        limit = least_ns.max(limit / 2);
+        limit = min_ns.max(limit / 2);
     }
     if classes == 1 { format!("retention = {}", limits[0]) } else { format!("retention = [{}]", limits.join(", ")) }
 }
@@ -199,7 +199,7 @@ fn modes(rng: &mut Rng, text: &mut String, numbers: &Numbers, waits: bool) {
     }
     let rewrite = numbers.rewrite_ns();
     let normal = if chance(rng, 0.3) { retention(rng, 6 * rewrite, 40 * rewrite) } else { String::new() };
-    let fast = if chance(rng, 0.7) { retention(rng, LEAST_LIMIT_NS, 2 * rewrite + 2 * LEAST_LIMIT_NS) } else { String::new() };
+    let fast = if chance(rng, 0.7) { retention(rng, MIN_LIMIT_NS, 2 * rewrite + 2 * MIN_LIMIT_NS) } else { String::new() };
     let mut rows = vec![
         format!("[[flash.write_mode]]\nname = \"normal\"\n{normal}"),
         format!("[[flash.write_mode]]\nname = \"fast\"\nprogram_scale = 0.5\n{fast}"),
@@ -256,7 +256,7 @@ fn modes(rng: &mut Rng, text: &mut String, numbers: &Numbers, waits: bool) {
 fn combined_modes(rng: &mut Rng, text: &mut String, numbers: &Numbers) {
     let rewrite = numbers.rewrite_ns();
     let full = 12 * rewrite + rng.below(40 * rewrite);
-    let short = LEAST_LIMIT_NS + rng.below(2 * rewrite + LEAST_LIMIT_NS);
+    let short = MIN_LIMIT_NS + rng.below(2 * rewrite + MIN_LIMIT_NS);
     let cycles = [0, 10_000, 5_000, 1_000, 100][numbers.bits as usize];
     let reads: &[&str] = if numbers.modes == 8 { &["", "_slow"] } else { &[""] };
     for read in reads {
@@ -360,7 +360,7 @@ fn translation(rng: &mut Rng, text: &mut String, numbers: &Numbers, waits: bool)
     line!(text, "unmapped_read = \"{}\"", pick(rng, &["zero", "flash"]));
     line!(text, "read_in_flight = \"{}\"", if waits { "wait" } else { "buffer" });
     line!(text, "partial_write = \"{}\"", if chance(rng, 0.1) { "whole" } else { "read_modify_write" });
-    let margin = (numbers.block_ns() * rng.below(3)).min(LEAST_LIMIT_NS / 2);
+    let margin = (numbers.block_ns() * rng.below(3)).min(MIN_LIMIT_NS / 2);
     line!(text, "retention_margin = \"{margin}ns\"");
     if text.contains("# superblock 2") {
         line!(text, "superblock_blocks = 2");

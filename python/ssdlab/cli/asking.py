@@ -71,7 +71,10 @@ class Circumstances:
     neighbourhood: Annotated[
         str | None,
         typer.Option(
-            "--neighbourhood", metavar="KIND", help="Who disturbs: all_bit_line or even_odd.", rich_help_panel=_CIRCUMSTANCES
+            "--neighbourhood",
+            metavar="KIND",
+            help="Interfering cells: all_bit_line or even_odd.",
+            rich_help_panel=_CIRCUMSTANCES,
         ),
     ] = None
     compensation: Annotated[

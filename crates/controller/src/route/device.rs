@@ -1,6 +1,6 @@
-//! The ways through the device: the firmware's cores, the interconnect and the memories.
+//! The routes through the device: the firmware's cores, the interconnect and the memories.
 
-use super::{Action, By, Compiler, EMPTY, HostSide, Routes, Selection, Step, Way, index};
+use super::{Action, By, Compiler, EMPTY, HostSide, Route, Routes, Selection, Step, index};
 use crate::cards::{CardHop, Cards};
 use crate::dram::{AccessClass, AccessKind};
 use crate::firmware::{Assignment, Cores, Order};
@@ -12,7 +12,7 @@ use crate::usage::PartOfDrive;
 use crate::{ControllerConfig, MapPlace};
 use kit::{Bytes, Cause, HostMemory, Nanos, Op, Rate, Service};
 
-/// Steps in the device that belong to a way which begins or ends at the host.
+/// Steps in the device that belong to a route that begins or ends at the host.
 #[derive(Default)]
 pub(super) struct DeviceSide {
     /// Data of a write, from the host interface to the memory, with its allocation.
@@ -111,8 +111,8 @@ impl Compiler {
         side
     }
 
-    /// Adds the ways that begin and end in the device.
-    pub(super) fn device_ways(&mut self, host: &HostSide, side: &DeviceSide, config: &ControllerConfig) {
+    /// Adds the routes that begin and end in the device.
+    pub(super) fn device_routes(&mut self, host: &HostSide, side: &DeviceSide, config: &ControllerConfig) {
         // Without cores, tasks have no steps whatever their cycles.
         let cycles = side.cores.map(|cores| cores.cores.cycles).unwrap_or_default();
         for op in Op::ALL {
@@ -201,7 +201,7 @@ impl Compiler {
         }
     }
 
-    /// Adds a route, but for one without steps also where free steps are kept: only cards have such ways.
+    /// Adds a route, but for one without steps also where free steps are kept: only cards have such routes.
     fn add_unless_empty(&mut self, steps: Vec<Step>) -> u32 {
         if steps.is_empty() { EMPTY } else { self.add(steps) }
     }
@@ -397,8 +397,8 @@ impl ControllerConfig {
             Model::Ddr(params) => params.peak(),
             Model::Ideal | Model::Bandwidth { .. } => Rate(0),
         };
-        for way in [Way::Gather, Way::Out] {
-            let steps = routes.start(way).into_iter().flat_map(|start| routes.steps[start as usize..].iter());
+        for route in [Route::Gather, Route::Out] {
+            let steps = routes.start(route).into_iter().flat_map(|start| routes.steps[start as usize..].iter());
             for step in steps.take_while(|step| step.action != Action::End) {
                 let (server, service, count) = match step.action {
                     Action::Serve { server, service } => (server, service, 1),

@@ -22,7 +22,7 @@ fn a_way_goes_on_once_though_the_end_of_its_access_is_put_off() {
             match event {
                 Event::Memory(channel) => controller.memory_grants(channel, at, &mut out),
                 Event::Step(id) => match controller.step_done(id, at, &mut out) {
-                    Some(Then::Submitted(CommandId(command))) => {
+                    Some(Continuation::Submitted(CommandId(command))) => {
                         let (account, since) = begun[command as usize];
                         let ledger = out.accounts[account].ledger();
                         assert_eq!(ledger.total(), at.since(since), "{command}");
@@ -38,11 +38,11 @@ fn a_way_goes_on_once_though_the_end_of_its_access_is_put_off() {
         let account = out.accounts.take();
         out.accounts[account].open(SimTime(now));
         begun.push((account, SimTime(now)));
-        let way = if rng.chance(0.4) { Way::Admit(Op::Read) } else { Way::ToHost };
+        let route = if rng.chance(0.4) { Route::Admit(Op::Read) } else { Route::ToHost };
         let place = Place { unit: rng.below(1 << 16) as u32, ..Place::default() };
-        let then = Then::Submitted(CommandId(number));
-        let journey = Journey { data: data(1), place, then, account: Some(AccountId::Host(account)) };
-        assert_eq!(controller.send(way, journey, SimTime(now), &mut out), None);
+        let continuation = Continuation::Submitted(CommandId(number));
+        let transfer = Transfer { data: data(1), place, continuation, account: Some(AccountId::Host(account)) };
+        assert_eq!(controller.send(route, transfer, SimTime(now), &mut out), None);
     }
     assert_eq!(ended, 2_000);
     assert!(put_off > 100, "{put_off}");

@@ -27,14 +27,14 @@ const SIZE: &str = "a size";
 
 /// Smallest bare integer that is taken as a size in bytes. A smaller one could be meant in another unit: 64 for 64 MiB,
 /// 16384 for 16 GiB.
-const LEAST_BARE_BYTES: i64 = 1 << 20;
+const MIN_BARE_BYTES: i64 = 1 << 20;
 
 /// Lets each size of a schema be an integer, too.
 fn accept_bytes(schema: &mut Json) {
     if schema.get("x-unit").and_then(Json::as_str) == Some(SIZE) {
         let null = schema["type"].as_array().is_some_and(|types| types.contains(&json!("null")));
         schema["type"] = if null { json!(["string", "integer", "null"]) } else { json!(["string", "integer"]) };
-        schema["minimum"] = json!(LEAST_BARE_BYTES);
+        schema["minimum"] = json!(MIN_BARE_BYTES);
     }
     match schema {
         Json::Object(fields) => fields.values_mut().for_each(accept_bytes),
@@ -318,10 +318,10 @@ impl Checker {
         let Value::Text(text) = &node.value else {
             let mut expected = self.expectation(schema);
             if let (Some(SIZE), Value::Integer(number)) = (unit, &node.value) {
-                if *number >= LEAST_BARE_BYTES {
+                if *number >= MIN_BARE_BYTES {
                     return json!(format!("{number}B"));
                 }
-                expected.push_str(&format!("; a bare integer is taken as bytes from {LEAST_BARE_BYTES} on"));
+                expected.push_str(&format!("; a bare integer is taken as bytes from {MIN_BARE_BYTES} on"));
             }
             let unit =
                 if unit.is_some() && matches!(node.value, Value::Integer(_) | Value::Float(_)) { " has no unit" } else { "" };

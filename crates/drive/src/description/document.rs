@@ -112,9 +112,9 @@ fn find<'a>(root: &'a Node, path: &str) -> Option<&'a Node> {
 }
 
 /// Number of syntax errors that are named.
-const MOST_SYNTAX_ERRORS: usize = 5;
+const MAX_SYNTAX_ERRORS: usize = 5;
 /// Number of errors of a text that are named: finding the first place of each key takes time.
-const MOST_ERRORS: usize = 50;
+const MAX_ERRORS: usize = 50;
 
 /// Parses a text as TOML. An error names the places at which it is not; a key that is given twice, with both places.
 pub(super) fn parse(name: &str, text: &str) -> Result<Node, Problems> {
@@ -128,7 +128,7 @@ pub(super) fn parse(name: &str, text: &str) -> Result<Node, Problems> {
     let root = Node { place: name.to_owned(), value: Lines { name, ends: &ends }.table(table.get_ref()) };
     let (mut problems, mut syntax_errors) = (Problems::default(), 0);
     for error in errors {
-        if problems.0.len() == MOST_ERRORS {
+        if problems.0.len() == MAX_ERRORS {
             break;
         }
         let start = error.span().map_or(0, |span| span.start);
@@ -143,7 +143,7 @@ pub(super) fn parse(name: &str, text: &str) -> Result<Node, Problems> {
         match given_twice {
             Some((path, first)) => problems.add(place, format!("`{path}` is given twice{first}: expected it once")),
             // A file that is no TOML at all has an error in most of its lines.
-            None if syntax_errors == MOST_SYNTAX_ERRORS => {}
+            None if syntax_errors == MAX_SYNTAX_ERRORS => {}
             None => {
                 syntax_errors += 1;
                 problems.add(place, format!("not TOML: {}", error.message()));

@@ -20,12 +20,12 @@ use lab::part::Target;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Wear up to which error rates are computed, as a multiple of the rated endurance or of the wear at the start.
-const MOST_WEAR: f64 = 3.0;
+const MAX_WEAR: f64 = 3.0;
 /// Age up to which error rates are computed, beyond the age at the start.
 const OLDEST: Nanos = Nanos(10 * Nanos::YEAR.0);
 /// Part of a mapping unit that its codewords may protect besides its data, as a divisor: assumed, several times the
 /// metadata of the parts of the laboratory.
-const MOST_METADATA: u64 = 16;
+const MAX_METADATA: u64 = 16;
 /// Largest number of tables of error rates that are kept for further drives of the process.
 const TABLES: usize = 64;
 
@@ -172,7 +172,7 @@ impl Description {
         let (unit, data) = (self.unit().bytes() * 8, code.data_bits());
         // A codeword may protect metadata, too: 14 B beside 1 KiB, 24 B beside 4 KiB (`lab::parts`).
         let beyond = unit.div_ceil(data) * data - unit;
-        if beyond > unit / MOST_METADATA {
+        if beyond > unit / MAX_METADATA {
             let unit = Bytes(unit / 8);
             let wanted = format!("expected a size that divides {unit}, a mapping unit, or up to 6 % more, where reads can fail");
             problems.add("flash.code.data", format!("{}: {wanted}", Bytes(data / 8)));
@@ -250,9 +250,9 @@ impl Description {
             ErrorSource::Constant(constant) => Ok(vec![Rates::constant(&constant.rates); modes]),
             ErrorSource::Table(_) | ErrorSource::Cell(_) => {
                 let written = self.written(source)?;
-                let most_wear = MOST_WEAR * f64::from(self.flash.rated_pe_cycles.max(self.state.pe_cycles));
+                let max_wear = MAX_WEAR * f64::from(self.flash.rated_pe_cycles.max(self.state.pe_cycles));
                 let oldest = Nanos(OLDEST.0.saturating_add(self.state.age.0));
-                Ok(written.into_iter().map(|written| Rates::Table(table(written, most_wear, oldest))).collect())
+                Ok(written.into_iter().map(|written| Rates::Table(table(written, max_wear, oldest))).collect())
             }
         }
     }
@@ -459,17 +459,17 @@ fn step_of(scale: f64, part: &Part) -> Option<f64> {
 }
 
 /// Returns the table of error rates of data written in a way. Tables are kept for further drives of the process.
-pub(crate) fn table(written: Written, most_wear: f64, oldest: Nanos) -> Arc<ErrorTable> {
+pub(crate) fn table(written: Written, max_wear: f64, oldest: Nanos) -> Arc<ErrorTable> {
     type Known = (Written, f64, Nanos, Arc<ErrorTable>);
     static TABLES_KEPT: Mutex<Vec<Known>> = Mutex::new(Vec::new());
     let mut known = TABLES_KEPT.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some((.., table)) = known.iter().find(|known| (&known.0, known.1, known.2) == (&written, most_wear, oldest)) {
+    if let Some((.., table)) = known.iter().find(|known| (&known.0, known.1, known.2) == (&written, max_wear, oldest)) {
         return table.clone();
     }
-    let table = Arc::new(ErrorTable::build(&written.device, &written.condition, most_wear, oldest, written.celsius));
+    let table = Arc::new(ErrorTable::build(&written.device, &written.condition, max_wear, oldest, written.celsius));
     if known.len() == TABLES {
         known.remove(0);
     }
-    known.push((written, most_wear, oldest, table.clone()));
+    known.push((written, max_wear, oldest, table.clone()));
     table
 }

@@ -3,7 +3,7 @@
 use super::Description;
 use super::errors::own_decoder;
 use controller::ecc::{DecoderConfig, EngineDecoder, FixedDecoder};
-use controller::energy::{Powered, least_idd0};
+use controller::energy::{Powered, min_idd0};
 use controller::memory::Model;
 use ecc::{BlockCode, Decoder, Hold};
 use flash::power::PowerConfig;
@@ -50,8 +50,8 @@ impl Description {
             (Some(_), Model::Ideal) => {
                 problems.add("power.dram", "no memory is described: expected controller.dram of kind \"bandwidth\" or \"ddr\"");
             }
-            (Some(dram), Model::Ddr(params)) if dram.idd0 < least_idd0(dram, &params) => {
-                let least = least_idd0(dram, &params);
+            (Some(dram), Model::Ddr(params)) if dram.idd0 < min_idd0(dram, &params) => {
+                let least = min_idd0(dram, &params);
                 let what = format!("{}: expected at least {least}, the mean over tRC of idd3n (for tRAS) and idd2n", dram.idd0);
                 problems.add("power.dram.idd0", what);
             }

@@ -15,13 +15,13 @@ struct Moving {
     rewrite: Nanos,
     /// Least retention limit in halves of `rewrite` (3 for 1.5 times `rewrite`), chosen so that the die has time for
     /// other work.
-    least_halves: u64,
+    min_halves: u64,
 }
 
 impl Moving {
     /// Returns the least time after which relocated data may have to be relocated again.
     fn least(&self) -> Nanos {
-        Nanos(self.rewrite.0.saturating_mul(self.least_halves) / 2)
+        Nanos(self.rewrite.0.saturating_mul(self.min_halves) / 2)
     }
 }
 
@@ -94,6 +94,6 @@ impl Description {
         let read = (facts.move_time - facts.program_time).0 as f64 * sense + transfers;
         let erase = facts.erase_time.0 as f64 * facts.erase_scales.iter().copied().fold(1.0, f64::max);
         let block = Nanos((program + read) as u64) * u64::from(geometry.programs_per_block) + Nanos(erase as u64);
-        Moving { mode, mixed, rewrite: block * u64::from(geometry.blocks_per_die), least_halves: if apart { 6 } else { 3 } }
+        Moving { mode, mixed, rewrite: block * u64::from(geometry.blocks_per_die), min_halves: if apart { 6 } else { 3 } }
     }
 }

@@ -2,31 +2,31 @@
 //! host's processor. On a drive with an ideal interface nothing of this is called.
 
 use super::Drive;
-use controller::route::Way;
-use controller::transaction::{Journey, Place, Then};
+use controller::route::Route;
+use controller::transaction::{Continuation, Place, Transfer};
 use host::{Host, Piece, Posted, UnitRange};
 use kit::queue::Class;
 use kit::{AccountId, Bytes, Cause, CommandId, Event, Ledger, Lpn, Nanos, Op, Translated};
 
 impl Drive {
-    /// Sends a command, or its completion, on a way. The way is charged to the command's account.
+    /// Sends a command, or its completion, along a route, which is charged to the command's account.
     #[inline]
-    fn send_command(&mut self, way: Way, command: CommandId, data: Bytes, then: Then) {
+    fn send_command(&mut self, route: Route, command: CommandId, data: Bytes, continuation: Continuation) {
         // Without the place of the command, which costs a look at it.
-        if !self.controller.takes_time(way) {
-            return self.follow_step(then);
+        if !self.controller.takes_time(route) {
+            return self.follow_step(continuation);
         }
         let account = self.host.command(command).account().map(AccountId::Host);
-        self.send(way, Journey { data, place: place_of(&self.host, command), then, account });
+        self.send(route, Transfer { data, place: place_of(&self.host, command), continuation, account });
     }
 
     /// Handles the arrival of a command in the device: the firmware decodes it before it is served.
     pub(super) fn admit(&mut self, command: CommandId) {
         let state = self.host.command(command).command();
-        if self.controller.takes_time(Way::Admit(state.op)) {
-            return self.send_command(Way::Admit(state.op), command, state.length, Then::Decoded(command));
+        if self.controller.takes_time(Route::Admit(state.op)) {
+            return self.send_command(Route::Admit(state.op), command, state.length, Continuation::Decoded(command));
         }
-        self.follow(Then::Decoded(command));
+        self.follow(Continuation::Decoded(command));
     }
 
     /// Looks up the pages of the map for the units of a command from `from` on. Returns true if all are in memory;
@@ -45,7 +45,7 @@ impl Drive {
     /// Lets the commands go on that waited for pages of the map which are in memory now.
     #[inline(never)]
     pub(super) fn go_on_looking_up(&mut self) {
-        let mut waited = std::mem::take(&mut self.out.tray.translated);
+        let mut waited = std::mem::take(&mut self.out.handoff.translated);
         for Translated { command, from } in waited.drain(..) {
             if let Some(account) = self.host.command(command).account() {
                 self.out.accounts[account].charge_up_to(Cause::Map, self.now);
@@ -54,8 +54,8 @@ impl Drive {
                 self.serve_decoded(command);
             }
         }
-        if self.out.tray.translated.is_empty() {
-            self.out.tray.translated = waited;
+        if self.out.handoff.translated.is_empty() {
+            self.out.handoff.translated = waited;
         }
     }
 
@@ -72,11 +72,11 @@ impl Drive {
     pub(super) fn submit_to_device(&mut self, command: CommandId) {
         if self.fetches_at_once {
             self.host.fetched_at_once();
-            let way = Way::Command(self.host.command(command).command().op);
+            let route = Route::Command(self.host.command(command).command().op);
             let data = self.host.bytes_to_device(command, 1);
-            return self.send_command(way, command, data, Then::Admitted(command));
+            return self.send_command(route, command, data, Continuation::Admitted(command));
         }
-        self.send_command(Way::Submit, command, Bytes(0), Then::Submitted(command));
+        self.send_command(Route::Submit, command, Bytes(0), Continuation::Submitted(command));
     }
 
     /// Handles the announcement of a command to the device.
@@ -101,9 +101,9 @@ impl Drive {
             if let Some(targets) = self.controller.targets() {
                 targets.fetched(count, self.now);
             }
-            let way = Way::Command(self.host.command(first).command().op);
+            let route = Route::Command(self.host.command(first).command().op);
             let data = self.host.bytes_to_device(first, count);
-            self.send_command(way, first, data, Then::Fetched { first, count });
+            self.send_command(route, first, data, Continuation::Fetched { first, count });
         }
     }
 
@@ -125,9 +125,9 @@ impl Drive {
             }
             let list = self.host.list_bytes(command);
             if list.0 > 0 {
-                self.send_command(Way::List, command, list, Then::Admitted(command));
+                self.send_command(Route::List, command, list, Continuation::Admitted(command));
             } else {
-                self.follow(Then::Admitted(command));
+                self.follow(Continuation::Admitted(command));
             }
         }
         self.fetch();
@@ -149,10 +149,18 @@ impl Drive {
 
     fn take(&mut self, piece: &Piece) {
         let Piece { command, index, count } = *piece;
-        let way = if index == 0 { Way::Take } else { Way::TakeMore };
+        let route = if index == 0 { Route::Take } else { Route::TakeMore };
         let (account, mut place) = (self.host.command(command).account().map(AccountId::Host), place_of(&self.host, command));
         place.unit += index;
-        self.send(way, Journey { data: self.host.bytes_of(piece), place, then: Then::Taken { command, index, count }, account });
+        self.send(
+            route,
+            Transfer {
+                data: self.host.bytes_of(piece),
+                place,
+                continuation: Continuation::Taken { command, index, count },
+                account,
+            },
+        );
     }
 
     /// Handles the arrival of a piece of the data of a write. With a write buffer its units are accepted at once;
@@ -165,12 +173,12 @@ impl Drive {
                 if self.ftl.write(&unit, self.now, &mut self.out) {
                     self.host.unit_waits(self.now, &mut self.out.events);
                 }
-                self.host.settle_buffer(self.now, &mut self.out.tray);
+                self.host.settle_buffer(self.now, &mut self.out.handoff);
                 self.host.free_buffer_space(&mut self.out.signals);
             }
             self.check_watermarks();
             if !self.host.is_durable(command) && self.host.parts_done(command, count) {
-                self.complete(command, &Ledger::default());
+                self.command_done(command, &Ledger::default());
             }
         } else if self.host.parts_done(command, count) {
             let units = self.host.units_of(command);
@@ -181,16 +189,20 @@ impl Drive {
 
     /// Sends the completion of a command to the host; `ledger` covers the time since the command was in the device.
     #[inline(never)]
-    pub(super) fn post(&mut self, command: CommandId, ledger: &Ledger) {
+    pub(super) fn post_completion(&mut self, command: CommandId, ledger: &Ledger) {
         let state = self.host.command(command);
         let (op, account) = (state.command().op, state.account().expect("a command of a queue has an account"));
         self.out.accounts[account].join(ledger, self.now);
-        let then = if self.host.gathers_completions() { Then::Posted(command) } else { Then::Completed(command) };
-        self.send_command(Way::Complete(op), command, Bytes(0), then);
+        let continuation = if self.host.gathers_completions() {
+            Continuation::CompletionPosted(command)
+        } else {
+            Continuation::HostNotified(command)
+        };
+        self.send_command(Route::Complete(op), command, Bytes(0), continuation);
     }
 
     /// Handles the arrival of a completion in the completion queue, where an interrupt announces several.
-    pub(super) fn posted(&mut self, command: CommandId) {
+    pub(super) fn completion_posted(&mut self, command: CommandId) {
         match self.host.post(command, self.now) {
             (queue, Posted::Interrupt(count)) => self.interrupt(queue, count),
             (queue, Posted::DueAt { at, number }) => {
@@ -202,8 +214,8 @@ impl Drive {
 
     /// Sends an interrupt that announces `count` completions of a queue.
     fn interrupt(&mut self, queue: u32, count: u32) {
-        let (then, place) = (Then::Interrupted { queue, count }, Place::default());
-        self.send(Way::Interrupt, Journey { data: Bytes(0), place, then, account: None });
+        let (continuation, place) = (Continuation::HostInterrupted { queue, count }, Place::default());
+        self.send(Route::Interrupt, Transfer { data: Bytes(0), place, continuation, account: None });
     }
 
     /// Handles the instant at which an interrupt is due.
@@ -215,23 +227,23 @@ impl Drive {
     }
 
     /// Handles an interrupt at the host.
-    pub(super) fn interrupted(&mut self, queue: u32, count: u32) {
+    pub(super) fn host_interrupted(&mut self, queue: u32, count: u32) {
         for _ in 0..count {
-            let command = self.host.next_noticed(queue);
+            let command = self.host.next_notified(queue);
             if let Some(account) = self.host.command(command).account() {
                 self.out.accounts[account].charge_up_to(Cause::Host, self.now);
             }
-            self.send_command(Way::Reap, command, Bytes(0), Then::Completed(command));
+            self.send_command(Route::Reap, command, Bytes(0), Continuation::HostNotified(command));
         }
     }
 
     /// Handles the arrival of a completion at the application.
-    pub(super) fn completed(&mut self, command: CommandId) {
-        self.controller.occupy(Way::Acknowledge, self.now);
+    pub(super) fn host_notified(&mut self, command: CommandId) {
+        self.controller.occupy(Route::Acknowledge, self.now);
         let state = self.host.command(command);
         let account = state.account().expect("a command of a queue has an account");
         self.statistics.record(command, state, self.now, self.out.accounts[account].ledger());
-        self.end(command);
+        self.retire_command(command);
     }
 }
 

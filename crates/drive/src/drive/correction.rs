@@ -2,8 +2,8 @@
 
 use super::Drive;
 use controller::reads::{SensedRead, Verdict};
-use controller::route::Way;
-use controller::transaction::{Journey, Then};
+use controller::route::Route;
+use controller::transaction::{Continuation, Transfer};
 use flash::Flash;
 use ftl::Translator;
 use kit::{Bytes, Cause, CommandId, Ended, Operation, OperationKind, Owner, SimTime, Stored};
@@ -12,23 +12,23 @@ impl Drive {
     /// Handles the end of a flash operation on a drive whose data has errors, or takes time on its way to the memory:
     /// the data of a read is decoded, and in the memory, before the operation is done.
     #[inline(never)]
-    pub(super) fn check(&mut self, ended: Ended) {
+    pub(super) fn die_done(&mut self, ended: Ended) {
         let slot = ended.slot;
         let operation = self.out.operations[slot];
         if !operation.reads_data() {
-            if operation.kind != OperationKind::Read && self.controller.takes_time(Way::Done) {
+            if operation.kind != OperationKind::Read && self.controller.takes_time(Route::Done) {
                 let place = self.controller.place_of(&operation, 0);
-                self.send(Way::Done, Journey { data: Bytes(0), place, then: Then::Nothing, account: None });
+                self.send(Route::Done, Transfer { data: Bytes(0), place, continuation: Continuation::Nothing, account: None });
             }
             if operation.kind == OperationKind::Read && self.flash.has_page_buffers() {
                 self.flash.read_received(operation.die, None, self.now, &mut self.out);
             }
-            return self.done(ended);
+            return self.operation_done_apart(ended);
         }
         if !self.controller.corrects_reads() {
             let unit = self.unit_of(slot);
-            if let Some(then) = self.controller.receive(slot, unit, self.now, &mut self.out) {
-                self.follow(then);
+            if let Some(continuation) = self.controller.receive(slot, unit, self.now, &mut self.out) {
+                self.follow(continuation);
             }
             return;
         }
@@ -44,8 +44,8 @@ impl Drive {
             let operation = &self.out.operations[slot];
             let stored = self.ftl.stored(operation.first, self.now);
             let read = sensed_read((slot, unit), operation, &stored, (&self.ftl, &self.flash), self.now);
-            if let Some(then) = self.controller.sensed(&read, self.now, &mut self.out) {
-                self.follow(then);
+            if let Some(continuation) = self.controller.sensed(&read, self.now, &mut self.out) {
+                self.follow(continuation);
             }
         }
     }
@@ -65,19 +65,19 @@ impl Drive {
 
     /// Handles the arrival of a read's data in the memory: the read is done, or repeated.
     #[inline]
-    pub(super) fn received(&mut self, slot: u32, recovery: Option<u32>) {
+    pub(super) fn transfer_done(&mut self, slot: u32, recovery: Option<u32>) {
         if self.flash.has_page_buffers() {
             let die = self.out.operations[slot].die;
             self.flash.read_received(die, recovery, self.now, &mut self.out);
         }
         if recovery.is_none() && !self.ftl.has_lost() {
-            self.read_done(slot);
+            self.correction_done(slot);
         } else {
-            self.recovered(slot, recovery);
+            self.attempt_done(slot, recovery);
         }
     }
 
-    fn recovered(&mut self, slot: u32, recovery: Option<u32>) {
+    fn attempt_done(&mut self, slot: u32, recovery: Option<u32>) {
         let (slot, lost) = match self.controller.decoded(slot, recovery, self.now, &mut self.out) {
             Verdict::Correct(slot) => (slot, None),
             Verdict::Again { operation, retry } => return self.push_retry(operation, retry),
@@ -97,16 +97,16 @@ impl Drive {
         if let (true, Owner::Command(command)) = (is_lost, operation.owner) {
             self.media_error(command);
         }
-        self.read_done(slot);
+        self.correction_done(slot);
     }
 
     /// Handles the end of a read that is corrected or given up.
     #[inline]
-    fn read_done(&mut self, slot: u32) {
+    fn correction_done(&mut self, slot: u32) {
         if self.controller.in_order().is_some() && matches!(self.out.operations[slot].owner, Owner::Command(_)) {
             self.deliver_in_order(slot);
         } else {
-            self.done(Ended::read(slot));
+            self.operation_done_apart(Ended::read(slot));
         }
     }
 
@@ -126,13 +126,13 @@ impl Drive {
             self.out.operations.account_mut(slot).charge_to(Cause::Order, self.now);
             let Operation { owner, units, .. } = self.out.operations[slot];
             if let Owner::Command(command) = owner {
-                self.host_read_done(slot, command, units);
+                self.part_ready(slot, command, units);
             }
         }
     }
 
     #[inline(never)]
-    fn done(&mut self, ended: Ended) {
+    fn operation_done_apart(&mut self, ended: Ended) {
         self.operation_done(ended);
     }
 

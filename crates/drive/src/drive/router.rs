@@ -1,8 +1,8 @@
 //! The router: passes events and the output of each stage on to the stage they are meant for.
 
 use super::Drive;
-use controller::route::Way;
-use controller::transaction::{Journey, Place, Then};
+use controller::route::Route;
+use controller::transaction::{Continuation, Place, Transfer};
 use flash::Dispatch;
 use ftl::{Drain, Pulled};
 use host::{Piece, Request, UnitRange};
@@ -54,7 +54,7 @@ impl Drive {
             Event::Die { die, generation } => {
                 if let Some(ended) = self.flash.die_event(die, generation, self.now, &mut self.out) {
                     if self.controller.receives_reads() {
-                        self.check(ended);
+                        self.die_done(ended);
                     } else {
                         self.operation_done(ended);
                     }
@@ -148,7 +148,7 @@ impl Drive {
             }
         };
         // Units that were trimmed while they waited have left the buffer.
-        self.host.settle_buffer(self.now, &mut self.out.tray);
+        self.host.settle_buffer(self.now, &mut self.out.handoff);
         self.check_watermarks();
         if let Some(slot) = pulled {
             self.start(slot);
@@ -161,7 +161,7 @@ impl Drive {
     fn pull_without_buffer(&mut self, die: DieId, urgent: bool) -> Pulled {
         let pulled = self.ftl.next_without_buffer(die, self.now, &mut self.out);
         if pulled == Pulled::NeedsBuffer {
-            self.host.settle_buffer(self.now, &mut self.out.tray);
+            self.host.settle_buffer(self.now, &mut self.out.handoff);
             self.check_watermarks();
             self.flash.starve(die, urgent, self.now, &mut self.out);
             self.ftl.die_starved(die, self.now, &mut self.out);
@@ -174,14 +174,14 @@ impl Drive {
     #[inline]
     fn start(&mut self, slot: u32) {
         let Operation { kind, reason, mode, encode, .. } = self.out.operations[slot];
-        let encodes = encode > 0 && self.controller.takes_time(Way::Written(mode));
-        let way = match (kind, reason) {
-            (OperationKind::Program, Reason::Map | Reason::Journal) => Way::MapOut,
-            (OperationKind::Program, _) => Way::Out,
-            _ => Way::Issue,
+        let encodes = encode > 0 && self.controller.takes_time(Route::Written(mode));
+        let route = match (kind, reason) {
+            (OperationKind::Program, Reason::Map | Reason::Journal) => Route::MapOut,
+            (OperationKind::Program, _) => Route::Out,
+            _ => Route::Issue,
         };
-        if encodes || self.controller.takes_time(way) {
-            self.stage(slot, way);
+        if encodes || self.controller.takes_time(route) {
+            self.stage(slot, route);
         } else {
             self.flash.start(slot, self.now, &mut self.out);
         }
@@ -189,14 +189,14 @@ impl Drive {
 
     // Out of line: ideal controllers take no time.
     #[inline(never)]
-    fn stage(&mut self, slot: u32, way: Way) {
+    fn stage(&mut self, slot: u32, route: Route) {
         self.flash.stage(slot, self.now, &mut self.out);
         let unit = self.unit_of(slot);
         let operation = &self.out.operations[slot];
         let (die, data) = (operation.die, operation.data(self.unit));
         let place = self.controller.place_of(operation, unit);
-        let then = if way == Way::Issue { Then::Staged(die) } else { Then::AtEncoder(slot) };
-        self.send(way, Journey { data, place, then, account: Some(AccountId::Operation(slot)) });
+        let continuation = if route == Route::Issue { Continuation::Staged(die) } else { Continuation::AtEncoder(slot) };
+        self.send(route, Transfer { data, place, continuation, account: Some(AccountId::Operation(slot)) });
     }
 
     /// Returns the first mapping unit of an operation's data, if it matters to the controller; otherwise 0.
@@ -223,64 +223,67 @@ impl Drive {
         let operation = &self.out.operations[slot];
         let Operation { die, mode, encode, .. } = *operation;
         if encode == 0 {
-            return self.follow(Then::Staged(die));
+            return self.follow(Continuation::Staged(die));
         }
         let place = self.controller.place_of(operation, 0);
         let account = Some(AccountId::Operation(slot));
-        self.send(Way::Written(mode), Journey { data: self.unit.data(encode), place, then: Then::Staged(die), account });
+        self.send(
+            Route::Written(mode),
+            Transfer { data: self.unit.data(encode), place, continuation: Continuation::Staged(die), account },
+        );
     }
 
-    /// Sends a command or data on a way through the controller.
+    /// Sends a command or data along a route through the controller.
     #[inline(always)]
-    pub(super) fn send(&mut self, way: Way, journey: Journey) {
-        if let Some(then) = self.controller.send(way, journey, self.now, &mut self.out) {
-            self.follow(then);
+    pub(super) fn send(&mut self, route: Route, transfer: Transfer) {
+        if let Some(continuation) = self.controller.send(route, transfer, self.now, &mut self.out) {
+            self.follow(continuation);
         }
     }
 
     #[inline(always)]
     fn step_done(&mut self, transaction: TransactionId) {
-        if let Some(then) = self.controller.step_done(transaction, self.now, &mut self.out) {
-            self.follow_step(then);
+        if let Some(continuation) = self.controller.step_done(transaction, self.now, &mut self.out) {
+            self.follow_step(continuation);
         }
     }
 
     // Out of line: the event loop stays small.
     #[inline(never)]
-    pub(super) fn follow_step(&mut self, then: Then) {
-        self.follow(then);
+    pub(super) fn follow_step(&mut self, continuation: Continuation) {
+        self.follow(continuation);
     }
 
     /// Does what follows the last step of a transaction.
     #[inline(always)]
-    pub(super) fn follow(&mut self, then: Then) {
-        match then {
-            Then::Submitted(command) => self.submitted(command),
-            Then::Fetched { first, count } => self.fetched(first, count),
-            Then::Admitted(command) => self.admit(command),
-            Then::Decoded(command) => {
+    pub(super) fn follow(&mut self, continuation: Continuation) {
+        match continuation {
+            Continuation::Submitted(command) => self.submitted(command),
+            Continuation::Fetched { first, count } => self.fetched(first, count),
+            Continuation::Admitted(command) => self.admit(command),
+            Continuation::Decoded(command) => {
                 if !self.looks_up_pages || self.look_up(command, Lpn(0)) {
                     self.serve_decoded(command);
                 } else {
                     self.route();
                 }
             }
-            Then::Taken { command, index, count } => {
+            Continuation::Taken { command, index, count } => {
                 self.taken(&Piece { command, index, count });
                 self.route();
             }
-            Then::Posted(command) => self.posted(command),
-            Then::Interrupted { queue, count } => self.interrupted(queue, count),
-            Then::Completed(command) => self.completed(command),
-            Then::AtEncoder(slot) => self.encode_program(slot),
-            Then::AtDie(slot) => self.read_at_die(slot),
-            Then::AgainAtDie { operation, retry } => self.read_again_at_die(operation, retry),
-            Then::Nothing => {}
-            Then::Staged(die) => self.flash.staged(die, self.now, &mut self.out),
-            Then::CollectionEncoded(die) => self.ftl.collection_encoded(die, self.now, &mut self.out.ready),
-            Then::Codeword { .. } => unreachable!("the controller handles the arrival of a codeword"),
-            Then::Received { slot, recovery } => self.received(slot, recovery),
-            Then::Delivered { command, account } => self.delivered(command, account),
+            Continuation::CompletionPosted(command) => self.completion_posted(command),
+            Continuation::HostInterrupted { queue, count } => self.host_interrupted(queue, count),
+            Continuation::HostNotified(command) => self.host_notified(command),
+            Continuation::AtEncoder(slot) => self.encode_program(slot),
+            Continuation::AtDie(slot) => self.read_at_die(slot),
+            Continuation::AgainAtDie { operation, retry } => self.read_again_at_die(operation, retry),
+            Continuation::Nothing => {}
+            Continuation::Staged(die) => self.flash.staged(die, self.now, &mut self.out),
+            Continuation::CollectionEncoded(die) => self.ftl.collection_encoded(die, self.now, &mut self.out.ready),
+            Continuation::Codeword { .. } => unreachable!("the controller handles the arrival of a codeword"),
+            Continuation::TransferDone { slot, recovery } => self.transfer_done(slot, recovery),
+            Continuation::PartDelivered { command, account } => self.part_delivered(command, account),
         }
     }
 
@@ -299,20 +302,20 @@ impl Drive {
     // Most calls find nothing. One test for all of them is inlined; the loop is a function of its own.
     #[inline(always)]
     pub(super) fn route(&mut self) {
-        if !self.out.tray.is_empty() | self.host.buffer().has_left() {
+        if !self.out.handoff.is_empty() | self.host.buffer().has_left() {
             self.route_output();
         }
     }
 
     fn route_output(&mut self) {
         loop {
-            if !self.out.tray.reads.is_empty() {
+            if !self.out.handoff.reads.is_empty() {
                 self.route_reads();
-            } else if !self.out.tray.parts.is_empty() {
+            } else if !self.out.handoff.parts.is_empty() {
                 self.route_parts();
-            } else if let Some(encoding) = self.out.tray.encodings.pop() {
+            } else if let Some(encoding) = self.out.handoff.encodings.pop() {
                 self.encode(encoding);
-            } else if !self.out.tray.translated.is_empty() {
+            } else if !self.out.handoff.translated.is_empty() {
                 self.go_on_looking_up();
             } else if self.host.buffer().has_left() {
                 self.host.free_buffer_space(&mut self.out.signals);
@@ -326,25 +329,25 @@ impl Drive {
     // Out of line: only encoders that take time have anything to encode.
     #[inline(never)]
     fn encode(&mut self, Encoding { die, mode, units }: Encoding) {
-        let (data, then) = (self.unit.data(units), Then::CollectionEncoded(die));
-        self.send(Way::Written(mode), Journey { data, place: Place::default(), then, account: None });
+        let (data, continuation) = (self.unit.data(units), Continuation::CollectionEncoded(die));
+        self.send(Route::Written(mode), Transfer { data, place: Place::default(), continuation, account: None });
     }
 
     #[inline]
     fn route_reads(&mut self) {
-        if self.controller.counts_reads() | self.controller.takes_time(Way::ToDie) {
+        if self.controller.counts_reads() | self.controller.takes_time(Route::ToDie) {
             return self.route_counted_reads();
         }
         let mut index = 0;
-        while index < self.out.tray.reads.len() {
-            let slot = self.out.tray.reads[index];
+        while index < self.out.handoff.reads.len() {
+            let slot = self.out.handoff.reads[index];
             if self.controller.chooses_levels() {
                 self.choose_levels(slot);
             }
             self.flash.push_read(slot, self.now, &mut self.out);
             index += 1;
         }
-        self.out.tray.reads.clear();
+        self.out.handoff.reads.clear();
     }
 
     /// Passes a completed flash operation on to the FTL and, if it is a part of a command, to the host stage.
@@ -358,7 +361,7 @@ impl Drive {
             if self.controller.counts_reads() {
                 self.read_left(operation.die);
             }
-            return self.host_read_done(slot, command, operation.units);
+            return self.part_ready(slot, command, operation.units);
         }
         self.out.operations.release(slot);
         if self.host.buffer().is_present() {
@@ -368,13 +371,13 @@ impl Drive {
 
     /// Sends the data of a host read, with which the FTL is done, to the host.
     #[inline(always)]
-    pub(super) fn host_read_done(&mut self, slot: u32, command: CommandId, units: u32) {
-        if self.controller.takes_time(Way::ToHost) {
+    pub(super) fn part_ready(&mut self, slot: u32, command: CommandId, units: u32) {
+        if self.controller.takes_time(Route::ToHost) {
             return self.deliver(command, units, AccountId::Operation(slot));
         }
         self.out.operations.release(slot);
         if self.host.part_done(command) {
-            self.complete_part(command, AccountId::Operation(slot));
+            self.last_part_done(command, AccountId::Operation(slot));
         }
     }
 
@@ -390,7 +393,10 @@ impl Drive {
         if let (true, AccountId::Operation(slot)) = (self.controller.chooses_by_unit(), account) {
             place.unit = self.unit_of(slot);
         }
-        self.send(Way::ToHost, Journey { data, place, then: Then::Delivered { command, account }, account: Some(account) });
+        self.send(
+            Route::ToHost,
+            Transfer { data, place, continuation: Continuation::PartDelivered { command, account }, account: Some(account) },
+        );
     }
 
     /// Keeps the data of a part that has arrived in the controller's memory. With the last part, all of it is sent to
@@ -403,15 +409,18 @@ impl Drive {
         self.host.expect_parts(command, 1);
         let data = self.host.command(command).command().length;
         let place = super::commands::place_of(&self.host, command);
-        self.send(Way::ToHost, Journey { data, place, then: Then::Delivered { command, account }, account: Some(account) });
+        self.send(
+            Route::ToHost,
+            Transfer { data, place, continuation: Continuation::PartDelivered { command, account }, account: Some(account) },
+        );
     }
 
     /// Handles the arrival of a part's data at the host.
     #[inline(always)]
-    fn delivered(&mut self, command: CommandId, account: AccountId) {
+    fn part_delivered(&mut self, command: CommandId, account: AccountId) {
         self.out.close(account);
         if self.host.part_done(command) {
-            self.complete_part(command, account);
+            self.last_part_done(command, account);
         }
     }
 
@@ -420,7 +429,7 @@ impl Drive {
     #[inline(never)]
     fn tell_buffer(&mut self, owner: Owner) {
         match owner {
-            Owner::ProgramUnit => self.host.settle_buffer(self.now, &mut self.out.tray),
+            Owner::ProgramUnit => self.host.settle_buffer(self.now, &mut self.out.handoff),
             Owner::PartialRead(_) => self.host.unit_waits(self.now, &mut self.out.events),
             Owner::Command(_)
             | Owner::Collector
@@ -434,16 +443,16 @@ impl Drive {
 
     #[inline]
     fn route_parts(&mut self) {
-        let mut parts = std::mem::replace(&mut self.out.tray.parts, std::mem::take(&mut self.spare_parts));
+        let mut parts = std::mem::replace(&mut self.out.handoff.parts, std::mem::take(&mut self.spare_parts));
         for part in &parts {
             if part.is_lost {
                 self.media_error(part.command);
             }
-            if part.units > 0 && self.controller.takes_time(Way::ToHost) {
+            if part.units > 0 && self.controller.takes_time(Route::ToHost) {
                 let account = self.out.accounts.put(Account::from_ledger(part.ledger, self.now));
                 self.deliver(part.command, part.units, AccountId::Host(account));
             } else if self.host.part_done(part.command) {
-                self.complete(part.command, &part.ledger);
+                self.command_done(part.command, &part.ledger);
             }
         }
         parts.clear();
@@ -479,16 +488,16 @@ impl Drive {
                 self.host.write_waits(self.now, &mut self.out.events);
             }
             Request::Write(_) if self.ftl.recordable().is_some() => self.announced_write(command),
-            Request::Write(units) if self.controller.takes_time(Way::Take) => self.take_all(command, &units),
+            Request::Write(units) if self.controller.takes_time(Route::Take) => self.take_all(command, &units),
             Request::Write(units) => self.write_units(command, &units),
             Request::Trim(units) if self.checks_commands && self.resets(command, units.first) => {}
             Request::Trim(units) => {
                 let (first, count) = units.inner();
                 self.ftl.trim(first, count, self.now, &mut self.out);
-                self.complete(command, &Ledger::default());
+                self.command_done(command, &Ledger::default());
             }
             Request::Flush(until) => self.ftl.drain(Drain::Flush(until), &mut self.out.ready),
-            Request::Nothing => self.complete(command, &Ledger::default()),
+            Request::Nothing => self.command_done(command, &Ledger::default()),
         }
     }
 
@@ -498,7 +507,7 @@ impl Drive {
     fn leave_out_unasked(&mut self, command: CommandId) {
         let asked = self.host.command(command).command();
         let asked = asked.offset.0 / UNIT_BYTES..(asked.offset.0 + asked.length.0).div_ceil(UNIT_BYTES);
-        for &slot in &self.out.tray.reads {
+        for &slot in &self.out.handoff.reads {
             let operation = &mut self.out.operations[slot];
             if operation.owner != Owner::Command(command) || !operation.reads_data() {
                 continue;
@@ -516,7 +525,7 @@ impl Drive {
         let host = *self.host.command(command).command();
         let checked = self.ftl.check(command, &host, self.now, &mut self.out);
         // A reset discards units of the write buffer.
-        self.host.settle_buffer(self.now, &mut self.out.tray);
+        self.host.settle_buffer(self.now, &mut self.out.handoff);
         match checked {
             Ok(place) => {
                 if let Some(first) = place {
@@ -526,7 +535,7 @@ impl Drive {
             }
             Err(status) => {
                 self.host.set_status(command, status);
-                self.complete(command, &Ledger::default());
+                self.command_done(command, &Ledger::default());
                 false
             }
         }
@@ -555,7 +564,7 @@ impl Drive {
     fn announced_write(&mut self, command: CommandId) {
         self.announce(command);
         let units = self.host.units_of(command);
-        if self.controller.takes_time(Way::Take) {
+        if self.controller.takes_time(Route::Take) {
             self.take_all(command, &units);
         } else {
             self.write_units(command, &units);
@@ -573,7 +582,7 @@ impl Drive {
     /// Passes units of waiting writes on to the FTL while the write buffer has space for them. A write is acknowledged
     /// with its last unit.
     fn fill_buffer(&mut self) {
-        if self.controller.takes_time(Way::Take) {
+        if self.controller.takes_time(Route::Take) {
             self.fill_buffer_piecewise();
             return self.check_watermarks();
         }
@@ -582,7 +591,7 @@ impl Drive {
                 self.host.unit_waits(self.now, &mut self.out.events);
             }
             if let Some(ledger) = self.host.unit_buffered(&unit, self.now, &mut self.out) {
-                self.complete(unit.command, &ledger);
+                self.command_done(unit.command, &ledger);
             }
         }
         self.check_watermarks();
@@ -600,25 +609,25 @@ impl Drive {
     /// Completes a command whose last part has this account.
     // The ledger is used in place: copying it costs as much as adding it up.
     #[inline(always)]
-    fn complete_part(&mut self, command: CommandId, account: AccountId) {
+    fn last_part_done(&mut self, command: CommandId, account: AccountId) {
         let state = self.host.command(command);
         if let Some(arrival) = state.account() {
             if self.posts_completions {
                 let ledger = *self.out.account(account).ledger();
-                return self.post(command, &ledger);
+                return self.post_completion(command, &ledger);
             }
             self.out.add_account(arrival, account);
         }
         self.statistics.record(command, state, self.now, self.out.account(account).ledger());
-        self.end(command);
+        self.retire_command(command);
     }
 
     /// Completes a command; `ledger` covers the time since it was in the device.
-    pub(super) fn complete(&mut self, command: CommandId, ledger: &Ledger) {
+    pub(super) fn command_done(&mut self, command: CommandId, ledger: &Ledger) {
         let state = self.host.command(command);
         if let Some(arrival) = state.account() {
             if self.posts_completions {
-                return self.post(command, ledger);
+                return self.post_completion(command, ledger);
             }
             let mut whole = *ledger;
             whole.add(self.out.accounts[arrival].ledger());
@@ -626,16 +635,16 @@ impl Drive {
         } else {
             self.statistics.record(command, state, self.now, ledger);
         }
-        self.end(command);
+        self.retire_command(command);
     }
 
     /// Ends a command whose latency is recorded. Its place in the queue goes to the next waiting command.
     #[inline(always)]
-    pub(super) fn end(&mut self, command: CommandId) {
+    pub(super) fn retire_command(&mut self, command: CommandId) {
         if self.statistics.sample_due() {
             self.statistics.sample(self.now, self.out.signals.queued_write_pages, &self.ftl);
         }
-        if let Some(next) = self.host.complete(command, self.now, &mut self.out) {
+        if let Some(next) = self.host.retire_command(command, self.now, &mut self.out) {
             self.submit_to_device(next);
         }
         if self.host.may_fetch() {

@@ -2,18 +2,18 @@
 //! queues of the targets.
 
 use super::Drive;
-use controller::route::Way;
+use controller::route::Route;
 use controller::sequencer::Issued;
-use controller::transaction::{Journey, Then};
+use controller::transaction::{Continuation, Transfer};
 use kit::{AccountId, Cause, DieId, Owner};
 
 impl Drive {
-    /// Pushes the reads in the tray to their dies, those of commands through the sequencer, if there is one.
+    /// Pushes the reads in the handoff to their dies, those of commands through the sequencer, if there is one.
     #[inline(never)]
     pub(super) fn route_counted_reads(&mut self) {
         let mut index = 0;
-        while index < self.out.tray.reads.len() {
-            let slot = self.out.tray.reads[index];
+        while index < self.out.handoff.reads.len() {
+            let slot = self.out.handoff.reads[index];
             index += 1;
             let operation = self.out.operations[slot];
             if !matches!(operation.owner, Owner::Command(_)) {
@@ -33,7 +33,7 @@ impl Drive {
             }
             self.issue_reads();
         }
-        self.out.tray.reads.clear();
+        self.out.handoff.reads.clear();
     }
 
     /// Handles the end of a read of a command, of which its die has one less.
@@ -43,7 +43,7 @@ impl Drive {
             targets.leave(die, self.now);
         }
         if let Some(sequencer) = self.controller.sequencer() {
-            sequencer.done(die);
+            sequencer.read_done(die);
             self.issue_reads();
         }
         self.fetch();
@@ -66,26 +66,30 @@ impl Drive {
     }
 
     fn push_read(&mut self, slot: u32) {
-        if self.controller.takes_time(Way::ToDie) { self.send_to_card(slot, Then::AtDie(slot)) } else { self.push_to_die(slot) }
+        if self.controller.takes_time(Route::ToDie) {
+            self.send_to_card(slot, Continuation::AtDie(slot))
+        } else {
+            self.push_to_die(slot)
+        }
     }
 
     /// Repeats a read of data: the read in `retry` repeats that in `operation`.
     pub(super) fn push_retry(&mut self, operation: u32, retry: u32) {
-        if self.controller.takes_time(Way::ToDie) {
-            self.send_to_card(retry, Then::AgainAtDie { operation, retry });
+        if self.controller.takes_time(Route::ToDie) {
+            self.send_to_card(retry, Continuation::AgainAtDie { operation, retry });
         } else {
             self.flash.push_retry(retry, self.flash.queued_at(operation), self.now, &mut self.out);
         }
     }
 
     /// Sends the command of a read to its card. The account of the read is opened here, and goes on at the die.
-    fn send_to_card(&mut self, slot: u32, then: Then) {
+    fn send_to_card(&mut self, slot: u32, continuation: Continuation) {
         self.out.operations.account_mut(slot).open(self.now);
         // A read of what was never written has no place.
         let unit = if self.out.operations[slot].reads_data() { self.unit_of(slot) } else { 0 };
         let operation = &self.out.operations[slot];
         let (data, place) = (operation.data(self.unit), self.controller.place_of(operation, unit));
-        self.send(Way::ToDie, Journey { data, place, then, account: Some(AccountId::Operation(slot)) });
+        self.send(Route::ToDie, Transfer { data, place, continuation, account: Some(AccountId::Operation(slot)) });
     }
 
     /// Handles the arrival of a read's command at its card.

@@ -10,7 +10,7 @@ mod physical;
 
 pub use builder::Builder;
 pub use error::{EmbedError, EmbedErrorKind};
-pub use ftl::layer::pass_through::MOST_ADDRESSES;
+pub use ftl::layer::pass_through::MAX_ADDRESSES;
 pub use ftl::layer::pass_through::chunks::ChunkState;
 pub use ftl::layer::zns::table::ZoneState;
 pub use physical::{ChunkInfo, PhysicalGeometry};
@@ -84,7 +84,7 @@ pub struct EmbeddedDrive {
     hints: Vec<Lpn>,
     /// Commands submitted and not completed, those that arrive later included.
     in_flight: u64,
-    most_in_flight: u64,
+    max_in_flight: u64,
     rejected: u64,
     backlog: Backlog,
     shutdown: Option<Shutdown>,
@@ -104,7 +104,7 @@ impl EmbeddedDrive {
             fresh: Vec::new(),
             hints: Vec::new(),
             in_flight: 0,
-            most_in_flight: 0,
+            max_in_flight: 0,
             rejected: 0,
             backlog: Backlog::default(),
             shutdown: None,
@@ -175,7 +175,7 @@ impl EmbeddedDrive {
         if self.origin.open_loop {
             self.backlog.note(at, in_flight);
         }
-        self.most_in_flight = self.most_in_flight.max(in_flight + 1);
+        self.max_in_flight = self.max_in_flight.max(in_flight + 1);
         self.in_flight += 1;
         self.drive.submit(command, at);
     }
@@ -410,7 +410,7 @@ impl EmbeddedDrive {
     /// they complete, with their whole latency.
     pub fn restart_measurement(&mut self) {
         self.drive.restart_measurement();
-        (self.most_in_flight, self.rejected) = (0, 0);
+        (self.max_in_flight, self.rejected) = (0, 0);
         (self.backlog, self.shutdown, self.clock) = (Backlog::default(), None, Clock::start());
         if self.origin.keeps_history {
             self.drive.history().enable(false);
@@ -434,7 +434,7 @@ impl EmbeddedDrive {
             wall_s: self.clock.seconds(),
             rejected: self.rejected,
             saturated: origin.open_loop && self.backlog.grows(),
-            most_in_flight: self.most_in_flight,
+            max_in_flight: self.max_in_flight,
             steady: None,
             starting_state: origin.start.facts.clone(),
             workload_end: shutdown.map_or(self.drive.now(), |shutdown| shutdown.began),

@@ -2,7 +2,7 @@
 //! 2.0).
 
 use super::{EmbedError, EmbedErrorKind, EmbeddedDrive};
-use ftl::layer::pass_through::MOST_ADDRESSES;
+use ftl::layer::pass_through::MAX_ADDRESSES;
 use ftl::layer::pass_through::chunks::{ChunkState, Rules};
 use kit::{Bytes, HostCommand, Op, SimTime, UNIT_BYTES};
 
@@ -67,9 +67,9 @@ impl EmbeddedDrive {
         if !matches!(command.op, Op::Read | Op::Write | Op::Trim) {
             return refused(EmbedErrorKind::Unsupported, "expected a read, a write or a trim".to_owned());
         }
-        if !(1..=MOST_ADDRESSES).contains(&addresses.len()) {
+        if !(1..=MAX_ADDRESSES).contains(&addresses.len()) {
             self.rejected += 1;
-            let text = format!("{} addresses: expected 1 to {MOST_ADDRESSES}", addresses.len());
+            let text = format!("{} addresses: expected 1 to {MAX_ADDRESSES}", addresses.len());
             return refused(EmbedErrorKind::Range, text);
         }
         let user = self.drive.user_bytes();

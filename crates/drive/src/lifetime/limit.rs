@@ -6,11 +6,11 @@ use crate::drive::Drive;
 use crate::options::LifeOptions;
 use crate::session;
 use cell::Condition;
-use cell::solve::{most_cycles, most_sought};
+use cell::solve::{max_cycles, max_sought};
 use kit::{NORMAL_MODE, Nanos, Problems};
 
 /// Largest wear limit \[nominal erases\]: effective wear is kept in thousandths, in 32 bits.
-const MOST_WEAR: f64 = 4e6;
+const MAX_WEAR: f64 = 4e6;
 
 /// Criterion that ends a life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,8 +64,8 @@ impl Limit {
                 "the error rate determines the wear limit: expected only one of --wear-limit, --until error_rate",
             );
         }
-        if let Some(limit) = life.wear_limit.filter(|limit| !(1.0..=MOST_WEAR).contains(limit)) {
-            problems.add("--wear-limit", format!("{limit}: expected 1..={MOST_WEAR} nominal erases"));
+        if let Some(limit) = life.wear_limit.filter(|limit| !(1.0..=MAX_WEAR).contains(limit)) {
+            problems.add("--wear-limit", format!("{limit}: expected 1..={MAX_WEAR} nominal erases"));
         }
         problems.or(())?;
         let retention = life.retention.as_ref().map(|text| duration("--retention", text)).transpose()?;
@@ -76,11 +76,11 @@ impl Limit {
                 Limit { until, wear, retention: None, notes: Vec::new() }
             }
         };
-        if limit.wear > MOST_WEAR {
+        if limit.wear > MAX_WEAR {
             let cycles = limit.wear;
             return Err(Problems::one(
                 "flash.rated_pe_cycles",
-                format!("{cycles:.0} nominal erases are too many to be counted: expected at most {MOST_WEAR}, or a --wear-limit"),
+                format!("{cycles:.0} nominal erases are too many to be counted: expected at most {MAX_WEAR}, or a --wear-limit"),
             ));
         }
         if until == Until::Spare && description.ftl.retire_at_cycles.is_none() {
@@ -167,8 +167,8 @@ fn by_model(description: &Description, retention: Nanos, notes: &mut Vec<String>
     };
     let age = part.device.age_at(retention, celsius);
     let condition = Condition { step, erase_shift, pe_cycles: 0.0, age, reads: 0.0 };
-    let Some(most) = most_cycles(&part.device, &condition, limit) else { return Ok(Some(0.0)) };
-    if most >= most_sought(&part.device) {
+    let Some(most) = max_cycles(&part.device, &condition, limit) else { return Ok(Some(0.0)) };
+    if most >= max_sought(&part.device) {
         notes.push(format!("{} was evaluated up to {most:.0} cycles only, where data is still kept for {retention}", part.name));
     }
     notes.extend(part.device.estimate(&Condition { pe_cycles: most, ..condition }).outside);

@@ -2,7 +2,7 @@
 
 use crate::drive::Drive;
 use crate::statistics::LogOrigin;
-use ftl::layer::pass_through::MOST_ADDRESSES;
+use ftl::layer::pass_through::MAX_ADDRESSES;
 use ftl::layer::pass_through::chunks::{ChunkState, Chunks};
 use ftl::layer::pass_through::lines::Lines;
 use kit::{Bytes, CommandFlags, CommandId, Completion, HostCommand, Op, SimTime, Slab, UNIT_BYTES};
@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 use std::ops::Range;
 
 /// Most addresses of a vectored command.
-const MOST: u32 = MOST_ADDRESSES as u32;
+const MOST: u32 = MAX_ADDRESSES as u32;
 /// Request of a command of the host's own.
 const NONE: u32 = u32::MAX;
 /// States of a chunk in which it is reset before it is written from its beginning.
@@ -79,7 +79,7 @@ pub(super) struct LineHost {
     lines: Lines,
     early_reset: bool,
     /// Most addresses of a write.
-    most_written: u32,
+    max_written: u32,
     shadows: Vec<Shadow>,
     /// Writes that wait for a reset of their line, trims that wait for writes, and what follows them.
     held: Vec<VecDeque<Piece>>,
@@ -101,7 +101,7 @@ impl LineHost {
         Some(LineHost {
             lines,
             early_reset: rules.early_reset,
-            most_written: MOST / rules.ws_min * rules.ws_min,
+            max_written: MOST / rules.ws_min * rules.ws_min,
             shadows: vec![Shadow { writes: 0, resets: 0, is_used: true }; count],
             held: vec![VecDeque::new(); count],
             waiting: VecDeque::new(),
@@ -120,7 +120,7 @@ impl LineHost {
         match command.op {
             Op::Read => self.divide(&Piece { what: What::Read, ..piece }, touched, MOST, drive),
             Op::Write if (begin | end).is_multiple_of(UNIT_BYTES) => {
-                self.divide(&Piece { what: What::Write, ..piece }, touched, self.most_written, drive);
+                self.divide(&Piece { what: What::Write, ..piece }, touched, self.max_written, drive);
             }
             Op::Trim => self.trim(&piece, begin..end, drive),
             _ => self.enter(piece, drive),
@@ -148,7 +148,7 @@ impl LineHost {
             return self.enter(Piece { what: What::Unfit, line: (bytes.start / size) as u32, ..*piece }, drive);
         }
         for line in whole {
-            for first in (0..self.lines.turns()).step_by(MOST_ADDRESSES) {
+            for first in (0..self.lines.turns()).step_by(MAX_ADDRESSES) {
                 let count = MOST.min(self.lines.turns() - first);
                 self.enter(Piece { what: What::Trim, line: line as u32, first, count, ..*piece }, drive);
             }
@@ -190,7 +190,7 @@ impl LineHost {
             return false;
         }
         let command = HostCommand { op: Op::Trim, flags: CommandFlags::NONE.measured_like(piece.command.flags), ..piece.command };
-        for first in (0..turns).step_by(MOST_ADDRESSES) {
+        for first in (0..turns).step_by(MAX_ADDRESSES) {
             let count = MOST.min(turns - first);
             if (first..first + count).any(|turn| is(self, turn, WRITTEN, drive)) {
                 self.shadows[piece.line as usize].resets += 1;
@@ -229,7 +229,7 @@ impl LineHost {
     fn sent(&mut self, piece: &Piece, drive: &mut Drive) -> bool {
         let mut command = piece.command;
         if piece.what != What::AsItIs {
-            let mut addresses = [Bytes(0); MOST_ADDRESSES];
+            let mut addresses = [Bytes(0); MAX_ADDRESSES];
             let count = self.addresses(piece, drive, &mut addresses);
             let Some(offset) = drive.vector(&addresses[..count]) else { return false };
             (command.offset, command.length) = (offset, Bytes(count as u64 * UNIT_BYTES));
@@ -256,7 +256,7 @@ impl LineHost {
     }
 
     /// Writes the addresses of a command to `into`. Returns their number.
-    fn addresses(&self, piece: &Piece, drive: &Drive, into: &mut [Bytes; MOST_ADDRESSES]) -> usize {
+    fn addresses(&self, piece: &Piece, drive: &Drive, into: &mut [Bytes; MAX_ADDRESSES]) -> usize {
         let (line, range) = (piece.line, piece.first..piece.first + piece.count);
         let first = |turn: u32| self.lines.first(line, turn);
         match piece.what {
@@ -276,7 +276,7 @@ impl LineHost {
 
     /// Handles the completion of a command that was noted, by its position. Returns true if it was the last of a
     /// request of the workload.
-    pub fn completed(&mut self, position: usize, drive: &mut Drive) -> bool {
+    pub fn completion_seen(&mut self, position: usize, drive: &mut Drive) -> bool {
         let InFlight { what, line, request } = self.done[position];
         let shadow = &mut self.shadows[line as usize];
         match what {
@@ -314,7 +314,7 @@ impl LineHost {
 }
 
 /// Writes the bytes at which mapping units begin to `into`. Returns their number.
-fn fill(into: &mut [Bytes; MOST_ADDRESSES], units: impl Iterator<Item = u32>) -> usize {
+fn fill(into: &mut [Bytes; MAX_ADDRESSES], units: impl Iterator<Item = u32>) -> usize {
     let mut count = 0;
     for (address, unit) in into.iter_mut().zip(units) {
         *address = Bytes(u64::from(unit) * UNIT_BYTES);

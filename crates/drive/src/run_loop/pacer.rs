@@ -145,7 +145,7 @@ impl Pacer {
     }
 
     /// Counts a completion.
-    pub fn completed(&mut self, op: Op) {
+    pub fn completion_seen(&mut self, op: Op) {
         self.completed += u64::from(op != Op::Flush);
     }
 

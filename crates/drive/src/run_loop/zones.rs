@@ -139,7 +139,7 @@ impl ZonedHost {
     }
 
     /// Handles a completion. Returns true if it is that of a request of the workload.
-    pub fn completed(&mut self, completion: &Completion, drive: &mut Drive) -> bool {
+    pub fn completion_seen(&mut self, completion: &Completion, drive: &mut Drive) -> bool {
         let zone = (completion.offset.0 / self.size) as usize;
         match completion.op {
             Op::Zone => {

@@ -62,7 +62,7 @@ impl Measured {
             wall_s: self.wall_s,
             rejected: self.run_loop.rejected,
             saturated: self.run_loop.is_saturated(),
-            most_in_flight: self.run_loop.most_in_flight,
+            max_in_flight: self.run_loop.max_in_flight,
             steady: self.search.as_ref().map(|search| &search.state),
             starting_state,
             workload_end: self.workload_end,

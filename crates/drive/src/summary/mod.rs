@@ -51,7 +51,7 @@ pub struct RunFacts<'a> {
     /// True if the backlog of an open loop was still growing.
     pub saturated: bool,
     /// Largest number of commands in flight.
-    pub most_in_flight: u64,
+    pub max_in_flight: u64,
     /// Result of the steady-state detection, if requested.
     pub steady: Option<&'a SteadyState>,
     /// State in which the run began.
@@ -102,7 +102,7 @@ pub fn summary(facts: &RunFacts<'_>, description: &Description, drive: &Drive) -
             "pages_read_to_update": counts.loads_to_update,
             "changed_entries": counts.updates,
             "checkpoints": counts.checkpoints,
-            "most_pages": cache.most_pages,
+            "most_pages": cache.max_pages,
             "capacity_pages": cache.capacity_pages,
         });
     }
@@ -124,7 +124,7 @@ fn whole_run(facts: &RunFacts<'_>, description: &Description, drive: &Drive) -> 
     let (flash, ftl) = statistics.since_start(drive.flash(), drive.translator());
     let units: u64 = ftl.units_programmed.iter().sum();
     let mut throughput = totals::throughput(totals, span_ns);
-    throughput["most_in_flight"] = json!(facts.most_in_flight);
+    throughput["most_in_flight"] = json!(facts.max_in_flight);
     json!({
         "schema_version": SCHEMA_VERSION,
         "status": if facts.complete { "complete" } else { "partial" },

@@ -22,7 +22,7 @@ pub(super) fn uber(description: &Description, reads: &ReadStatistics) -> Value {
 
 /// Returns the section `read_errors`.
 pub(super) fn section(description: &Description, reads: &ReadStatistics, statistics: &Statistics) -> Value {
-    let attempts = reads.most_attempts;
+    let attempts = reads.max_attempts;
     let attempt = |number: usize, counts: &AttemptCounts| {
         json!({
             "attempt": number + 1,

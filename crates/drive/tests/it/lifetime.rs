@@ -309,7 +309,7 @@ fn the_code_ends_a_life_where_data_is_no_longer_kept() {
     let part = lab::parts::find("cell", "ofwar-mlc").expect("a part");
     let year = kit::Nanos::YEAR;
     let condition = cell::Condition { step: part.device.nominal_step, age: year, ..cell::Condition::default() };
-    let most = cell::solve::most_cycles(&part.device, &condition, part.limit(0)).expect("fresh blocks keep it");
+    let most = cell::solve::max_cycles(&part.device, &condition, part.limit(0)).expect("fresh blocks keep it");
     let sets = ["flash.cell=mlc", "flash.cell_model=ofwar-mlc", "flash.rated_pe_cycles=10000", "state.pe_cycles=9000"];
     let model = live(&request("", &sets, json!({"until": "error_rate", "retention": "1y", "max_passes": 1})), RANDOM)
         .unwrap_or_else(|problems| panic!("{problems}"));

@@ -71,7 +71,7 @@ fn an_integrator_of_its_own_finds_the_same_temperature() {
             changes.extend([(begin, (current - IDLE) as i64), (end, -((current - IDLE) as i64))]);
         }
         changes.sort_unstable();
-        let (mut level, mut most_hot, mut most_cool) = ((4 * IDLE) as i64, 0, 0);
+        let (mut level, mut max_hot, mut max_cool) = ((4 * IDLE) as i64, 0, 0);
         for (index, (at, change)) in changes.iter().enumerate() {
             level += change;
             if changes.get(index + 1).is_some_and(|next| next.0 == *at) {
@@ -79,12 +79,12 @@ fn an_integrator_of_its_own_finds_the_same_temperature() {
             }
             let is_hot = |at: u64| at >= 1_000_000 && steps.get((at / 1_000_000 - 1) as usize).is_some_and(|step| step.1);
             if is_hot(*at) && is_hot(at.saturating_sub(1_000_000)) {
-                most_hot = most_hot.max(level as u64 * SUPPLY);
+                max_hot = max_hot.max(level as u64 * SUPPLY);
             } else {
-                most_cool = most_cool.max(level as u64 * SUPPLY);
+                max_cool = max_cool.max(level as u64 * SUPPLY);
             }
         }
-        assert!(most_hot <= 80_000_000 && most_cool > 150_000_000, "{most_hot} {most_cool} nW");
+        assert!(max_hot <= 80_000_000 && max_cool > 150_000_000, "{max_hot} {max_cool} nW");
     }
 }
 

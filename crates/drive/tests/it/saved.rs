@@ -9,7 +9,7 @@ use drive::streams::Outputs;
 use kit::Problems;
 use kit::history::Digest;
 use serde_json::Value;
-use testkit::case::{self, Detail, Journey};
+use testkit::case::{self, Detail, Pause};
 use testkit::{Difference, differences};
 use workload::Input;
 
@@ -156,21 +156,20 @@ fn every_policy_goes_on_exactly_on_the_drives_that_it_is_for() {
     assert!(missed.is_empty(), "no drive was run under {missed:?}");
 }
 
-/// Compares random drives that rest with those that are saved and loaded, from a seed on, over a number of journeys.
+/// Compares random drives that rest with those that are saved and loaded, from a seed on, over a number of pauses.
 /// Returns the media errors of the loaded drives and the retries since they were loaded.
 fn assert_journeys_go_on(detail: Detail, mut seed: u64, most: u32) -> (u64, u64) {
-    let (mut journeys, mut media_errors, mut retries) = (0, 0, 0);
-    while journeys < most {
-        let through = |journey| {
-            case::run_through(seed, detail, 200, journey).unwrap_or_else(|why| panic!("seed {seed}, {journey:?}: {}", why.0))
-        };
-        if let Some((rested, loaded)) = through(Journey::Rest).zip(through(Journey::File)) {
+    let (mut pauses, mut media_errors, mut retries) = (0, 0, 0);
+    while pauses < most {
+        let through =
+            |pause| case::run_through(seed, detail, 200, pause).unwrap_or_else(|why| panic!("seed {seed}, {pause:?}: {}", why.0));
+        if let Some((rested, loaded)) = through(Pause::Rest).zip(through(Pause::Reload)) {
             assert_eq!((rested.digest, rested.history), (loaded.digest, loaded.history), "seed {seed}");
-            if rested.journeys > 0 {
+            if rested.pauses > 0 {
                 media_errors += loaded.counts.media_errors;
                 retries += loaded.drive.controller().reads().map_or(0, |reads| reads.statistics.retries());
             }
-            journeys += rested.journeys;
+            pauses += rested.pauses;
         }
         seed += 1;
     }

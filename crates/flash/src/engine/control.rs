@@ -88,7 +88,7 @@ impl Control {
             room,
             hot_room,
             is_hot: false,
-            least: config.least_cap(count),
+            least: config.min_cap(count),
             dies: vec![State::default(); dies],
             of_page_type: (0..page_types).map(of).collect(),
             windows,

@@ -65,7 +65,7 @@ impl Flash {
         let Some(meter) = &mut self.meter else { return };
         if meter.is_active(die) {
             note_array(meter, die, now, &mut out.journal);
-            meter.end(die, now);
+            meter.phase_done(die, now);
         }
         if self.control.is_some() {
             self.give_power_back(die, now, out);

@@ -30,7 +30,7 @@ pub struct CapSuspensions {
 impl PowerConfig {
     /// Returns the least possible cap of a drive with `dies` dies: all of them at rest but one, which draws the
     /// greatest current of any waveform. The files are read.
-    pub fn least_cap(&self, dies: u32) -> Power {
+    pub fn min_cap(&self, dies: u32) -> Power {
         let all = self.read.all().iter().chain(self.program.all()).chain([&self.erase]);
         let greatest = all.map(Waveform::greatest).max().unwrap_or(self.idle).max(self.idle);
         Power((self.idle.0 * u64::from(dies - 1) + greatest.0) * self.supply.0)
@@ -40,7 +40,7 @@ impl PowerConfig {
     pub(super) fn cap_problems(&self, place: &str, cap: Option<Power>, dies: u32, problems: &mut Problems) {
         let waits_for_files = self.read.names_file() || self.program.names_file() || matches!(self.erase, Waveform::File(_));
         let Some(cap) = cap.filter(|_| !waits_for_files) else { return };
-        let least = self.least_cap(dies);
+        let least = self.min_cap(dies);
         if cap < least {
             let (least, idle) = (watts(least), watts(Power(self.idle.0 * u64::from(dies) * self.supply.0)));
             let what = format!("{cap}: expected at least {least} W, for one operation while all {dies} dies rest ({idle} W)");

@@ -127,7 +127,7 @@ pub struct Meter {
     windows: Windows,
     /// Instant from which windows are to be counted, or the temperature is to be brought up to date, at the latest.
     due: SimTime,
-    /// Changes of the current in a part of a phase, for its memory.
+    /// Changes of the current within a part of a phase; a buffer that is reused.
     edges: Vec<Edge>,
     /// Temperature; `None` if it is not computed.
     thermal: Option<Box<Thermal>>,
@@ -316,7 +316,7 @@ impl Meter {
         assert!(from <= self.stretched[active.currents as usize].total, "it is suspended before its end");
         self.suspended[die.index()] = Active { from, ..active };
         if active.is_on {
-            self.end(die, now);
+            self.phase_done(die, now);
         }
     }
 
@@ -342,7 +342,7 @@ impl Meter {
 
     /// Records that the array phase in progress on a die ends, or is suspended.
     #[inline(always)]
-    pub(crate) fn end(&mut self, die_id: DieId, now: SimTime) {
+    pub(crate) fn phase_done(&mut self, die_id: DieId, now: SimTime) {
         if now >= self.due {
             self.settle(now);
         }
@@ -478,7 +478,7 @@ impl Meter {
         let mut end = self.clone();
         end.heat(now);
         for die in (0..).map(DieId).take(self.dies.len()).filter(|die| self.is_active(*die)) {
-            end.end(die, now);
+            end.phase_done(die, now);
         }
         end.windows.settle(now);
         let span_ns = now.since(end.start).0;
@@ -533,9 +533,9 @@ mod tests {
             meter.begin(&operation(OperationKind::Program, die, 0), SimTime(begin), 200_000, 0);
         }
         meter.begin(&operation(OperationKind::Read, 2, 1), SimTime(150_000), 10_000, 0);
-        meter.end(DieId(2), SimTime(160_000));
-        meter.end(DieId(0), SimTime(200_000));
-        meter.end(DieId(1), SimTime(220_000));
+        meter.phase_done(DieId(2), SimTime(160_000));
+        meter.phase_done(DieId(0), SimTime(200_000));
+        meter.phase_done(DieId(1), SimTime(220_000));
         let report = meter.report(SimTime(1_000_000));
         let program = (4_000 * 80_000 + 20_000 * 120_000) * 3_300u128;
         assert_eq!(report.by_die, [program, program, 15_000 * 10_000 * 3_300]);
@@ -559,12 +559,12 @@ mod tests {
         meter.suspend(DieId(0), SimTime(60_000));
         // A read in the meantime.
         meter.begin(&operation(OperationKind::Read, 0, 0), SimTime(100_000), 50_000, 0);
-        meter.end(DieId(0), SimTime(150_000));
+        meter.phase_done(DieId(0), SimTime(150_000));
         meter.resume(DieId(0), SimTime(500_000));
         let halfway = meter.report(SimTime(520_000)).total();
         let read = 8_000 * 50_000;
         assert_eq!(halfway, (4_000 * 40_000 + 20_000 * 40_000 + read + u128::from(IDLE) * 390_000) * 3_300);
-        meter.end(DieId(0), SimTime(540_000));
+        meter.phase_done(DieId(0), SimTime(540_000));
         let report = meter.report(SimTime(540_000));
         assert_eq!(report.by_die, [(4_000 * 40_000 + 20_000 * 60_000 + read) * 3_300]);
         assert_eq!((report.windows.rows[300].1, report.windows.rows[510].2), (33e-6, 0.066));
@@ -576,7 +576,7 @@ mod tests {
         let mut meter = meter(1);
         meter.begin(&operation(OperationKind::Program, 0, 0), SimTime(0), 100_000, 0);
         meter.restart(SimTime(30_500));
-        meter.end(DieId(0), SimTime(100_000));
+        meter.phase_done(DieId(0), SimTime(100_000));
         let program = 4_000 * 9_500 + 20_000 * 60_000;
         assert_eq!(meter.report(SimTime(130_500)).total(), (program + u128::from(IDLE) * 30_500) * 3_300);
         meter.exclude(Nanos(1_000_000));
@@ -591,9 +591,9 @@ mod tests {
         for round in 0..500u64 {
             let begin = SimTime(round * 1_000);
             meter.begin(&operation(OperationKind::Program, 0, 0), begin, 500 + round, 0);
-            meter.end(DieId(0), SimTime(begin.0 + 500 + round));
+            meter.phase_done(DieId(0), SimTime(begin.0 + 500 + round));
         }
-        meter.end(DieId(1), SimTime(1_000_000));
+        meter.phase_done(DieId(1), SimTime(1_000_000));
         assert_eq!(meter.report(SimTime(1_000_000)).by_die[1], (4_000 * 400_000 + 20_000 * 600_000) * 3_300);
         assert!(meter.stretched.len() <= 4 + STRETCHED);
     }

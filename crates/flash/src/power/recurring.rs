@@ -8,7 +8,7 @@ use super::ring::{Changes, Edge};
 use super::{PowerConfig, Waveform};
 
 /// Most windows of a period.
-const MOST_WINDOWS: u64 = 1024;
+const MAX_WINDOWS: u64 = 1024;
 
 /// A change of the current that recurs with every period, `at` a time after the start of a phase and then on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,7 +95,7 @@ pub(super) fn period(config: &PowerConfig) -> Option<u64> {
     for period in pulses {
         let before = windows.unwrap_or(1);
         let all = before * (period / greatest_divisor(before * config.window.0, period));
-        if all > MOST_WINDOWS {
+        if all > MAX_WINDOWS {
             return None;
         }
         windows = Some(all);

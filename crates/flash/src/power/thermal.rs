@@ -5,7 +5,7 @@
 //! solved exactly: the temperature goes to `ambient + r_th P` by `exp(-step / (r_th c_th))`. Known error: a real drive
 //! has several bodies, and the temperature of a junction follows its power within milliseconds.
 
-use kit::archive::MOST_COUNTED;
+use kit::archive::MAX_COUNTED;
 use kit::{Nanos, Power, Problems, SimTime};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -332,7 +332,7 @@ impl Thermal {
         (self.temperature, self.is_hot, self.next) = (image.temperature, image.is_hot, image.next);
         self.counted = -i128::from(image.charge);
         let due = image.next.0.checked_sub(now.0).is_some_and(|left| left <= self.step);
-        due && (COLDEST..=HOTTEST).contains(&image.temperature) && image.charge <= MOST_COUNTED
+        due && (COLDEST..=HOTTEST).contains(&image.temperature) && image.charge <= MAX_COUNTED
     }
 
     /// Returns the report.

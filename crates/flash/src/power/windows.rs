@@ -12,7 +12,7 @@ const KEPT: u64 = 1 << 11;
 /// Length of the rings of windows at the start.
 const RING: usize = 1 << 13;
 /// Longest window \[ns\].
-const MOST_WIDTH: u64 = 1_000_000;
+const MAX_WIDTH: u64 = 1_000_000;
 /// Work of counting a window in which the current changes, on the way from one such window to the next, over that of
 /// counting a window after its neighbour.
 const SPARSE: u32 = 3;
@@ -75,7 +75,7 @@ impl Windows {
     /// Creates windows of `width` ns, at most 1 ms, from `origin` on, at whose start a current of `level` uA flows.
     /// Pulses recur after `period` windows.
     pub fn new(width: u64, origin: SimTime, level: u64, period: Option<u64>) -> Windows {
-        assert!((2..=MOST_WIDTH).contains(&width), "the length of a window is checked with the description");
+        assert!((2..=MAX_WIDTH).contains(&width), "the length of a window is checked with the description");
         Windows {
             width: Width::new(width),
             origin,

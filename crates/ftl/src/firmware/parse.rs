@@ -283,9 +283,8 @@ impl<'a> Reader<'a> {
         let geometry = self.geometry;
         let unit = if first == NOWHERE { 0 } else { geometry.split(kit::Ppn(first)).1 };
         let units = words.number("the number of units", u64::from(geometry.units_per_block - unit))? as u32;
-        let most_pages =
-            (geometry.shape.planes_per_program * geometry.shape.pages_per_program * geometry.shape.superblock).max(1);
-        let pages = words.number("the number of pages", u64::from(most_pages))? as u32;
+        let max_pages = (geometry.shape.planes_per_program * geometry.shape.pages_per_program * geometry.shape.superblock).max(1);
+        let pages = words.number("the number of pages", u64::from(max_pages))? as u32;
         let page_type = words.number("the page type", u64::from(geometry.shape.bits_per_cell.max(1)) - 1)? as u32;
         let modes = match kind {
             OperationKind::Program | OperationKind::Copyback => &self.header.modes[0],

@@ -136,7 +136,7 @@ impl ByHost {
         while chain != NONE {
             let unit = &self.writes.units[chain];
             let (next, last) = (unit.next, unit.last);
-            out.tray.released.push(unit.number);
+            out.handoff.released.push(unit.number);
             out.signals.queued_write_pages -= 1;
             out.signals.queued_write_requests -= u64::from(last);
             self.counters.trimmed_units += 1;
@@ -184,7 +184,7 @@ impl ByHost {
         Pulled::Operation(out.operations.add(operation))
     }
 
-    /// Takes note of how a die's turn ended.
+    /// Handles the end of a die's turn.
     pub fn turn_ended(&mut self, die: DieId, end: TurnEnd) {
         self.idle.set(die, end == TurnEnd::Idle);
     }

@@ -44,7 +44,7 @@ pub trait Translation: Send {
     /// takes its place.
     fn next(&mut self, die: DieId, may_program: bool, now: SimTime, out: &mut Outbox) -> Pulled;
 
-    /// Takes note of how a die's turn ended, if not with an operation that [`next`](Translation::next) gave it.
+    /// Handles the end of a die's turn, if not with an operation that [`next`](Translation::next) gave it.
     fn turn_ended(&mut self, die: DieId, end: TurnEnd, now: SimTime, out: &mut Outbox);
 
     /// Handles the end of a flash operation, whose slot is released afterwards.
@@ -112,10 +112,10 @@ pub trait Physical: Translation {
 
 /// A layer whose operations are the entries of a firmware trace, which it records or plays: it numbers the commands.
 pub trait Recordable: Translation {
-    /// Takes note that the drive has its starting state, and its work begins.
+    /// Begins the drive's work in its starting state.
     fn begin(&mut self, now: SimTime, out: &mut Outbox);
 
-    /// Takes note of a host write that the device serves, before its units come.
+    /// Announces a host write that the device serves, before its units come.
     fn announce(&mut self, command: CommandId, units: Range<u32>, now: SimTime);
 
     /// Returns the lines that have been recorded and not been taken; with `is_last` also the last line.

@@ -27,7 +27,7 @@ const NONE: u32 = u32::MAX;
 /// Each die takes the writes of its own places.
 const ANY: fn(DieId) -> bool = |_| true;
 /// Most places of a region: a sum of two lines must fit 32 bits.
-const MOST_PLACES: u32 = 1 << 31;
+const MAX_PLACES: u32 = 1 << 31;
 
 /// For a medium without erase: a write programs its page where it is. There is no map, no erase and no collection.
 /// Units are pages of the medium, from 256 B to 4 KiB, striped over the dies in allocation order, so that successive
@@ -94,7 +94,7 @@ impl Kind for Params {
         Some(1)
     }
 
-    fn most_units(&self, geometry: &Geometry) -> Option<u64> {
+    fn max_units(&self, geometry: &Geometry) -> Option<u64> {
         Some(self.lines(geometry))
     }
 
@@ -117,8 +117,8 @@ impl Kind for Params {
             problems.add("ftl.write_allocation", what);
         }
         let (places, region) = (places_per_die(geometry), self.region_places(geometry));
-        if !(2..=MOST_PLACES).contains(&region) || !places.is_multiple_of(region) {
-            let what = format!("{region}: expected a divisor of {places}, the pages of a die, from 2 to {MOST_PLACES}");
+        if !(2..=MAX_PLACES).contains(&region) || !places.is_multiple_of(region) {
+            let what = format!("{region}: expected a divisor of {places}, the pages of a die, from 2 to {MAX_PLACES}");
             problems.add("ftl.translation.region_pages", what);
         }
     }
@@ -331,7 +331,7 @@ impl Translation for InPlace {
         }
         if at_once > 0 {
             parts += 1;
-            out.tray.parts.push(Part { command, ledger: Ledger::default(), units: at_once, is_lost: false });
+            out.handoff.parts.push(Part { command, ledger: Ledger::default(), units: at_once, is_lost: false });
         }
         parts
     }

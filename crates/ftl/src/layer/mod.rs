@@ -112,7 +112,7 @@ pub trait Kind {
     }
 
     /// Returns the most mapping units that the layer can hold, where that is fewer than the flash has.
-    fn most_units(&self, _geometry: &Geometry) -> Option<u64> {
+    fn max_units(&self, _geometry: &Geometry) -> Option<u64> {
         None
     }
 

@@ -363,12 +363,12 @@ impl Replay {
             out.signals.queued_write_pages -= 1;
             out.signals.queued_write_requests -= u64::from(unit.last);
             match unit.writer {
-                Writer::Buffer => out.tray.released.push(unit.number),
-                Writer::Command(command) => out.tray.parts.push(Part { command, ..Part::default() }),
+                Writer::Buffer => out.handoff.released.push(unit.number),
+                Writer::Command(command) => out.handoff.parts.push(Part { command, ..Part::default() }),
             }
             let waiters = self.writes.queue.end_wait(slot, now, &out.signals.clock);
             self.writes.queue.units.release(slot);
-            self.writes.queue.report(waiters, &Ledger::default(), &mut out.tray);
+            self.writes.queue.report(waiters, &Ledger::default(), &mut out.handoff);
         }
     }
 
@@ -428,11 +428,11 @@ impl Replay {
 
     /// Answers a unit of a write as if it were programmed.
     fn answer_at_once(&mut self, unit: &HostUnit, out: &mut Outbox) -> bool {
-        out.tray.released.extend(unit.buffered);
+        out.handoff.released.extend(unit.buffered);
         if unit.buffered.is_none() || unit.durable {
             let mut ledger = Ledger::default();
             ledger.charge(Cause::BufferFull, unit.stalled);
-            out.tray.parts.push(Part { command: unit.command, ledger, ..Part::default() });
+            out.handoff.parts.push(Part { command: unit.command, ledger, ..Part::default() });
         }
         false
     }
@@ -441,7 +441,7 @@ impl Replay {
 impl Translation for Replay {
     fn read(&mut self, command: CommandId, first: Lpn, count: u32, _now: SimTime, out: &mut Outbox) -> u32 {
         let Some(number) = self.expect("read", first, count) else {
-            out.tray.parts.push(Part { command, ..Part::default() });
+            out.handoff.parts.push(Part { command, ..Part::default() });
             return 1;
         };
         let trace = Arc::clone(&self.trace);
@@ -453,7 +453,7 @@ impl Translation for Replay {
         self.counters.unmapped_reads += u64::from(*unmapped);
         reads.iter().for_each(|read| self.push_read(read, Owner::Command(command), out));
         if *at_once > 0 {
-            out.tray.parts.push(Part { command, units: *at_once, ..Part::default() });
+            out.handoff.parts.push(Part { command, units: *at_once, ..Part::default() });
         }
         reads.len() as u32 + u32::from(*at_once > 0)
     }
@@ -533,7 +533,7 @@ impl Translation for Replay {
                 }
                 Action::Encode { mode, units } => {
                     state.data_under_way += 1;
-                    out.tray.encodings.push(Encoding { die, mode, units });
+                    out.handoff.encodings.push(Encoding { die, mode, units });
                     None
                 }
                 Action::HandOver(to) => {

@@ -13,14 +13,14 @@ impl FtlConfig {
         if let Some(units) = self.translation.build(()).user_units(geometry) {
             return units;
         }
-        let most = self.most_user_units(geometry);
+        let most = self.max_user_units(geometry);
         self.user_capacity.map_or(most, |bytes| geometry.unit.whole(bytes.0).min(most))
     }
 
     /// Returns the number of mapping units that over-provisioning and the translation layer leave to the user.
-    fn most_user_units(&self, geometry: &Geometry) -> u64 {
-        let most = self.most_units(geometry);
-        self.translation.build(()).most_units(geometry).map_or(most, |units| units.min(most))
+    fn max_user_units(&self, geometry: &Geometry) -> u64 {
+        let most = self.max_units(geometry);
+        self.translation.build(()).max_units(geometry).map_or(most, |units| units.min(most))
     }
 
     /// Returns the numbers of free blocks per die below which collection takes precedence over host writes, and below
@@ -45,7 +45,7 @@ impl FtlConfig {
             return;
         }
         if let Some(capacity) = self.user_capacity {
-            let most = geometry.unit.offset(self.most_user_units(geometry));
+            let most = geometry.unit.offset(self.max_user_units(geometry));
             if capacity.0 > most || capacity.0 < geometry.unit.bytes() {
                 problems.add(
                     "ftl.user_capacity",

@@ -134,7 +134,7 @@ impl Translator {
         }
     }
 
-    /// Takes note that a die has nothing to do ([`TurnEnd::Idle`]).
+    /// Records that a die has nothing to do ([`TurnEnd::Idle`]).
     #[inline(always)]
     pub fn set_idle(&mut self, die: DieId, now: SimTime, out: &mut Outbox) {
         match self {
@@ -143,7 +143,7 @@ impl Translator {
         }
     }
 
-    /// Takes note that a die began an operation that was not pulled ([`TurnEnd::Started`]).
+    /// Records that a die began an operation that was not pulled ([`TurnEnd::Started`]).
     #[inline(always)]
     pub fn die_started(&mut self, die: DieId, now: SimTime, out: &mut Outbox) {
         match self {
@@ -152,7 +152,7 @@ impl Translator {
         }
     }
 
-    /// Takes note that a die waits for a page buffer before its next program ([`TurnEnd::Starved`]).
+    /// Records that a die waits for a page buffer before its next program ([`TurnEnd::Starved`]).
     pub fn die_starved(&mut self, die: DieId, now: SimTime, out: &mut Outbox) {
         match self {
             Translator::PageMap(map) => map.die_starved(die, now, &mut out.ready),
@@ -345,7 +345,7 @@ impl Translator {
         if let Translator::Other(Other::Recordable(layer)) = self { layer.failure() } else { None }
     }
 
-    /// Takes note that the drive has its starting state, and its work begins.
+    /// Begins the drive's work in its starting state.
     pub fn begin(&mut self, now: SimTime, out: &mut Outbox) {
         match self {
             Translator::PageMap(map) => map.begin(now, out),
@@ -363,7 +363,7 @@ impl Translator {
     }
 
     /// Looks up the pages of the map for a command's units. Returns true if all are in memory. Otherwise the command
-    /// waits for one of them; when it has been read, the tray has the command with the first unit after it.
+    /// waits for one of them; when it has been read, the handoff has the command with the first unit after it.
     pub fn translate(&mut self, command: CommandId, units: Range<u32>, out: &mut Outbox) -> bool {
         self.page_map_mut().is_none_or(|map| map.translate(command, units, out))
     }

@@ -27,9 +27,9 @@ const FRACTION: u32 = 20;
 /// Blocks ahead of the write frontier of a die that are erased at the start.
 const BLOCKS_AHEAD: u32 = 3;
 /// Smallest ratio of the blocks among which collection chooses to those that the user data fills.
-const LEAST_RATIO: f64 = 1.0001;
+const MIN_RATIO: f64 = 1.0001;
 /// Blocks that a die needs: those ahead, the frontier, and a victim.
-const LEAST_BLOCKS: u32 = BLOCKS_AHEAD + 2;
+const MIN_BLOCKS: u32 = BLOCKS_AHEAD + 2;
 
 /// Rule by which collection chooses its victims, for the write amplification that follows from it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -85,7 +85,7 @@ impl Params {
         let blocks = f64::from(geometry.blocks_per_die) - kept;
         let block_units = geometry.units_per_block;
         let filled = user_units as f64 / f64::from(block_units) / f64::from(geometry.die_count);
-        let a = (blocks / filled).max(LEAST_RATIO);
+        let a = (blocks / filled).max(MIN_RATIO);
         self.write_amplification.unwrap_or_else(|| match (self.model, &self.hot) {
             (Model::OldestFirst, None) => model::oldest_first(a),
             (Model::OldestFirst, Some(hot)) => model::hot_and_cold(a, hot),
@@ -105,7 +105,7 @@ impl Kind for Params {
     }
 
     fn blocks_needed(&self) -> Option<u32> {
-        Some(LEAST_BLOCKS)
+        Some(MIN_BLOCKS)
     }
 
     fn of_mock_up(&self, whole: &FtlSection, geometry: &Geometry, user_units: u64) -> Option<TranslationConfig> {
@@ -397,7 +397,7 @@ impl Translation for Waf {
             let read = self.medium.read_at(self.place_of(lpn), self.read_mode, Reason::Host, Owner::Command(command));
             reads.add(read, &self.medium, out);
         }
-        reads.end(out)
+        reads.issue(out)
     }
 
     fn write(&mut self, unit: &HostUnit, now: SimTime, out: &mut Outbox) -> bool {

@@ -17,7 +17,7 @@ const SHIFT: u32 = 2;
 
 /// Largest size of a table in which entries that were computed are entered: one that has huge pages
 /// ([`Table::expect_dense_use`]).
-const MOST_REMEMBERED: u64 = 768 << 20;
+const MAX_REMEMBERED: u64 = 768 << 20;
 
 pub(crate) struct Places {
     map: Table<u32>,
@@ -78,7 +78,7 @@ impl Places {
     /// each command asks more than once. The largest drives leave it out: an entry would take a page of memory for each
     /// unit that is read.
     pub fn remember(&mut self, units: &[Lpn]) {
-        let Some(origin) = self.origin.as_ref().filter(|_| self.map.bytes() <= MOST_REMEMBERED) else { return };
+        let Some(origin) = self.origin.as_ref().filter(|_| self.map.bytes() <= MAX_REMEMBERED) else { return };
         let map = self.map.as_mut_slice();
         for units in units.chunks(BATCH) {
             // The entries are loaded in a pass of their own, so that the cache misses of all units overlap.
@@ -103,7 +103,7 @@ impl Places {
     #[inline]
     pub fn remember_unit(&mut self, ppn: Ppn) -> Lpn {
         let lpn = self.unit_at(ppn);
-        if self.reverse.get(ppn.index()) == 0 && self.reverse.bytes() <= MOST_REMEMBERED {
+        if self.reverse.get(ppn.index()) == 0 && self.reverse.bytes() <= MAX_REMEMBERED {
             self.set_unit(ppn, lpn.0);
         }
         lpn
@@ -112,7 +112,7 @@ impl Places {
     /// Enters the place of a unit that holds its current copy.
     #[inline]
     pub fn remember_place(&mut self, lpn: Lpn, ppn: Ppn) {
-        if self.map.get(lpn.index()) == 0 && self.map.bytes() <= MOST_REMEMBERED {
+        if self.map.get(lpn.index()) == 0 && self.map.bytes() <= MAX_REMEMBERED {
             self.map.set(lpn.index(), encode(ppn));
         }
     }

@@ -128,7 +128,7 @@ mod tests {
     /// Asserts that the index names the blocks that a scan finds.
     fn check(medium: &Medium) {
         for (die, mode) in (0..DIES).flat_map(|die| (0..MODES).map(move |mode| (DieId(die), mode))) {
-            assert_eq!(medium.least_valid(die, ModeId(mode)), scan(medium, die, mode), "{die:?}, mode {mode}");
+            assert_eq!(medium.min_valid(die, ModeId(mode)), scan(medium, die, mode), "{die:?}, mode {mode}");
         }
     }
 
@@ -161,7 +161,7 @@ mod tests {
             check(&medium);
         }
         for block in [0, 255, 256, 511, 512, 599].map(BlockId) {
-            assert_eq!(medium.least_valid(DieId(0), ModeId(2)), Some((block, 3)));
+            assert_eq!(medium.min_valid(DieId(0), ModeId(2)), Some((block, 3)));
             erase(&mut medium, block);
             check(&medium);
         }

@@ -222,7 +222,7 @@ impl Medium {
     }
 
     /// Returns the closed block of `die` with the fewest valid units among those written in `mode`, and their number.
-    pub fn least_valid(&self, die: DieId, mode: ModeId) -> Option<(BlockId, u16)> {
+    pub fn min_valid(&self, die: DieId, mode: ModeId) -> Option<(BlockId, u16)> {
         self.index.least(&self.geometry, self.blocks.as_slice(), die, mode)
     }
 

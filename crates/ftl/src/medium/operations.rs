@@ -74,7 +74,7 @@ impl Joined {
     }
 
     /// Issues the last read. Returns the number of reads.
-    pub fn end(self, out: &mut Outbox) -> u32 {
+    pub fn issue(self, out: &mut Outbox) -> u32 {
         self.open.into_iter().for_each(|operation| out.read(operation));
         self.count
     }

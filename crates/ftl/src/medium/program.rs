@@ -141,16 +141,16 @@ impl BoundUnit {
         match self.kind {
             UnitKind::Host(command) => {
                 let ledger = *out.operations.account(slot).ledger();
-                out.tray.parts.push(Part { command, ledger, units: 0, is_lost: false });
-                let part = out.tray.parts.last_mut().expect("it was just added");
+                out.handoff.parts.push(Part { command, ledger, units: 0, is_lost: false });
+                let part = out.handoff.parts.last_mut().expect("it was just added");
                 charge_wait(&mut part.ledger, &self.waited);
                 part.ledger.charge(Cause::Rmw, self.filled_in);
             }
             UnitKind::Buffered => {
-                out.tray.released.push(self.number);
+                out.handoff.released.push(self.number);
                 if self.waiters != NO_PLACE {
                     let ledger = *out.operations.account(slot).ledger();
-                    writes.report(self.waiters, &ledger, &mut out.tray);
+                    writes.report(self.waiters, &ledger, &mut out.handoff);
                 }
             }
             UnitKind::MapPage(_) | UnitKind::Moved => {}

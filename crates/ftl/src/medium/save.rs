@@ -7,7 +7,7 @@ use kit::{BlockId, DieId, SimTime};
 use std::io::{Read, Write};
 
 /// Largest number of erases of a block that a saved drive may state: the count can go on.
-const MOST_ERASES: u32 = 1 << 31;
+const MAX_ERASES: u32 = 1 << 31;
 
 impl Medium {
     /// Writes the tables of the blocks as they are in memory.
@@ -97,7 +97,7 @@ impl Medium {
             require(places <= geometry.units_per_block, || {
                 format!("block {block} has {places} programmed units, and place for {}", geometry.units_per_block)
             })?;
-            require(erases < MOST_ERASES, || format!("block {block} has been erased {erases} times, more than can be counted"))?;
+            require(erases < MAX_ERASES, || format!("block {block} has been erased {erases} times, more than can be counted"))?;
             require(since <= now, || format!("block {block} was opened at {since} ns, and the clock stands at {now} ns"))?;
         }
         Ok(())

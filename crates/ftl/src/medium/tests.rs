@@ -194,7 +194,7 @@ fn a_whole_block_is_opened_closed_given_up_and_erased() {
         assert_eq!(medium.block(block).state(), BlockState::Free);
         let stored = medium.stored_unread(Ppn(4), SimTime(1000));
         assert_eq!((stored.erase_count, stored.wear_thousandths, stored.age, stored.reads), (8, 7250, Nanos(100), 0));
-        assert_eq!((medium.most_erases(), medium.wear_total()), (8, 3 * 7000 + 250));
+        assert_eq!((medium.max_erases(), medium.wear_total()), (8, 3 * 7000 + 250));
     }
 }
 

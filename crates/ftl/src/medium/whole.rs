@@ -89,7 +89,7 @@ impl Medium {
     }
 
     /// Returns the most erases of a block.
-    pub(crate) fn most_erases(&self) -> u32 {
+    pub(crate) fn max_erases(&self) -> u32 {
         self.erase_counts.iter().copied().max().unwrap_or(0)
     }
 }

@@ -15,11 +15,11 @@ use std::collections::BTreeMap;
 
 /// Number of consecutive impossible moves after which a policy is stopped.
 const FRUITLESS_MOVES: u32 = 1 << 20;
-/// Number of wake-ups without any other event after which a policy is stopped, if they are less than [`LEAST_SLEEP`]
+/// Number of wake-ups without any other event after which a policy is stopped, if they are less than [`MIN_SLEEP`]
 /// apart on average.
 const FRUITLESS_WAKES: u32 = 1 << 20;
 /// Mean time between wake-ups from which on a policy may be woken without limit.
-const LEAST_SLEEP: Nanos = Nanos(1_000);
+const MIN_SLEEP: Nanos = Nanos(1_000);
 /// Reasons for which a policy may have data moved: those of relocations, not those of the engine's own operations.
 const REASONS: [Reason; 6] = [Reason::Gc, Reason::Wear, Reason::Rewrite, Reason::Reprogram, Reason::Scrub, Reason::Evacuate];
 
@@ -206,11 +206,11 @@ impl Checked {
             return Ok(Some(at));
         }
         self.wakes.take();
-        if passed.0 / u64::from(FRUITLESS_WAKES) >= LEAST_SLEEP.0 {
+        if passed.0 / u64::from(FRUITLESS_WAKES) >= MIN_SLEEP.0 {
             return Ok(Some(at));
         }
         Err(format!(
-            "woken {FRUITLESS_WAKES} times within {passed}, and nothing was moved: expected at least {LEAST_SLEEP} of sleep"
+            "woken {FRUITLESS_WAKES} times within {passed}, and nothing was moved: expected at least {MIN_SLEEP} of sleep"
         ))
     }
 }

@@ -3,7 +3,7 @@
 use super::{
     Backup, Candidate, Dispatch, Facts, Idle, Member, ModePolicy, Moving, Needs, PageMove, Placed, Relocation, View, WriteAnswer,
 };
-use kit::archive::{MOST_COUNTED, require};
+use kit::archive::{MAX_COUNTED, require};
 use kit::{Archive, Archived, Lpn, ModeId, Nanos, Ppn, Reason, SimTime, Term, effective_wear_class};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -149,9 +149,9 @@ struct Ofwar {
     params: Params,
     normal: ModeId,
     fast: ModeId,
-    /// Age threshold for each wear class of the entry's block; `least_threshold` is the shortest of them.
+    /// Age threshold for each wear class of the entry's block; `min_threshold` is the shortest of them.
     age_thresholds: Vec<Nanos>,
-    least_threshold: Nanos,
+    min_threshold: Nanos,
     queue: VecDeque<Entry>,
     evicting: u64,
     counts: Counts,
@@ -210,7 +210,7 @@ pub fn build(params: &Params, facts: &Facts) -> Box<dyn ModePolicy> {
     Box::new(Ofwar {
         normal: facts.normal_mode(),
         fast,
-        least_threshold: age_thresholds.iter().copied().min().unwrap_or(Nanos(u64::MAX)),
+        min_threshold: age_thresholds.iter().copied().min().unwrap_or(Nanos(u64::MAX)),
         age_thresholds,
         queue: VecDeque::new(),
         evicting: 0,
@@ -292,7 +292,7 @@ impl Ofwar {
     fn threshold(&self, entry: &Entry, view: &View<'_>) -> Nanos {
         let classes = self.age_thresholds.len();
         if classes <= 1 {
-            return self.least_threshold;
+            return self.min_threshold;
         }
         let worn = view.store.medium.wear_thousandths(view.store.medium.geometry.block_of(entry.ppn));
         self.age_thresholds[effective_wear_class(worn, self.facts.rated_pe_cycles, classes)]
@@ -301,7 +301,7 @@ impl Ofwar {
     fn top_is_too_old(&self, view: &View<'_>) -> bool {
         let is_too_old = |entry: &Entry| {
             let age = view.now.since(entry.written);
-            age > self.least_threshold && age > self.threshold(entry, view)
+            age > self.min_threshold && age > self.threshold(entry, view)
         };
         self.queue.front().is_some_and(is_too_old)
     }
@@ -329,7 +329,7 @@ impl ModePolicy for Ofwar {
                 format!("unit {} at place {} is to be rewritten since {} ns, and is not there", lpn.0, ppn.0, written.0)
             })?;
         }
-        require(self.evicting <= MOST_COUNTED, || format!("{} units are to leave the rewrite queue", self.evicting))?;
+        require(self.evicting <= MAX_COUNTED, || format!("{} units are to leave the rewrite queue", self.evicting))?;
         if is_alone { self.check_flags(view) } else { Ok(()) }
     }
 
@@ -431,7 +431,7 @@ impl ModePolicy for Ofwar {
 
     fn wake_at(&self, view: &mut View<'_>) -> Option<SimTime> {
         let entry = self.queue.front()?;
-        let soonest = entry.written + self.least_threshold + Nanos(1);
+        let soonest = entry.written + self.min_threshold + Nanos(1);
         Some(if soonest > view.now { soonest } else { entry.written + self.threshold(entry, view) + Nanos(1) })
     }
 

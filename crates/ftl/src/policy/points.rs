@@ -52,7 +52,7 @@ pub(super) struct Points {
     wear_price: f64,
     rated: u32,
     /// Wear of the most worn block, in thousandths of a nominal erase.
-    most_worn: u32,
+    max_worn: u32,
     /// Quickest and slowest erase mode of each level.
     erase: Vec<[ModeId; 2]>,
     levels: Vec<u8>,
@@ -90,7 +90,7 @@ impl Points {
             wear_price: prices.wear.unwrap_or(facts.program_time).0 as f64,
             prices: prices.clone(),
             rated: facts.rated_pe_cycles,
-            most_worn: 0,
+            max_worn: 0,
             erase: (0..levels).map(modes).collect(),
             levels: facts.write_levels.clone(),
             level_demand: vec![0.0; usize::from(levels)],
@@ -102,7 +102,7 @@ impl Points {
 
     /// Recomputes the limits at the wear of the most worn block, one nominal erase ahead.
     fn renew(&mut self) {
-        let (worn, rated) = (self.most_worn.saturating_add(1000), self.rated);
+        let (worn, rated) = (self.max_worn.saturating_add(1000), self.rated);
         for point in &mut self.all {
             let class = (!point.limits.is_empty()).then(|| effective_wear_class(worn, rated, point.limits.len()));
             point.limit = class.map(|class| point.limits[class]);
@@ -191,15 +191,15 @@ impl Points {
     /// Updates the limits after an erase if the block is now the most worn one.
     pub fn erased(&mut self, block: BlockId, view: &View<'_>) {
         let worn = view.store.medium.wear_thousandths(block);
-        if worn > self.most_worn {
-            self.most_worn = worn;
+        if worn > self.max_worn {
+            self.max_worn = worn;
             self.renew();
         }
     }
 
     /// Saves or loads the greatest wear and the demand for each level.
     pub fn state(&mut self, archive: &mut Archive<'_>) -> Archived {
-        archive.value(&mut self.most_worn)?;
+        archive.value(&mut self.max_worn)?;
         archive.value(&mut self.level_demand)?;
         self.renew();
         Ok(())
@@ -215,7 +215,7 @@ impl Points {
     /// Takes the greatest wear from the blocks of the drive.
     pub fn adopt(&mut self, view: &View<'_>) {
         let blocks = (0..view.store.medium.geometry.block_count).map(BlockId);
-        self.most_worn = blocks.map(|block| view.store.medium.wear_thousandths(block)).max().unwrap_or(0);
+        self.max_worn = blocks.map(|block| view.store.medium.wear_thousandths(block)).max().unwrap_or(0);
         self.renew();
     }
 }

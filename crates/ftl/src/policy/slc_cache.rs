@@ -184,7 +184,7 @@ impl ModePolicy for SlcCache {
     }
 
     fn idle(&mut self, idle: &Idle, view: &mut View<'_>) -> Option<Relocation> {
-        let (block, _) = view.store.medium.least_valid(idle.die, self.cache)?;
+        let (block, _) = view.store.medium.min_valid(idle.die, self.cache)?;
         Some(Relocation::Block { block, reason: Reason::Rewrite })
     }
 

@@ -35,7 +35,7 @@ struct WearAdaptive {
     rated: u32,
     promise: Option<Nanos>,
     /// Wear of the most worn block, in thousandths of a nominal erase.
-    most_worn: u32,
+    max_worn: u32,
     mode: ModeId,
     changes: u64,
 }
@@ -67,7 +67,7 @@ pub fn build(params: &Params, facts: &Facts) -> Box<dyn ModePolicy> {
         limits: facts.retention_by_wear.clone(),
         rated: facts.rated_pe_cycles,
         promise: params.retention.or(facts.retention_by_wear[normal.index()].iter().min().copied()),
-        most_worn: 0,
+        max_worn: 0,
         mode: normal,
         changes: 0,
     };
@@ -83,15 +83,15 @@ impl WearAdaptive {
             if limits.is_empty() {
                 return true;
             }
-            let limit = limits[effective_wear_class(self.most_worn.saturating_add(1000), self.rated, limits.len())];
+            let limit = limits[effective_wear_class(self.max_worn.saturating_add(1000), self.rated, limits.len())];
             self.promise.is_some_and(|promise| limit >= promise)
         };
         self.by_speed.iter().find(keeps).copied().unwrap_or(self.normal)
     }
 
     fn worn(&mut self, thousandths: u32) {
-        if thousandths > self.most_worn {
-            self.most_worn = thousandths;
+        if thousandths > self.max_worn {
+            self.max_worn = thousandths;
             let chosen = self.choose();
             self.changes += u64::from(chosen != self.mode);
             self.mode = chosen;
@@ -108,7 +108,7 @@ impl ModePolicy for WearAdaptive {
     }
 
     fn state(&mut self, archive: &mut Archive<'_>) -> Archived {
-        archive.value(&mut self.most_worn)?;
+        archive.value(&mut self.max_worn)?;
         archive.value(&mut self.mode)
     }
 
@@ -147,7 +147,7 @@ impl ModePolicy for WearAdaptive {
         vec![
             ("mode", f64::from(self.mode.0)),
             ("mode_changes", self.changes as f64),
-            ("most_worn_cycles", f64::from(self.most_worn) / 1000.0),
+            ("most_worn_cycles", f64::from(self.max_worn) / 1000.0),
         ]
     }
 }

@@ -83,7 +83,7 @@ impl HostWrites {
     pub fn absorb(&mut self, slot: u32, (unit, number): (&HostUnit, u64), now: SimTime, out: &mut Outbox) {
         self.queue.units[slot].absorb(unit.whole);
         let renews = self.buffering.renews && self.queue.units[slot].number > self.gate.flush_until;
-        out.tray.released.push(if renews { self.queue.renew(slot, number) } else { number });
+        out.handoff.released.push(if renews { self.queue.renew(slot, number) } else { number });
         self.wait_if_durable(slot, unit, now, out);
     }
 

@@ -6,7 +6,7 @@ pub(crate) mod order;
 
 use crate::read_cache::ReadCacheConfig;
 use kit::clock::{Reading, charge_wait};
-use kit::{Cause, CommandId, DriveClock, Ledger, Lpn, Nanos, Part, SimTime, Slab, Tray};
+use kit::{Cause, CommandId, DriveClock, Handoff, Ledger, Lpn, Nanos, Part, SimTime, Slab};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -349,14 +349,14 @@ impl WriteQueue {
 
     /// Reports to the commands that wait for a unit in the write buffer; `ledger` covers the time since it was bound.
     #[inline]
-    pub fn report(&mut self, waiters: u32, ledger: &Ledger, tray: &mut Tray) {
+    pub fn report(&mut self, waiters: u32, ledger: &Ledger, handoff: &mut Handoff) {
         let mut at = waiters;
         while let Some((waiter, next)) = self.take_waiter(at) {
             let mut part = Part { command: waiter.command, ledger: *ledger, units: 0, is_lost: false };
             charge_wait(&mut part.ledger, &waiter.waited);
             part.ledger.charge(Cause::Rmw, waiter.filled_in);
             part.ledger.charge(Cause::BufferFull, waiter.stalled);
-            tray.parts.push(part);
+            handoff.parts.push(part);
             at = next;
         }
     }

@@ -41,7 +41,7 @@ impl Victim for CostBenefit {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::victim::tests::{Closed, MOST_VALID, every_die};
+    use crate::victim::tests::{Closed, MAX_VALID, every_die};
 
     /// The ratio age x (1 - u) / 2u of a block of four units as a fraction of integers, so that ties are exact. A block
     /// without valid units has the denominator 0, and precedes all others.
@@ -56,7 +56,7 @@ mod tests {
         let mut rng = kit::Rng::stream(1, "unused");
         for case in &cases {
             let mut best: Option<&Closed> = None;
-            for block in case.closed.iter().filter(|block| block.valid <= MOST_VALID) {
+            for block in case.closed.iter().filter(|block| block.valid <= MAX_VALID) {
                 let better = best.is_none_or(|best| {
                     let ((a, b), (c, d)) = (ratio(block), ratio(best));
                     a * d > c * b || a * d == c * b && block.block < best.block

@@ -31,7 +31,7 @@ pub fn build(params: &Params, (): ()) -> Box<dyn Victim> {
 
 impl Victim for DChoices {
     fn choose(&mut self, candidates: &mut Candidates<'_>) -> Option<BlockId> {
-        let fallback = candidates.least_valid().filter(|&block| candidates.would_free_space(block))?;
+        let fallback = candidates.min_valid().filter(|&block| candidates.would_free_space(block))?;
         let mut best: Option<(u16, BlockId)> = None;
         for _ in 0..self.0 {
             let block = candidates.any()?;
@@ -45,7 +45,7 @@ impl Victim for DChoices {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::victim::tests::{MOST_VALID, every_die, greedy};
+    use crate::victim::tests::{MAX_VALID, every_die, greedy};
     use kit::Rng;
 
     /// The block with the fewest valid units of those that the same random numbers draw; the best block of the die if
@@ -58,7 +58,7 @@ mod tests {
             let mut same = rng.clone();
             let drawn: Vec<BlockId> = (0..d).filter_map(|_| case.candidates(&medium, &mut same).any()).collect();
             let drawn: Vec<_> = case.closed.iter().filter(|block| drawn.contains(&block.block)).copied().collect();
-            let frees_space = drawn.iter().any(|block| block.valid <= MOST_VALID);
+            let frees_space = drawn.iter().any(|block| block.valid <= MAX_VALID);
             let expected = greedy(if frees_space { &drawn } else { &case.closed });
             let victim = case.choose(&mut DChoices(d), &medium, &mut rng);
             assert_eq!(victim, expected, "d = {d}: {drawn:?} of {:?}", case.closed);

@@ -22,7 +22,7 @@ impl Victim for Fifo {
     fn choose(&mut self, candidates: &mut Candidates<'_>) -> Option<BlockId> {
         // Moving blocks without invalid data frees nothing, so the rule collects only while some block of the die would
         // free space.
-        candidates.least_valid().filter(|&block| candidates.would_free_space(block))?;
+        candidates.min_valid().filter(|&block| candidates.would_free_space(block))?;
         candidates.medium.closed_blocks(candidates.die).next()
     }
 }

@@ -20,7 +20,7 @@ pub fn build(_: &Params, (): ()) -> Box<dyn Victim> {
 
 impl Victim for Greedy {
     fn choose(&mut self, candidates: &mut Candidates<'_>) -> Option<BlockId> {
-        candidates.least_valid().filter(|&block| candidates.would_free_space(block))
+        candidates.min_valid().filter(|&block| candidates.would_free_space(block))
     }
 }
 

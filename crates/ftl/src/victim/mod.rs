@@ -29,9 +29,9 @@ pub struct Candidates<'a> {
 
 impl Candidates<'_> {
     /// Returns the closed block with the fewest valid units, whatever its mode.
-    pub fn least_valid(&self) -> Option<BlockId> {
+    pub fn min_valid(&self) -> Option<BlockId> {
         (0..self.mode_count)
-            .filter_map(|mode| self.medium.least_valid(self.die, ModeId(mode)))
+            .filter_map(|mode| self.medium.min_valid(self.die, ModeId(mode)))
             .min_by_key(|(block, valid)| (*valid, *block))
             .map(|(block, _)| block)
     }
@@ -111,7 +111,7 @@ pub(crate) mod tests {
     pub(crate) const NOW: u64 = 100;
     /// Collecting a block with more valid units than this frees no space: a block has four, of which a program writes
     /// two.
-    pub(crate) const MOST_VALID: u32 = 2;
+    pub(crate) const MAX_VALID: u32 = 2;
 
     /// Rated cycles of the blocks.
     pub(crate) const RATED: u32 = 1000;
@@ -192,7 +192,7 @@ pub(crate) mod tests {
 
     /// Returns the block with the fewest valid units that would free space; among equals, that with the lowest number.
     pub(crate) fn greedy(closed: &[Closed]) -> Option<BlockId> {
-        let free = closed.iter().filter(|block| block.valid <= MOST_VALID);
+        let free = closed.iter().filter(|block| block.valid <= MAX_VALID);
         free.min_by_key(|block| (block.valid, block.block)).map(|block| block.block)
     }
 
@@ -208,11 +208,11 @@ pub(crate) mod tests {
             for case in &cases {
                 let (closed, mut again) = (&case.closed, rng.clone());
                 let victim = case.choose(&mut *build(), &medium, &mut rng);
-                assert_eq!(victim.is_some(), closed.iter().any(|block| block.valid <= MOST_VALID), "{name}: {closed:?}");
+                assert_eq!(victim.is_some(), closed.iter().any(|block| block.valid <= MAX_VALID), "{name}: {closed:?}");
                 if let Some(victim) = victim {
                     let chosen = closed.iter().position(|block| block.block == victim);
                     let chosen = chosen.unwrap_or_else(|| panic!("{name} takes {victim:?} of {closed:?}"));
-                    assert!(closed[chosen].valid <= MOST_VALID || chosen == 0, "{name} takes {victim:?} of {closed:?}");
+                    assert!(closed[chosen].valid <= MAX_VALID || chosen == 0, "{name} takes {victim:?} of {closed:?}");
                 }
                 assert_eq!(case.choose(&mut *build(), &medium, &mut again), victim, "{name}: {closed:?}");
                 assert_eq!(again.next_u64(), rng.clone().next_u64(), "{name} draws the same numbers");
@@ -234,7 +234,7 @@ pub(crate) mod tests {
                 }
                 assert_eq!(case.choose(&mut *rule, &medium, &mut rng), None, "{name}: {closed:?}");
                 let left = closed.iter().filter(|block| medium.block(block.block).state() == BlockState::Closed);
-                assert!(left.map(|block| block.valid).all(|valid| valid > MOST_VALID), "{name}: {closed:?}");
+                assert!(left.map(|block| block.valid).all(|valid| valid > MAX_VALID), "{name}: {closed:?}");
             }
         }
     }

@@ -20,7 +20,7 @@ pub fn build(_: &Params, (): ()) -> Box<dyn Victim> {
 
 impl Victim for Random {
     fn choose(&mut self, candidates: &mut Candidates<'_>) -> Option<BlockId> {
-        candidates.least_valid().filter(|&block| candidates.would_free_space(block))?;
+        candidates.min_valid().filter(|&block| candidates.would_free_space(block))?;
         for _ in 0..32 {
             let block = candidates.any()?;
             if candidates.would_free_space(block) {
@@ -40,7 +40,7 @@ impl Victim for Random {
 mod tests {
     use super::*;
     use crate::medium::tests::{empty, geometry, write};
-    use crate::victim::tests::{Case, MOST_VALID, every_die};
+    use crate::victim::tests::{Case, MAX_VALID, every_die};
     use kit::Rng;
 
     /// In eighty draws every block that would free space is taken, and no other block ever is. Of two such blocks, each
@@ -51,7 +51,7 @@ mod tests {
         let mut rng = Rng::stream(1, "draws");
         let (mut first, mut second) = (0i32, 0i32);
         for case in &cases {
-            let frees_space = case.closed.iter().filter(|block| block.valid <= MOST_VALID);
+            let frees_space = case.closed.iter().filter(|block| block.valid <= MAX_VALID);
             let mut expected: Vec<BlockId> = frees_space.map(|block| block.block).collect();
             expected.sort_unstable();
             let mut drawn: Vec<BlockId> = (0..80).filter_map(|_| case.choose(&mut Random, &medium, &mut rng)).collect();

@@ -51,7 +51,7 @@ impl RateLimitedGreedy {
 
 impl Victim for RateLimitedGreedy {
     fn choose(&mut self, candidates: &mut Candidates<'_>) -> Option<BlockId> {
-        let first = candidates.least_valid().filter(|&block| candidates.would_free_space(block))?;
+        let first = candidates.min_valid().filter(|&block| candidates.would_free_space(block))?;
         if !self.passes_over(first, candidates) {
             return Some(first);
         }
@@ -125,7 +125,7 @@ mod tests {
         let (mut medium, cases) = every_die();
         let case = cases.iter().find(|case| case.closed.len() == 4 && greedy(&case.closed).is_some()).expect("there is one");
         // Blocks without any remaining life, but for one that does not free space.
-        let kept = case.closed.iter().find(|block| block.valid > crate::victim::tests::MOST_VALID).map(|block| block.block);
+        let kept = case.closed.iter().find(|block| block.valid > crate::victim::tests::MAX_VALID).map(|block| block.block);
         case.closed.iter().filter(|block| Some(block.block) != kept).for_each(|block| wear_out(&mut medium, block.block, 1000));
         let counts = chosen(case, &medium, 0.8);
         let best = greedy(&case.closed).expect("one frees space");

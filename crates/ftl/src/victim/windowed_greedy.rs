@@ -30,7 +30,7 @@ pub fn build(params: &Params, (): ()) -> Box<dyn Victim> {
 
 impl Victim for WindowedGreedy {
     fn choose(&mut self, candidates: &mut Candidates<'_>) -> Option<BlockId> {
-        let fallback = candidates.least_valid().filter(|&block| candidates.would_free_space(block))?;
+        let fallback = candidates.min_valid().filter(|&block| candidates.would_free_space(block))?;
         let medium = candidates.medium;
         let best = medium.closed_blocks(candidates.die).take(self.0).min_by_key(|&block| medium.block(block).valid);
         best.filter(|&block| candidates.would_free_space(block)).or(Some(fallback))
@@ -40,7 +40,7 @@ impl Victim for WindowedGreedy {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::victim::tests::{MOST_VALID, every_die, greedy};
+    use crate::victim::tests::{MAX_VALID, every_die, greedy};
 
     /// Every window up to the whole die and beyond. Of blocks with equally few valid units, the one closed first is
     /// taken.
@@ -50,7 +50,7 @@ mod tests {
         let mut rng = kit::Rng::stream(1, "unused");
         for (window, case) in (1..=5).flat_map(|window| cases.iter().map(move |case| (window, case))) {
             let oldest = &case.closed[..window.min(case.closed.len())];
-            let fewest = oldest.iter().map(|block| block.valid).min().filter(|&valid| valid <= MOST_VALID);
+            let fewest = oldest.iter().map(|block| block.valid).min().filter(|&valid| valid <= MAX_VALID);
             let of_window = oldest.iter().find(|block| Some(block.valid) == fewest).map(|block| block.block);
             let victim = case.choose(&mut WindowedGreedy(window), &medium, &mut rng);
             assert_eq!(victim, of_window.or(greedy(&case.closed)), "window {window}: {:?}", case.closed);

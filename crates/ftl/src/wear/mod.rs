@@ -25,7 +25,7 @@ pub trait WearLeveling: Send {
 
     /// Returns true if the data of the die's least-worn closed block should be moved, so that the block is used again.
     /// Called when a block has been erased.
-    fn moves_cold(&self, erased: Wear, least_worn: Wear) -> bool;
+    fn moves_cold(&self, erased: Wear, min_worn: Wear) -> bool;
 
     /// Returns true if [`WearLeveling::moves_cold`] can ever return true. If not, the search for the least-worn block
     /// is skipped.

@@ -34,8 +34,8 @@ impl WearLeveling for StaticCold {
         (thousandths, turn)
     }
 
-    fn moves_cold(&self, erased: Wear, least_worn: Wear) -> bool {
-        u64::from(erased.thousandths) > u64::from(least_worn.thousandths) + u64::from(self.0) * 1000
+    fn moves_cold(&self, erased: Wear, min_worn: Wear) -> bool {
+        u64::from(erased.thousandths) > u64::from(min_worn.thousandths) + u64::from(self.0) * 1000
     }
 
     fn moves_data(&self) -> bool {

@@ -18,7 +18,7 @@ use kit::{Nanos, Problem, Problems};
 use serde_json::{Value, json};
 
 /// Largest number of soft levels: seven references for each boundary.
-const MOST_LEVELS: u32 = 3;
+const MAX_LEVELS: u32 = 3;
 /// Number of spacings of soft references that are tried, and the widest one for a cell \[V\].
 const SPACINGS: u32 = 60;
 const WIDEST_SPACING: f64 = 0.3;
@@ -37,8 +37,8 @@ struct Point {
 /// mutual information of bit and read.
 pub(super) fn plan(question: &Question) -> Result<Value, Problems> {
     let levels = question.soft_levels;
-    if levels > MOST_LEVELS {
-        return Err(Problems::one("soft_levels", format!("{levels}: expected at most {MOST_LEVELS}")));
+    if levels > MAX_LEVELS {
+        return Err(Problems::one("soft_levels", format!("{levels}: expected at most {MAX_LEVELS}")));
     }
     let setting = question.setting()?;
     let code = codec_of(question, &setting)?;

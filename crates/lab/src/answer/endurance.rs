@@ -4,7 +4,7 @@
 use super::{seconds, usual_retentions, warn};
 use crate::question::Question;
 use cell::dpes::{ERASE_MODES, EraseSpeed, INTERVALS, Scaling};
-use cell::solve::{most_cycles, most_sought};
+use cell::solve::{max_cycles, max_sought};
 use cell::{Condition, Technology};
 use kit::{Nanos, Problems};
 use serde_json::{Map, Value, json};
@@ -24,7 +24,7 @@ pub(super) fn answer(question: &Question) -> Result<Value, Problems> {
     let mut warnings = setting.notes();
     let mut found = |step: f64, age: Nanos| {
         let condition = setting.condition(0.0, age, step);
-        let most = most_cycles(&setting.part.device, &condition, setting.bearable());
+        let most = max_cycles(&setting.part.device, &condition, setting.bearable());
         if let Some(pe_cycles) = most {
             warnings.extend(setting.part.device.estimate(&Condition { pe_cycles, ..condition }).outside);
         }
@@ -40,11 +40,11 @@ pub(super) fn answer(question: &Question) -> Result<Value, Problems> {
     } else {
         let most = found(setting.step[0], setting.retention[0]);
         answer.insert("pe_cycles".to_owned(), json!(most));
-        if most.is_some_and(|most| most >= most_sought(&setting.part.device)) {
+        if most.is_some_and(|most| most >= max_sought(&setting.part.device)) {
             answer.insert("at_least".to_owned(), json!(true));
         }
     }
-    answer.insert("most_pe_cycles".to_owned(), json!(most_sought(&setting.part.device)));
+    answer.insert("most_pe_cycles".to_owned(), json!(max_sought(&setting.part.device)));
     answer.insert("rated_pe_cycles".to_owned(), json!(setting.part.device.rated_pe_cycles));
     if let Technology::Scaled(cell) = &setting.part.device.technology {
         answer.insert("erase_modes".to_owned(), erase_modes(&cell.scaling));

@@ -8,7 +8,7 @@ use kit::{Nanos, Problems, Rng};
 use serde_json::{Map, Value, json};
 
 /// Largest number of cells drawn for one piece of work: a few seconds.
-const MOST_CELLS: u64 = 100_000_000;
+const MAX_CELLS: u64 = 100_000_000;
 
 /// Returns the wrong bits of each page type among the cells drawn for one piece of work, and the error rates that the
 /// densities give at the same references.
@@ -17,8 +17,8 @@ pub(super) fn answer(question: &Question) -> Result<Value, Problems> {
     let Technology::Voltage(model) = &setting.part.device.technology else {
         return Err(Problems::one("cell", format!("{} has no threshold voltages to draw", setting.part.name)));
     };
-    if question.cells == 0 || question.cells > MOST_CELLS {
-        return Err(Problems::one("cells", format!("{}: expected 1 to {MOST_CELLS}", question.cells)));
+    if question.cells == 0 || question.cells > MAX_CELLS {
+        return Err(Problems::one("cells", format!("{}: expected 1 to {MAX_CELLS}", question.cells)));
     }
     let age = if setting.age.is_empty() { Nanos::ZERO } else { ResolvedQuestion::single("age", &setting.age)? };
     let condition =

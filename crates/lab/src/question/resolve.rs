@@ -84,8 +84,8 @@ impl ResolvedQuestion {
 }
 
 /// Largest wear and number of reads accepted, and the range of temperatures.
-const MOST_WEAR: f64 = 1e7;
-const MOST_READS: f64 = 1e12;
+const MAX_WEAR: f64 = 1e7;
+const MAX_READS: f64 = 1e12;
 const TEMPERATURES: (f64, f64) = (-40.0, 150.0);
 
 impl Question {
@@ -99,7 +99,7 @@ impl Question {
         self.adjust(&mut part, &mut problems);
         let celsius = self.temperature.unwrap_or(part.device.reference_celsius);
         within(&mut problems, "temperature", celsius, TEMPERATURES.0, TEMPERATURES.1);
-        within(&mut problems, "reads", self.reads, 0.0, MOST_READS);
+        within(&mut problems, "reads", self.reads, 0.0, MAX_READS);
         let shallowest = part.device.technology.shallowest_erase();
         if self.erase_shift != 0.0 {
             match shallowest {
@@ -108,7 +108,7 @@ impl Question {
             }
         }
         let pe = numbers(self.pe.as_ref(), f64::from(part.device.rated_pe_cycles));
-        pe.iter().for_each(|pe| within(&mut problems, "pe", *pe, 0.0, MOST_WEAR));
+        pe.iter().for_each(|pe| within(&mut problems, "pe", *pe, 0.0, MAX_WEAR));
         let step = self.steps(&part, &mut problems);
         let age_given = times(self.age.as_ref(), "age", &mut problems);
         let retention_given = times(self.retention.as_ref(), "retention", &mut problems);

@@ -178,7 +178,7 @@ impl View {
     fn least_valid(&self, die: i64, mode: &Bound<'_, PyAny>) -> PyResult<Option<(u32, u16)>> {
         let mode = self.names.write.mode("mode", mode).map_err(|problem| PyValueError::new_err(problem.detail()))?;
         with_view(|view| {
-            die_of(view, die).map(|die| view.store.medium.least_valid(die, mode).map(|(block, valid)| (block.0, valid)))
+            die_of(view, die).map(|die| view.store.medium.min_valid(die, mode).map(|(block, valid)| (block.0, valid)))
         })
     }
 

@@ -5,7 +5,7 @@ use kit::Rng;
 use std::fmt::Write as _;
 
 /// Largest number of mapping units of flash in a random drive, unless its blocks already have only two wordlines.
-const MOST_UNITS: u64 = 12_000;
+const MAX_UNITS: u64 = 12_000;
 
 /// Geometry of the flash of a random drive.
 pub(super) struct Geometry {
@@ -28,7 +28,7 @@ pub(super) struct Geometry {
 }
 
 impl Geometry {
-    /// Draws a geometry with at most [`MOST_UNITS`] mapping units.
+    /// Draws a geometry with at most [`MAX_UNITS`] mapping units.
     pub fn draw(rng: &mut Rng) -> Self {
         let (channels, chips, dies_per_chip) = (pick(rng, &[1, 1, 2, 3]), pick(rng, &[1, 1, 2]), pick(rng, &[1, 1, 2]));
         let concurrent = if chance(rng, 0.7) { dies_per_chip } else { 1 };
@@ -58,7 +58,7 @@ impl Geometry {
             groups,
             blocks_per_plane,
         };
-        while drawn.wordlines > 2 && drawn.dies() * drawn.blocks_per_die() * drawn.units_per_block() > MOST_UNITS {
+        while drawn.wordlines > 2 && drawn.dies() * drawn.blocks_per_die() * drawn.units_per_block() > MAX_UNITS {
             drawn.wordlines -= 1;
         }
         drawn

@@ -440,10 +440,10 @@ fn word<T: Copy>(place: &str, key: &str, text: &str, words: &[(&str, T)]) -> Res
 
 fn zone_bytes(text: &str) -> Result<u64, String> {
     let bytes = value::integer(text)?;
-    if bytes.is_multiple_of(kit::LEAST_BLOCK_BYTES) {
+    if bytes.is_multiple_of(kit::MIN_BLOCK_BYTES) {
         Ok(bytes)
     } else {
-        Err(format!("{bytes} bytes: expected a multiple of {}", kit::LEAST_BLOCK_BYTES))
+        Err(format!("{bytes} bytes: expected a multiple of {}", kit::MIN_BLOCK_BYTES))
     }
 }
 
@@ -459,8 +459,8 @@ fn engine(place: &str, text: &str) -> Result<&'static str, Problem> {
 
 fn block_bytes(text: &str) -> Result<u64, String> {
     let bytes = value::integer(text)?;
-    if bytes == 0 || !bytes.is_multiple_of(kit::LEAST_BLOCK_BYTES) || bytes > 1 << 32 {
-        return Err(format!("`{}` is {bytes} bytes: expected a multiple of {} up to 4g", text.trim(), kit::LEAST_BLOCK_BYTES));
+    if bytes == 0 || !bytes.is_multiple_of(kit::MIN_BLOCK_BYTES) || bytes > 1 << 32 {
+        return Err(format!("`{}` is {bytes} bytes: expected a multiple of {} up to 4g", text.trim(), kit::MIN_BLOCK_BYTES));
     }
     Ok(bytes)
 }
@@ -485,8 +485,8 @@ fn share(text: &str, percent_max: u64) -> Result<Amount, String> {
 fn offset(text: &str, percent_max: u64) -> Result<Amount, String> {
     match value::amount(text)? {
         Amount::Percent(percent) if percent > percent_max => Err(format!("{percent} %: expected 0..={percent_max} %")),
-        Amount::Bytes(bytes) if !bytes.is_multiple_of(kit::LEAST_BLOCK_BYTES) => {
-            Err(format!("{bytes} bytes: expected a multiple of {}", kit::LEAST_BLOCK_BYTES))
+        Amount::Bytes(bytes) if !bytes.is_multiple_of(kit::MIN_BLOCK_BYTES) => {
+            Err(format!("{bytes} bytes: expected a multiple of {}", kit::MIN_BLOCK_BYTES))
         }
         good => Ok(good),
     }

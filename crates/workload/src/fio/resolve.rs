@@ -254,9 +254,8 @@ fn region_of(
         );
         return None;
     }
-    if options.step < 0 && !bytes.is_multiple_of(kit::LEAST_BLOCK_BYTES) {
-        let what =
-            format!("rw: backwards through {bytes} bytes: expected a size that is a multiple of {}", kit::LEAST_BLOCK_BYTES);
+    if options.step < 0 && !bytes.is_multiple_of(kit::MIN_BLOCK_BYTES) {
+        let what = format!("rw: backwards through {bytes} bytes: expected a size that is a multiple of {}", kit::MIN_BLOCK_BYTES);
         problems.add(place.of(options, "rw"), what);
     }
     let strides = strides(place, options, (blocks.least, blocks.largest), (bytes, room), problems);

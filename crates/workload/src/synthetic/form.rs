@@ -15,7 +15,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 /// Number of syntax errors that are named: a file that is no TOML at all has one in most of its lines.
-const MOST_ERRORS: usize = 5;
+const MAX_ERRORS: usize = 5;
 
 /// Description that has been read, with the line numbers of its fields.
 pub struct Form<T> {
@@ -52,7 +52,7 @@ pub fn read<T: DeserializeOwned + JsonSchema>(name: &str, text: &str) -> Result<
         problems: Problems::default(),
         lines: BTreeMap::new(),
     };
-    for error in errors.into_iter().take(MOST_ERRORS) {
+    for error in errors.into_iter().take(MAX_ERRORS) {
         let place = walk.place(error.span().map_or(0, |span| span.start), "");
         walk.problems.add(place, error.message().to_owned());
     }

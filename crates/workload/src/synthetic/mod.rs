@@ -21,7 +21,7 @@ pub(crate) mod timed;
 use crate::generator::{AtEnd, BlockPlan, BlockSource, OpMix, Place, SizeMix, Zone};
 use crate::{Job, Limits, Pacing, Source, Workload};
 use form::Form;
-use kit::{Bytes, LEAST_BLOCK_BYTES, Nanos, Problems, Rng, SECTOR_BYTES};
+use kit::{Bytes, MIN_BLOCK_BYTES, Nanos, Problems, Rng, SECTOR_BYTES};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use timed::Timed;
@@ -227,8 +227,8 @@ fn plan(form: &Form<Description>, index: usize, user_bytes: u64, problems: &mut 
     let (unit, largest) =
         (used.iter().min().copied().unwrap_or(SECTOR_BYTES), used.iter().max().copied().unwrap_or(SECTOR_BYTES));
     let region = job.region.map_or(user_bytes.saturating_sub(job.offset.0), |region| region.0);
-    if !job.offset.0.is_multiple_of(LEAST_BLOCK_BYTES) {
-        problems.add(place("offset"), format!("{}: expected a multiple of {LEAST_BLOCK_BYTES} bytes", job.offset));
+    if !job.offset.0.is_multiple_of(MIN_BLOCK_BYTES) {
+        problems.add(place("offset"), format!("{}: expected a multiple of {MIN_BLOCK_BYTES} bytes", job.offset));
     }
     if job.offset.0.checked_add(region).is_none_or(|end| end > user_bytes) || region < largest.max(1) {
         let what = format!("offset {} + region {}", job.offset, Bytes(region));
@@ -269,8 +269,8 @@ fn used_sizes(job: &JobDescription, write_sizes: &[Size]) -> Vec<u64> {
 }
 
 fn check_sizes(sizes: &[Size], place: &str, problems: &mut Problems) {
-    for size in sizes.iter().filter(|size| size.size.0 == 0 || !size.size.0.is_multiple_of(LEAST_BLOCK_BYTES)) {
-        problems.add(place, format!("{}: expected a multiple of {LEAST_BLOCK_BYTES} bytes", size.size));
+    for size in sizes.iter().filter(|size| size.size.0 == 0 || !size.size.0.is_multiple_of(MIN_BLOCK_BYTES)) {
+        problems.add(place, format!("{}: expected a multiple of {MIN_BLOCK_BYTES} bytes", size.size));
     }
     if sizes.iter().all(|size| size.weight <= 0.0) {
         problems.add(place, "all weights are zero: expected at least one above");

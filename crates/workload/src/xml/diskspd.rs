@@ -12,7 +12,7 @@ use super::region::{Course, Region};
 use crate::fio::keys::{Key, honoured, ignored, off, refused};
 use crate::pacing::{Cap, Rates, Think};
 use crate::{Job, Limits, Pacing, Workload};
-use kit::{Bytes, LEAST_BLOCK_BYTES, Nanos, Problems, Rng};
+use kit::{Bytes, MIN_BLOCK_BYTES, Nanos, Problems, Rng};
 use roxmltree::Node;
 use serde::Serialize;
 
@@ -230,8 +230,8 @@ fn target<'a>(reader: &mut Reader<'a>, node: Node<'a, 'a>, threads: u64) -> Opti
     if path.is_empty() {
         reader.lack(&fields, "Path");
     }
-    let block = bytes(reader, &fields, "BlockSize", 65536, LEAST_BLOCK_BYTES, 1 << 32);
-    let stride = bytes(reader, &fields, "StrideSize", block, LEAST_BLOCK_BYTES, 1 << 60);
+    let block = bytes(reader, &fields, "BlockSize", 65536, MIN_BLOCK_BYTES, 1 << 32);
+    let stride = bytes(reader, &fields, "StrideSize", block, MIN_BLOCK_BYTES, 1 << 60);
     let own_threads = reader.number(&fields, "ThreadsPerFile", 1, (1, 10_000));
     let bytes_per_second = throughput(reader, &fields, block);
     let burst = reader.number(&fields, "BurstSize", 0, (0, 1 << 32));
@@ -268,8 +268,8 @@ fn target<'a>(reader: &mut Reader<'a>, node: Node<'a, 'a>, threads: u64) -> Opti
 /// Returns a size that is a multiple of the smallest logical block.
 fn bytes(reader: &mut Reader<'_>, fields: &Fields<'_>, name: &str, default: u64, least: u64, most: u64) -> u64 {
     let found = reader.number(fields, name, default, (least, most));
-    if let Some(node) = fields.get(name).filter(|_| !found.is_multiple_of(LEAST_BLOCK_BYTES)) {
-        reader.complain(node, format!("{found} bytes: expected a multiple of {LEAST_BLOCK_BYTES}"));
+    if let Some(node) = fields.get(name).filter(|_| !found.is_multiple_of(MIN_BLOCK_BYTES)) {
+        reader.complain(node, format!("{found} bytes: expected a multiple of {MIN_BLOCK_BYTES}"));
     }
     found
 }

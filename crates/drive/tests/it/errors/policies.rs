@@ -45,7 +45,7 @@ fn aged(preset: &str, sets: &[&str], units: u64, age: Nanos) -> (Vec<CommandRow>
 
 /// Returns the numbers of attempts that failed, by number of the attempt.
 fn failed(reads: &ReadStatistics) -> Vec<u64> {
-    (0..reads.most_attempts).map(|attempt| reads.of_attempt(attempt).failed).collect()
+    (0..reads.max_attempts).map(|attempt| reads.of_attempt(attempt).failed).collect()
 }
 
 /// The modes of `rr-106g` are derived: at the end of the retention the code fails as rarely as its target says, on the

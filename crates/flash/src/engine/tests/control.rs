@@ -70,7 +70,7 @@ fn an_array_phase_begins_when_there_is_room_and_not_before() {
 /// The least cap has room for one program, and not 1 uA less.
 #[test]
 fn the_least_cap_has_room_for_each_operation_alone() {
-    let least = power(None, 4).least_cap(4);
+    let least = power(None, 4).min_cap(4);
     assert_eq!(least, Power((3 * IDLE + PROGRAMMING[0]) * 1_000));
     for (cap, is_refused) in [(least, false), (Power(least.0 - 1), true)] {
         let mut problems = kit::Problems::default();

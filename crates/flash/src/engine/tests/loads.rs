@@ -83,10 +83,10 @@ fn every_scheduler_serves_long_loads() {
     let mut rng = Rng::stream(1, "flash.loads");
     for (name, suspension) in SchedulerConfig::NAMES.iter().flat_map(|name| [(name, None), (name, suspension(2, 2))]) {
         let mut rig = Rig::new(&FlashConfig { suspension, channels: 2, ..small(2, name) });
-        for most_gap in [1, 5, 10, 20, 40] {
+        for max_gap in [1, 5, 10, 20, 40] {
             let mut arrival = || {
                 let (kind, reason) = KINDS[rng.below(4) as usize];
-                (kind, reason, rng.below(4) as u32, rng.below(most_gap))
+                (kind, reason, rng.below(4) as u32, rng.below(max_gap))
             };
             check_load(&mut rig, &(0..300).map(|_| arrival()).collect::<Vec<_>>());
         }
@@ -100,10 +100,10 @@ pub(super) fn check_random_loads(rig: &mut Rig, round: u32, rng: &mut Rng) {
         rig.return_time = rng.below(20);
     }
     rig.encodes = rng.chance(0.3);
-    for most_gap in [1, 10, 40] {
+    for max_gap in [1, 10, 40] {
         let mut arrival = || -> Arrival {
             let (kind, reason) = KINDS[rng.below(4) as usize];
-            (kind, reason, rng.below(4) as u32, rng.below(most_gap))
+            (kind, reason, rng.below(4) as u32, rng.below(max_gap))
         };
         check_load(rig, &(0..120).map(|_| arrival()).collect::<Vec<_>>());
     }

@@ -168,10 +168,10 @@ fn every_long_load_comes_to_its_end() {
         {
             let config = FlashConfig { suspension: suspension.clone(), channels: 2, ..small(3, name) };
             let mut rig = Rig { encodes, urgent_move, ..Rig::with_buffers(&config, count, return_time) };
-            for most_gap in [1, 5, 20] {
+            for max_gap in [1, 5, 20] {
                 let mut arrival = || {
                     let (kind, reason) = KINDS[rng.below(4) as usize];
-                    (kind, reason, rng.below(4) as u32, rng.below(most_gap))
+                    (kind, reason, rng.below(4) as u32, rng.below(max_gap))
                 };
                 check_load(&mut rig, &(0..300).map(|_| arrival()).collect::<Vec<_>>());
             }

@@ -103,7 +103,7 @@ impl Ftl {
                 })
                 .map(|block| self.store.medium.block(block).valid)
                 .min();
-            let known = self.store.medium.least_valid(die, mode).map(|(_, valid)| valid);
+            let known = self.store.medium.min_valid(die, mode).map(|(_, valid)| valid);
             if least != known {
                 found.push(format!(
                     "{die:?}: the least valid closed block of {mode:?} has {least:?} units, the index says {known:?}"

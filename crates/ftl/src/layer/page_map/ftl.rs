@@ -37,9 +37,9 @@ use crate::victim::{Candidates, Victim};
 use crate::wear::{Wear, WearLeveling};
 use kit::queue::Class;
 use kit::{
-    BlockId, Cause, CommandId, Demand, DieId, Encoding, Ended, Event, Events, HostUnit, IdleDelay, Ledger, Lpn, ModeId, Nanos,
-    Operation, OperationKind, Outbox, Owner, Part, Ppn, ReadSource, ReadyDies, Reason, Record, Rng, Signals, SimTime, Timer,
-    Tray,
+    BlockId, Cause, CommandId, Demand, DieId, Encoding, Ended, Event, Events, Handoff, HostUnit, IdleDelay, Ledger, Lpn, ModeId,
+    Nanos, Operation, OperationKind, Outbox, Owner, Part, Ppn, ReadSource, ReadyDies, Reason, Record, Rng, Signals, SimTime,
+    Timer,
 };
 
 pub use save::Loaded;
@@ -305,7 +305,7 @@ impl Ftl {
     /// Returns the number of retention limits missed, and the shortest margin \[ns; negative: missed\] if data of a
     /// block with a limit has been moved.
     pub fn retention_report(&self) -> (u64, Option<i64>) {
-        (self.retention.misses, self.retention.least_margin)
+        (self.retention.misses, self.retention.min_margin)
     }
 
     /// Returns true if any write mode has a retention limit.
@@ -393,7 +393,7 @@ pub(crate) mod tests {
             seed: 1,
         };
         change(&mut config, &mut parameters);
-        parameters.facts.user_units = config.most_units(&geometry);
+        parameters.facts.user_units = config.max_units(&geometry);
         let policy = policy.build(&parameters.facts).expect("listed");
         Ftl::new(&config, policy, parameters).expect("a small drive fits into memory")
     }

@@ -131,7 +131,7 @@ impl PageMoves {
         moves.filter(|(_, one)| !one.overdue).filter_map(|(slot, one)| Some((slot, one.page.deadline?)))
     }
 
-    pub fn end(&mut self, slot: u32) {
+    pub fn move_done(&mut self, slot: u32) {
         let Move { urgent, overdue, .. } = self.get(slot);
         self.urgent -= u64::from(urgent);
         self.overdue -= u64::from(overdue);
@@ -226,7 +226,7 @@ mod tests {
             }
             _ => {
                 if let Some(slot) = moves.ready.pop_front() {
-                    moves.end(slot);
+                    moves.move_done(slot);
                     model.retain(|known| known.slot != slot);
                 }
             }
@@ -258,7 +258,7 @@ mod tests {
         let (mut moves, mut model) = (PageMoves::new(), Vec::new());
         begin(&mut moves, &mut model, false, Some(SimTime(100)));
         assert_eq!([99, 100, 101].map(|now| moves.mark_overdue(0, SimTime(now))), [false, true, false]);
-        moves.end(0);
+        moves.move_done(0);
         assert!(!moves.mark_overdue(0, SimTime(102)), "it has ended");
         model.clear();
         begin(&mut moves, &mut model, false, Some(SimTime(200)));

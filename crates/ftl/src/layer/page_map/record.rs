@@ -279,10 +279,10 @@ impl Translation for Recorder {
     fn read(&mut self, command: CommandId, first: Lpn, count: u32, now: SimTime, out: &mut Outbox) -> u32 {
         let number = self.number(command, first);
         let before = self.ftl.counters.clone();
-        let from = out.tray.reads.len();
+        let from = out.handoff.reads.len();
         let parts = self.ftl.read(command, first, count, now, out);
         let new = self.ftl.counters.since(&before);
-        let reads: Vec<Operation> = out.tray.reads[from..].iter().map(|&slot| out.operations[slot]).collect();
+        let reads: Vec<Operation> = out.handoff.reads[from..].iter().map(|&slot| out.operations[slot]).collect();
         self.line(
             now,
             format_args!(
@@ -311,12 +311,12 @@ impl Translation for Recorder {
             (Some(_), Mapped::Slot(slot)) => Some(self.ftl.writes.units[slot].number),
             _ => None,
         };
-        let from = out.tray.reads.len();
+        let from = out.handoff.reads.len();
         let waits = self.ftl.write(unit, now, out);
         if let (Some(number), Some(old)) = (unit.buffered, waiting) {
             let into = self.buffered[&old];
             self.line(now, format_args!("absorb {command}.{index} {}.{}", into.command, into.index));
-            if out.tray.released.last() == Some(&old) {
+            if out.handoff.released.last() == Some(&old) {
                 // The waiting unit has the number of the new one.
                 self.buffered.remove(&old);
                 self.buffered.insert(number, into);
@@ -326,7 +326,7 @@ impl Translation for Recorder {
         if let Some(number) = unit.buffered {
             self.buffered.insert(number, name);
         }
-        if let Some(&slot) = out.tray.reads.get(from) {
+        if let Some(&slot) = out.handoff.reads.get(from) {
             let operation = out.operations[slot];
             let words = self.read_in_words(&operation);
             self.line(now, format_args!("fill {command}.{index} {words}"));
@@ -364,7 +364,7 @@ impl Translation for Recorder {
             let stamp = self.stamp(now);
             self.dies[die.index()].asks(stamp, stamp);
         }
-        let (released, encodings) = (out.tray.released.len(), out.tray.encodings.len());
+        let (released, encodings) = (out.handoff.released.len(), out.handoff.encodings.len());
         let waiting = self.ftl.waiting_by_die();
         let pulled = if may_program {
             self.ftl.next(die, now, out).map_or(Pulled::Nothing, Pulled::Operation)
@@ -372,8 +372,8 @@ impl Translation for Recorder {
             self.ftl.next_without_buffer(die, now, out)
         };
         self.note_hand_over(die, waiting, now);
-        self.note_dropped(die, &out.tray.released[released..], now);
-        for encoding in &out.tray.encodings[encodings..] {
+        self.note_dropped(die, &out.handoff.released[released..], now);
+        for encoding in &out.handoff.encodings[encodings..] {
             let from = self.dies[die.index()].last_data;
             self.pulled("encode", die, from, now, format_args!("{} {}", encoding.mode.0, encoding.units));
         }

@@ -127,7 +127,7 @@ pub(crate) struct Retention {
     /// into a mode that holds more units, because it would at once be due again.
     pub max_background_units: Vec<u64>,
     /// Shortest time between a move and the limit that it had to meet \[ns; negative: missed\].
-    pub least_margin: Option<i64>,
+    pub min_margin: Option<i64>,
     pub misses: u64,
     /// Instant at which power last came back \[ns\], if it has failed. Limits that had passed before are data at risk
     /// during the failure, and do not count as misses.
@@ -163,7 +163,7 @@ impl Retention {
             timers: BTreeSet::new(),
             max_limited_units,
             max_background_units,
-            least_margin: None,
+            min_margin: None,
             misses: 0,
             powered_since: i64::MIN,
         }
@@ -377,7 +377,7 @@ impl Retention {
     pub fn note_moved(&mut self, medium: &Medium, block: BlockId, now: SimTime) {
         let Some(limit) = self.limit_of(medium, block).filter(|&limit| limit >= self.powered_since) else { return };
         let margin = limit.saturating_sub_unsigned(now.0);
-        self.least_margin = Some(self.least_margin.map_or(margin, |least| least.min(margin)));
+        self.min_margin = Some(self.min_margin.map_or(margin, |least| least.min(margin)));
         self.misses += u64::from(margin < 0);
     }
 }

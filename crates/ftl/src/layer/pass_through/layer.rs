@@ -2,7 +2,7 @@
 
 use super::chunks::{ChunkState, Chunks};
 use super::lines::Lines;
-use super::{MOST_ADDRESSES, Params, VECTORS};
+use super::{MAX_ADDRESSES, Params, VECTORS};
 use crate::layer::by_host::{ByHost, Gathered};
 use crate::layer::contract::{Physical, Pulled, Report, TurnEnd};
 use crate::layer::{Parts, Translation, whole_units};
@@ -18,19 +18,19 @@ use std::collections::VecDeque;
 use std::ops::Range;
 
 /// Addresses of the place of a list: those of vectored commands begin behind the flash.
-const PLACE: u32 = MOST_ADDRESSES as u32;
+const PLACE: u32 = MAX_ADDRESSES as u32;
 
 /// Addresses of a vectored command.
 #[derive(Clone, Debug)]
 struct List {
-    addresses: [u32; MOST_ADDRESSES],
+    addresses: [u32; MAX_ADDRESSES],
     /// Addresses whose data has not come.
     left: u32,
 }
 
 impl Default for List {
     fn default() -> Self {
-        List { addresses: [0; MOST_ADDRESSES], left: 0 }
+        List { addresses: [0; MAX_ADDRESSES], left: 0 }
     }
 }
 
@@ -179,7 +179,7 @@ impl Translation for PassThrough {
             self.blocks.read(Ppn(self.lists.resolve(lpn)), command, &mut reads, out);
         }
         self.lists.release(first);
-        reads.end(out)
+        reads.issue(out)
     }
 
     fn write(&mut self, unit: &HostUnit, now: SimTime, out: &mut Outbox) -> bool {

@@ -12,7 +12,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Most addresses of a vectored command (Open-Channel SSD specification 2.0 \[recalled\]).
-pub const MOST_ADDRESSES: usize = 64;
+pub const MAX_ADDRESSES: usize = 64;
 /// Addresses that stand for the lists of vectored commands, behind those of the flash \[mapping units\].
 pub const VECTORS: u64 = 1 << 20;
 
@@ -84,7 +84,7 @@ impl Params {
     /// Adds the problems of a host that writes lines.
     fn stripe_problems(&self, units: u32, geometry: &Geometry, problems: &mut Problems) {
         let (program, chunk, dies) = (geometry.units_per_program, geometry.units_per_block, geometry.die_count);
-        let most = MOST_ADDRESSES as u32;
+        let most = MAX_ADDRESSES as u32;
         if units == 0 || !units.is_multiple_of(program) || !chunk.is_multiple_of(units) {
             let what = format!(
                 "{units}: expected a multiple of {program}, the mapping units of a program, and a divisor of {chunk}, those of a chunk"

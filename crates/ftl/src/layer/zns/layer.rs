@@ -248,10 +248,10 @@ impl Translation for Zns {
             }
             self.blocks.read(ppn, command, &mut reads, out);
         }
-        let mut parts = reads.end(out);
+        let mut parts = reads.issue(out);
         if at_once > 0 {
             parts += 1;
-            out.tray.parts.push(Part { command, ledger: Ledger::default(), units: at_once, is_lost: false });
+            out.handoff.parts.push(Part { command, ledger: Ledger::default(), units: at_once, is_lost: false });
         }
         parts
     }
@@ -262,7 +262,7 @@ impl Translation for Zns {
         let number = buffered.expect("validated: the drive has a write buffer");
         if self.epochs[command.0 as usize] != self.pending[zone as usize].epoch {
             self.blocks.counters.trimmed_units += 1;
-            out.tray.released.push(number);
+            out.handoff.released.push(number);
             return false;
         }
         let whole = self.blocks.medium.geometry.units_per_program;
@@ -327,7 +327,7 @@ impl Translation for Zns {
             ("finishes", self.counts.finishes as f64),
             ("implicit_closes", self.table.implicit_closes as f64),
             ("refused_commands", self.counts.refused as f64),
-            ("most_erases", f64::from(self.blocks.medium.most_erases())),
+            ("most_erases", f64::from(self.blocks.medium.max_erases())),
         ]
     }
 

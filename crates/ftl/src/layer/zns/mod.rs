@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use table::Limits;
 
 /// Most addresses of a drive \[mapping units\].
-const MOST_UNITS: u64 = 1 << 32;
+const MAX_UNITS: u64 = 1 << 32;
 
 /// The address space is a row of zones. A zone is written from its beginning on, by writes at its write pointer or by
 /// appends, and reset as a whole: the host decides where data goes, and there is no collection. A zone consists of
@@ -139,7 +139,7 @@ impl Params {
             problems.add(place("zone_size"), what);
             return;
         }
-        if u64::from(self.zone_count(geometry)) * self.size(geometry) >= MOST_UNITS {
+        if u64::from(self.zone_count(geometry)) * self.size(geometry) >= MAX_UNITS {
             let what = "all zones together have 16 TiB of addresses or more: expected smaller zones, or fewer";
             problems.add(place("zone_size"), what);
         }

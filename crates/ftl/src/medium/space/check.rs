@@ -3,7 +3,7 @@
 use super::{Frontier, NONE, Space, SpaceImage};
 use crate::medium::BlockState;
 use crate::medium::Medium;
-use kit::archive::{Archived, MOST_COUNTED, require};
+use kit::archive::{Archived, MAX_COUNTED, require};
 use kit::{BlockId, DieId, ModeId};
 use std::cmp::Reverse;
 
@@ -47,7 +47,7 @@ impl SpaceImage {
             let mode = ModeId(medium.block(BlockId(block)).mode());
             require(next_unit < medium.units_in(mode), || format!("block {block} is open, and has no space left"))?;
         }
-        let turns = self.turns.iter().all(|turn| *turn as usize <= self.width) && self.turn <= MOST_COUNTED;
+        let turns = self.turns.iter().all(|turn| *turn as usize <= self.width) && self.turn <= MAX_COUNTED;
         require(turns, || "the turn of a frontier is beyond the last one".to_owned())?;
         self.check_free(own, medium)
     }

@@ -93,9 +93,9 @@ impl Ftl {
             out.journal.note(|| Record::ReadSensed { ppn, owner: Owner::Command(command) });
             let mut ledger = Ledger::default();
             ledger.charge(Cause::Map, now.since(since));
-            out.tray.parts.push(Part { command, ledger, units: 1, is_lost });
+            out.handoff.parts.push(Part { command, ledger, units: 1, is_lost });
         }
-        cache.end(read);
+        cache.read_done(read);
     }
 
     /// Notes places whose data a read ahead could not correct.

@@ -98,10 +98,10 @@ impl Ftl {
     }
 
     fn release_dropped(&mut self, slot: u32, now: SimTime, out: &mut Outbox) {
-        out.tray.released.push(self.writes.units[slot].number);
+        out.handoff.released.push(self.writes.units[slot].number);
         let waiters = self.writes.end_wait(slot, now, &out.signals.clock);
         self.writes.units.release(slot);
-        self.writes.report(waiters, &Ledger::default(), &mut out.tray);
+        self.writes.report(waiters, &Ledger::default(), &mut out.handoff);
     }
 
     /// Binds a unit of host data to its place: the map points there, and the old copy becomes invalid. The old copy's

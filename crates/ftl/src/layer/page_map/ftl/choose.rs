@@ -365,7 +365,7 @@ impl Ftl {
 
     pub(super) fn finish_move(&mut self, slot: u32, ready: &mut ReadyDies) {
         self.unpin(self.moves.get(slot).page.from, ready);
-        self.moves.end(slot);
+        self.moves.move_done(slot);
     }
 
     pub(super) fn still_valid(&self, page_move: &PageMove) -> bool {
@@ -409,7 +409,7 @@ mod tests {
                 stalled: Nanos::ZERO,
             };
             self.ftl.write(&unit, now, &mut self.out);
-            self.out.tray = Tray::default();
+            self.out.handoff = Handoff::default();
         }
 
         fn done(&mut self, die: usize, now: SimTime) {
@@ -417,7 +417,7 @@ mod tests {
             let operation = self.out.operations[slot];
             self.ftl.operation_done(kit::Ended::read(slot), &operation, now, &mut self.out);
             self.out.operations.release(slot);
-            self.out.tray = Tray::default();
+            self.out.handoff = Handoff::default();
         }
 
         fn pull(&mut self, die: usize, now: SimTime) -> Option<Operation> {

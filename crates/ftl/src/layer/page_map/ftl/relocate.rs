@@ -128,7 +128,7 @@ impl Ftl {
         }
         let best = (0..mode_count)
             .map(ModeId)
-            .filter_map(|mode| self.store.medium.least_valid(die, mode).map(|(block, valid)| (block, u32::from(valid), mode)));
+            .filter_map(|mode| self.store.medium.min_valid(die, mode).map(|(block, valid)| (block, u32::from(valid), mode)));
         let candidates: Vec<Candidate> = best
             .filter(|(_, valid, _)| *valid <= self.store.medium.max_valid_to_collect())
             .map(|(block, valid, mode)| Candidate { block, valid, invalid: self.store.medium.units_in(mode) - valid, mode })
@@ -255,7 +255,7 @@ impl Ftl {
         let units_per_program = self.store.medium.geometry.units_per_program;
         let answer = self.answer_of_gathered(die, count, now, &out.signals)?;
         let (wanted, count) = (self.granted(answer.mode), count as u32);
-        if self.submit_for_encoding(die, wanted, count, &mut out.tray) {
+        if self.submit_for_encoding(die, wanted, count, &mut out.handoff) {
             return None;
         }
         let mode = self.block_mode(wanted);
@@ -315,14 +315,14 @@ impl Ftl {
     /// Returns true if the first `count` gathered units must pass an encoder before they can be programmed in a mode,
     /// and submits to it those that it has not encoded yet. The die remains free for other work: a code that takes time
     /// does not delay host writes (slide *Retention-Aware Architecture*).
-    fn submit_for_encoding(&mut self, die: DieId, mode: ModeId, count: u32, tray: &mut Tray) -> bool {
+    fn submit_for_encoding(&mut self, die: DieId, mode: ModeId, count: u32, handoff: &mut Handoff) -> bool {
         let Some(victim) = self.collectors[die.index()].victim else { return false };
         if self.parameters.facts.encode_times[mode.index()] == Nanos::ZERO || !self.lacks_code(victim, mode) {
             return false;
         }
         let missing = self.collectors[die.index()].encode(self.parameters.facts.codes[mode.index()], count as usize);
         if missing > 0 {
-            tray.encodings.push(Encoding { die, mode, units: missing as u32 });
+            handoff.encodings.push(Encoding { die, mode, units: missing as u32 });
         }
         missing > 0
     }

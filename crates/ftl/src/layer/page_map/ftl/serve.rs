@@ -79,7 +79,7 @@ impl Ftl {
         }
         if at_once > 0 {
             parts += 1;
-            out.tray.parts.push(Part { command, ledger: Ledger::default(), units: at_once, is_lost });
+            out.handoff.parts.push(Part { command, ledger: Ledger::default(), units: at_once, is_lost });
         }
         parts
     }
@@ -214,7 +214,7 @@ impl Ftl {
             self.counters.absorbed += 1;
             self.writes.units[slot].absorb(whole);
             let renews = self.parameters.buffering.renews && self.writes.units[slot].number > self.gate.flush_until;
-            out.tray.released.push(if renews { self.writes.renew(slot, number) } else { number });
+            out.handoff.released.push(if renews { self.writes.renew(slot, number) } else { number });
             out.journal.note(|| Record::Buffered { command, lpn, slot });
             if durable {
                 self.writes.wait_for(slot, command, stalled, now, &out.signals.clock);

@@ -15,8 +15,8 @@ impl Ftl {
     /// Returns the mapping cache, for reports.
     pub fn map_cache(&self) -> Option<MapCacheReport<'_>> {
         let cache = self.map_cache.as_ref()?;
-        let (most_pages, capacity_pages) = cache.fill();
-        Some(MapCacheReport { counters: &cache.counters, most_pages, capacity_pages })
+        let (max_pages, capacity_pages) = cache.fill();
+        Some(MapCacheReport { counters: &cache.counters, max_pages, capacity_pages })
     }
 
     /// Returns the number of map pages; 0 if the whole map is in memory.
@@ -35,7 +35,7 @@ impl Ftl {
     }
 
     /// Looks up the map pages of a command's units, one after another. Returns true if all are in memory. Otherwise the
-    /// command waits for one of them; when it has been read, the tray has the command with the first unit after it.
+    /// command waits for one of them; when it has been read, the handoff has the command with the first unit after it.
     pub fn translate(&mut self, command: CommandId, units: std::ops::Range<u32>, out: &mut Outbox) -> bool {
         let Some(cache) = &mut self.map_cache else { return true };
         let (first, last) = (cache.page_of(Lpn(units.start)), cache.page_of(Lpn(units.end - 1)));
@@ -47,7 +47,7 @@ impl Ftl {
                     return false;
                 }
                 Lookup::Load => {
-                    // A page that need not be read is in the tray at once.
+                    // A page that need not be read is in the handoff at once.
                     self.load_map_page(page, out);
                     return false;
                 }
@@ -95,7 +95,7 @@ impl Ftl {
         cache.loaded(page);
         let from = Lpn(cache.units_of(page).end);
         while let Some(command) = cache.next_waiting(page) {
-            out.tray.translated.push(Translated { command, from });
+            out.handoff.translated.push(Translated { command, from });
         }
     }
 
@@ -258,7 +258,7 @@ pub struct MapCacheReport<'a> {
     /// Counts.
     pub counters: &'a crate::map_cache::MapCounters,
     /// Largest number of pages held: a change of an entry cannot wait for space.
-    pub most_pages: u32,
+    pub max_pages: u32,
     /// Pages that there is memory for.
     pub capacity_pages: u32,
 }

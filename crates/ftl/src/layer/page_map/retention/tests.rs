@@ -227,10 +227,10 @@ fn a_limit_is_missed_one_nanosecond_after_it() {
     rig.open(3, 0);
     let (limited, unlimited) = (BlockId(0), BlockId(1));
     rig.retention.note_moved(&rig.medium, unlimited, SimTime(9_999));
-    assert_eq!((rig.retention.least_margin, rig.retention.misses), (None, 0));
+    assert_eq!((rig.retention.min_margin, rig.retention.misses), (None, 0));
     for (now, least, misses) in [(1390, 10, 0), (1400, 0, 0), (1300, 0, 0), (1401, -1, 1), (1500, -100, 2)] {
         rig.retention.note_moved(&rig.medium, limited, SimTime(now));
-        assert_eq!((rig.retention.least_margin, rig.retention.misses), (Some(least), misses), "at {now}");
+        assert_eq!((rig.retention.min_margin, rig.retention.misses), (Some(least), misses), "at {now}");
     }
     for (power_is_back, misses) in [(1400, 3), (1401, 3)] {
         rig.retention.power_is_back(SimTime(power_is_back));

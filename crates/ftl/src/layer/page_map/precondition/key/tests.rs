@@ -118,7 +118,7 @@ fn whole(ftl: &mut Ftl) -> Vec<u8> {
     let dies = (0..ftl.store.medium.geometry.die_count).map(DieId);
     for (die, mode) in dies.flat_map(|die| modes.clone().map(move |mode| (die, ModeId(mode)))) {
         let space = (ftl.space.free_blocks(die), ftl.space.has_space(die), ftl.space.dies_with_space());
-        all.extend(format!("{:?} {space:?}", ftl.store.medium.least_valid(die, mode)).bytes());
+        all.extend(format!("{:?} {space:?}", ftl.store.medium.min_valid(die, mode)).bytes());
     }
     let store = &ftl.store;
     let totals = (

@@ -1,4 +1,4 @@
-//! The tray: results and requests of one stage that the router passes on to another stage at once.
+//! The handoff: results and requests of one stage that the router passes on to another stage at once.
 
 use crate::cause::Ledger;
 use crate::ids::{CommandId, Lpn};
@@ -32,10 +32,10 @@ pub struct Translated {
     pub from: Lpn,
 }
 
-/// Items on their way from one stage to another. The router empties the tray after each call of a stage. Vectors are
+/// Items on their way from one stage to another. The router empties the handoff after each call of a stage. Vectors are
 /// reused; nothing is allocated once they have grown to the size that a run needs.
 #[derive(Clone, Debug, Default)]
-pub struct Tray {
+pub struct Handoff {
     /// From `ftl` to `flash`: slots of flash reads to push to their dies.
     pub reads: Vec<u32>,
     /// From `ftl` to `host`: completed parts of commands.
@@ -49,7 +49,7 @@ pub struct Tray {
     pub translated: Vec<Translated>,
 }
 
-impl Tray {
+impl Handoff {
     /// Returns true if it holds nothing that the router must pass on. Numbers in `released` are passed on at once,
     /// where they come up.
     #[inline(always)]
