@@ -85,7 +85,7 @@ struct Dies {
 
 impl Dies {
     fn add(&mut self, drive: &Drive) {
-        let dies: Vec<DieState> = (0..drive.ftl().die_count()).map(|die| drive.ftl().die_state(DieId(die))).collect();
+        let dies: Vec<DieState> = (0..drive.medium().geometry.die_count).map(|die| drive.map().die_state(DieId(die))).collect();
         let mut of: BTreeMap<String, f64> = BTreeMap::new();
         let mut count = |what: String, by: f64| *of.entry(what).or_default() += by;
         for die in &dies {
@@ -170,7 +170,7 @@ fn run(asked: &Asked, description: &Description, seed: u64, models: &ScaleModels
     let mut last = 0;
     RunLoop::new(workload.unwrap_or_else(|problems| panic!("{problems}")))
         .run(&mut drive, &mut |drive, _| {
-            let programmed = &drive.ftl().counters.units_programmed;
+            let programmed = &drive.translator().report().counters.units_programmed;
             let now = [programmed.iter().sum(), programmed[Reason::Host as usize]];
             if now[1] - last >= LENGTHS[0] {
                 last = now[1];

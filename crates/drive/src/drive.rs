@@ -17,7 +17,7 @@ use controller::route::Route;
 use controller::{Controller, ControllerConfig};
 use flash::Flash;
 use ftl::layer::pass_through::{MAX_ADDRESSES, VECTORS};
-use ftl::{Ftl, Translator};
+use ftl::{Ftl, Mapping, Medium, Translator};
 use host::{Host, QueueConfig};
 use kit::{Bytes, CommandId, Completion, HostCommand, Lpn, Outbox, Part, PowerState, SimTime, UNIT_BYTES, UnitSize};
 
@@ -202,13 +202,17 @@ impl Drive {
         &self.ftl
     }
 
-    /// Returns the page map, for preconditioning, saving and reports.
+    /// Returns the medium: blocks, wear, and the condition of data.
+    pub fn medium(&self) -> &Medium {
+        self.ftl.medium()
+    }
+
+    /// Returns the translation layer as one that keeps a map, for reports.
     ///
     /// # Panics
-    /// If the drive has another translation layer: its description refuses what needs a map
-    /// ([`Description::lacks_map`]).
-    pub fn ftl(&self) -> &Ftl {
-        self.ftl.page_map().expect(NO_MAP)
+    /// If it keeps none: the description of such a drive refuses what needs a map ([`Description::lacks_map`]).
+    pub fn map(&self) -> &dyn Mapping {
+        self.ftl.map().expect(NO_MAP)
     }
 
     /// Returns the controller, for reports.

@@ -52,7 +52,7 @@ impl PowerFailureReport {
         drive: &Drive,
         seed: u64,
     ) -> PowerFailureReport {
-        let at_risk_pages = drive.ftl().units_past_limit(failure.back);
+        let at_risk_pages = drive.map().units_past_limit(failure.back);
         let lost_pages = lost(&blocks_at_risk(drive, failure.back), description, drive, seed);
         PowerFailureReport { failure, stopped, at_risk_pages, lost_pages }
     }
@@ -106,15 +106,15 @@ impl PowerFailureReport {
 
 /// Returns the blocks with data past their retention limit at instant `now`.
 fn blocks_at_risk(drive: &Drive, now: SimTime) -> Vec<AtRisk> {
-    let store = &drive.ftl().store;
-    let age = |block| i64::try_from(now.0).unwrap_or(i64::MAX).saturating_sub(store.medium.first_program(block)).unsigned_abs();
+    let medium = drive.medium();
+    let age = |block| i64::try_from(now.0).unwrap_or(i64::MAX).saturating_sub(medium.first_program(block)).unsigned_abs();
     let at_risk = |block| AtRisk {
         block,
-        mode: usize::from(store.medium.block(block).mode()),
+        mode: usize::from(medium.block(block).mode()),
         age: Nanos(age(block)),
-        wear: store.medium.effective_wear(block),
+        wear: medium.effective_wear(block),
     };
-    drive.ftl().blocks_past_limit(now).map(at_risk).collect()
+    drive.map().blocks_past_limit(now).into_iter().map(at_risk).collect()
 }
 
 /// Returns the number of pages in the blocks at risk whose errors exceed the code, or the reason why it is not known.
@@ -122,7 +122,7 @@ fn lost(blocks: &[AtRisk], description: &Description, drive: &Drive, seed: u64) 
     if blocks.is_empty() {
         return Ok(0);
     }
-    if drive.ftl().keeps_modes_by_page() {
+    if drive.map().needs().page_scope {
         return Err(format!("the policy `{}` keeps a mode for each page", description.policy.kind));
     }
     let part = cell_part(&description.flash).map_err(|problems| problems.to_string())?;
@@ -177,8 +177,8 @@ impl Model {
     /// Returns the number of pages of a block in which any codeword has more errors than the code corrects. Read
     /// disturb is left out, because the reads since the pages were programmed are not counted.
     fn lost_in(&self, at_risk: &AtRisk, drive: &Drive, rng: &mut Rng) -> u64 {
-        let store = &drive.ftl().store;
-        let geometry = &store.medium.geometry;
+        let medium = drive.medium();
+        let geometry = &medium.geometry;
         let errors: Vec<Option<Binomial>> = (0..self.page_types)
             .map(|page| {
                 let rate = self.table.rate(page, at_risk.wear, at_risk.age, 0.0);
@@ -191,7 +191,7 @@ impl Model {
         }
         let first = geometry.first_of(at_risk.block);
         let mut lost = 0;
-        for unit in (0..geometry.units_per_block).filter(|unit| store.medium.is_valid(Ppn(first.0 + unit))) {
+        for unit in (0..geometry.units_per_block).filter(|unit| medium.is_valid(Ppn(first.0 + unit))) {
             let Some(errors) = &errors[geometry.page_type_of(unit) as usize % self.page_types] else { continue };
             // All codewords are drawn, so that the outcome of one page does not shift the random numbers of the next.
             let failed = (0..self.codewords).filter(|_| errors.draw(rng) as f64 > self.corrects).count();

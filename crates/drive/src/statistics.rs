@@ -6,7 +6,7 @@ use controller::reads::ReadStatistics;
 use controller::usage::Usage;
 use controller::{Busy, Controller};
 use flash::{Flash, Snapshot};
-use ftl::{Ftl, FtlCounters, MapCounters, Translator};
+use ftl::{FtlCounters, MapCounters, Translator};
 use host::Command;
 use kit::{CommandFlags, CommandId, HostCommand, Ledger, Nanos, Op, SimTime, Status};
 
@@ -256,7 +256,7 @@ impl Statistics {
             usage_at_start: controller.usage(now),
             flash_at_start: flash.counters.clone(),
             ftl_at_start: ftl.report().counters.clone(),
-            map_at_start: ftl.page_map().and_then(Ftl::map_cache).map(|cache| cache.counters.clone()),
+            map_at_start: ftl.map().and_then(|map| map.map_cache()).map(|cache| cache.counters.clone()),
             ..Statistics::default()
         };
         self.timeline.start = now;
@@ -393,7 +393,7 @@ impl Statistics {
     /// Returns the counts of the mapping cache since the beginning of the measurement; `None` if the whole map is in
     /// memory.
     pub fn map_since_start(&self, ftl: &Translator) -> Option<MapCounters> {
-        let now = ftl.page_map().and_then(Ftl::map_cache)?.counters;
+        let now = ftl.map().and_then(|map| map.map_cache())?.counters;
         Some(self.map_at_start.as_ref().map_or_else(|| now.clone(), |before| now.since(before)))
     }
 

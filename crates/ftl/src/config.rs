@@ -227,7 +227,7 @@ mod tests {
             let ftl = crate::layer::page_map::ftl::tests::small(geometry, |config, _| {
                 (config.gc_low_blocks, config.gc_spare_fraction, config.gc_fraction_of) = (1, 0.5, of);
             });
-            ftl.low
+            ftl.derived.low
         };
         let blocks = geometry.blocks_per_die;
         assert_eq!((kept(FractionOf::Spare), kept(FractionOf::All)), (blocks / 4, blocks / 2));

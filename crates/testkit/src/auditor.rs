@@ -36,23 +36,23 @@ impl Auditor {
     /// Creates the shadow of a drive in its starting state, whose pages are as old as their blocks.
     pub fn attach(drive: &Drive, description: &Description) -> Auditor {
         let geometry = description.geometry();
-        let store = &drive.ftl().store;
+        let medium = drive.medium();
         let limits = description.flash.write_modes.iter();
         let mut auditor = Auditor {
             limits: limits.map(|mode| mode.retention.as_ref().map_or(Vec::new(), |limits| limits.all().to_vec())).collect(),
             rated: description.flash.rated_pe_cycles,
             pages: vec![None; geometry.unit_count() as usize],
-            places: vec![None; store.user_units as usize],
-            erases: (0..geometry.block_count).map(|block| store.medium.erase_count(BlockId(block))).collect(),
+            places: vec![None; drive.map().user_units() as usize],
+            erases: (0..geometry.block_count).map(|block| medium.erase_count(BlockId(block))).collect(),
             first: vec![None; geometry.block_count as usize],
             limited: 0,
             reads: 0,
             geometry,
         };
-        for lpn in (0..store.user_units as u32).map(Lpn) {
-            let Some(ppn) = store.place_of(lpn) else { continue };
+        for lpn in (0..drive.map().user_units() as u32).map(Lpn) {
+            let Some(ppn) = drive.map().place_of(lpn) else { continue };
             let block = geometry.block_of(ppn);
-            auditor.write(lpn, ppn, ModeId(store.medium.block(block).mode()), store.medium.first_program(block));
+            auditor.write(lpn, ppn, ModeId(medium.block(block).mode()), medium.first_program(block));
         }
         auditor
     }

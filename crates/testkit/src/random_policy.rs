@@ -92,15 +92,15 @@ impl RandomPolicy {
     fn page(&mut self, view: &View<'_>) -> Option<PageMove> {
         let activity = view.signals.last_host_activity;
         if activity != self.wishes.1 && !self.shutting_down {
-            self.wishes = (view.store.user_units.min(50), activity);
+            self.wishes = (view.user_units().min(50), activity);
         }
         if !self.chance(self.eager) || self.wishes.0 == 0 {
             return None;
         }
         self.wishes.0 -= 1;
-        let lpn = Lpn(self.below(view.store.user_units) as u32);
-        let anywhere = Ppn(self.below(view.store.medium.geometry.unit_count()) as u32);
-        let from = if self.chance(0.1) { anywhere } else { view.store.place_of(lpn)? };
+        let lpn = Lpn(self.below(view.user_units()) as u32);
+        let anywhere = Ppn(self.below(view.medium.geometry.unit_count()) as u32);
+        let from = if self.chance(0.1) { anywhere } else { view.place_of(lpn)? };
         let deadline = self.chance(0.3).then(|| view.now + Nanos(self.below(20_000_000)));
         let reason = REASONS[self.below(REASONS.len() as u64) as usize];
         Some(PageMove { lpn, from, reason, mode: self.write_mode(), deadline })
@@ -109,11 +109,11 @@ impl RandomPolicy {
     /// Writes random values into the declared state, so that saving and loading it is tested.
     fn scribble(&self, view: &mut View<'_>) {
         if self.needs.bits_per_unit > 0 {
-            let lpn = Lpn(self.below(view.store.user_units) as u32);
+            let lpn = Lpn(self.below(view.user_units()) as u32);
             view.bits.set(lpn, self.below(1 << self.needs.bits_per_unit) as u8);
         }
         if self.needs.bytes_per_block > 0 {
-            let block = BlockId(self.below(u64::from(view.store.medium.geometry.block_count)) as u32);
+            let block = BlockId(self.below(u64::from(view.medium.geometry.block_count)) as u32);
             view.block_bytes.get_mut(block)[0] = self.below(256) as u8;
         }
     }
@@ -184,7 +184,7 @@ impl ModePolicy for RandomPolicy {
 
     fn idle(&mut self, _: &Idle, view: &mut View<'_>) -> Option<Relocation> {
         if self.chance(0.3) {
-            let block = BlockId(self.below(u64::from(view.store.medium.geometry.block_count)) as u32);
+            let block = BlockId(self.below(u64::from(view.medium.geometry.block_count)) as u32);
             let reason = REASONS[self.below(REASONS.len() as u64) as usize];
             return self.chance(self.eager).then_some(Relocation::Block { block, reason });
         }

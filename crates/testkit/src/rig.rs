@@ -90,13 +90,13 @@ impl<'a> Rig<'a> {
         if !resumed.keeps_policy {
             drive.adopt();
         }
-        let found = drive.ftl().audit(true);
+        let found = drive.map().audit(true);
         ensure(found.is_empty(), || format!("as it was loaded: {}", found.join("; ")))?;
         drive.go_on();
         drive.submit(HostCommand::flush(u32::MAX), drive.now());
         let mut done = Vec::new();
         drive.advance_into(SimTime::FOREVER, &mut done);
-        ensure(!done.is_empty(), || format!("the loaded drive serves no command\n{}", drive.ftl().stall_report()))?;
+        ensure(!done.is_empty(), || format!("the loaded drive serves no command\n{}", drive.map().stall_report()))?;
         drive.rest();
         drive.journal().enable(true);
         let oracle = Oracle::attach(&drive, description)?;
@@ -146,7 +146,7 @@ impl<'a> Rig<'a> {
             return Err(Violation(format!(
                 "stalled: nothing is to happen and {} commands are in flight\n{}",
                 self.outstanding(),
-                self.drive.ftl().stall_report()
+                self.drive.map().stall_report()
             )));
         };
         let count = self.advance(at)?;
@@ -155,7 +155,7 @@ impl<'a> Rig<'a> {
             let (now, left) = (self.drive.now(), self.outstanding());
             format!(
                 "stalled: {PATIENCE} instants without a completion, {left} commands in flight at {now:?}\n{}\n{:?}",
-                self.drive.ftl().stall_report(),
+                self.drive.map().stall_report(),
                 self.last
             )
         })?;
@@ -235,7 +235,7 @@ impl<'a> Rig<'a> {
             batches < SHUTDOWN
         });
         if batches == SHUTDOWN {
-            let stall_report = self.drive.ftl().stall_report();
+            let stall_report = self.drive.map().stall_report();
             let journal = &self.drive.journal().records;
             let last = &journal[journal.len().saturating_sub(LAST_WORDS as usize)..];
             return Err(Violation(format!("the shutdown does not come to an end\n{stall_report}\n{last:?}")));

@@ -55,7 +55,7 @@ impl Drive {
     /// Writes the pages of the map that have changed to flash, with the energy of the drive's own supercapacitor \[A\],
     /// unless a journal has the changes.
     fn save_map(&mut self) {
-        if !self.looks_up_pages || self.ftl().journals_map() {
+        if !self.looks_up_pages || self.map().journals_map() {
             return;
         }
         self.ftl.page_map_mut().expect(NO_MAP).begin_to_save_map(&mut self.out.ready);

@@ -208,7 +208,7 @@ impl Drive {
         let operation = &self.out.operations[slot];
         // Most commands read one unit: it is known without a look at the map. Physical addresses may stand for others.
         if let Owner::Command(command) = operation.owner
-            && self.ftl.page_map().is_some()
+            && self.ftl.map().is_some()
         {
             let units = self.host.units_of(command);
             if units.count == 1 {

@@ -9,7 +9,7 @@ use controller::power_states::PowerImage;
 use controller::resource::Server;
 use crc32fast::Hasher;
 use flash::power::ThermalImage;
-use ftl::{Buffered, Ftl, LoadedLayer};
+use ftl::{Buffered, LoadedLayer};
 use host::{ArbitrationImage, BufferImage};
 use kit::archive::{read_value, unreadable, write_value};
 use kit::queue::Class;
@@ -246,7 +246,7 @@ impl Drive {
 
     /// Returns true if a saved drive contains all state on which its decisions depend.
     fn policy_is_saved_whole(&self) -> bool {
-        self.ftl.page_map().is_none_or(Ftl::policy_is_saved_whole)
+        self.ftl.map().is_none_or(|map| map.policy().is_saved_whole())
     }
 
     /// Restores the state of a saved drive of the same description; `same_seed`: its random streams as well.

@@ -6,7 +6,6 @@ use crate::drive::{Drive, Identity};
 use crate::options::Setup;
 use crate::session::{DriveText, Files, Progress, ProgressMeter, Session, description, prepare, too_large};
 use crate::totals::Streams;
-use ftl::Ftl;
 use kit::Problems;
 use std::io::Read;
 
@@ -133,7 +132,7 @@ impl Builder {
         let description = description(&self.drive, &self.setup, file)?;
         let seed = self.setup.seed;
         let mut drive = Drive::new(&description, seed).map_err(|error| too_large(&self.drive.name, &error))?;
-        if drive.translator().page_map().is_some_and(Ftl::wants_future) {
+        if drive.translator().map().is_some_and(|map| map.policy().wants_future()) {
             let text = format!(
                 "policy.kind = \"{}\": needs the future commands, which are not known here: expected another policy",
                 description.policy.kind

@@ -94,7 +94,7 @@ pub struct EmbeddedDrive {
 impl EmbeddedDrive {
     fn new(drive: Drive, origin: Origin) -> EmbeddedDrive {
         EmbeddedDrive {
-            has_map: drive.translator().page_map().is_some(),
+            has_map: drive.translator().map().is_some(),
             drive,
             logical_block: origin.description.host.logical_block.0,
             origin: Box::new(origin),
@@ -337,7 +337,7 @@ impl EmbeddedDrive {
     /// Returns true if a die can spare no more blocks, although worn-out ones should be retired. The drive goes on
     /// working and uses them; a run of `ssdlab` ends there.
     pub fn is_worn_out(&self) -> bool {
-        self.drive.translator().page_map().is_some_and(|ftl| ftl.worn_out_die().is_some())
+        self.drive.translator().map().is_some_and(|ftl| ftl.worn_out_die().is_some())
     }
 
     /// Returns true if completions have latencies by cause ([`Builder::causes`]).

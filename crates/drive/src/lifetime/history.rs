@@ -66,7 +66,7 @@ impl Crossings<'_> {
     /// Returns the intervals; the last one ends now.
     fn intervals(mut self, drive: &Drive) -> Vec<Interval> {
         self.seen.push((mean_wear_of(drive), Tally::of(drive)));
-        let blocks = f64::from(drive.ftl().store.medium.geometry.block_count);
+        let blocks = f64::from(drive.medium().geometry.block_count);
         let interval = |pair: &[(f64, Tally)]| {
             let tally = pair[1].1.since(&pair[0].1);
             Interval { from: pair[0].0, to: pair[1].0, cycles: tally.erases / blocks, tally, measured: None }
@@ -83,7 +83,7 @@ pub(super) fn full(
     passes: &mut Passes<'_>,
     watch: &mut ProgressMeter<'_>,
 ) -> Result<Life, Problems> {
-    let blocks = f64::from(drive.ftl().store.medium.geometry.block_count);
+    let blocks = f64::from(drive.medium().geometry.block_count);
     let mut crossings = Crossings { edges: &plan.edges, seen: Vec::new() };
     crossings.look(&drive);
     let (mut rows, mut ended_by, mut go_on) = (Rows::default(), None, true);

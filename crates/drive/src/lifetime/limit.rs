@@ -91,16 +91,14 @@ impl Limit {
 
     /// Returns the name of the criterion that ends the life of the drive in its present state, if one does.
     pub fn reached(&self, drive: &Drive) -> Option<&'static str> {
-        let store = &drive.ftl().store;
+        let medium = drive.medium();
         // Blocks are retired in any run whose description says so; a die may then run out of spare blocks first.
-        if drive.ftl().worn_out_die().is_some() {
+        if drive.map().worn_out_die().is_some() {
             return Some(Until::Spare.name());
         }
         let is_reached = match self.until {
-            Until::MeanWear => {
-                store.medium.wear_total() as f64 >= self.wear * 1000.0 * f64::from(store.medium.geometry.block_count)
-            }
-            Until::FirstBlock | Until::ErrorRate => f64::from(store.medium.wear_most()) >= self.wear * 1000.0,
+            Until::MeanWear => medium.wear_total() as f64 >= self.wear * 1000.0 * f64::from(medium.geometry.block_count),
+            Until::FirstBlock | Until::ErrorRate => f64::from(medium.wear_most()) >= self.wear * 1000.0,
             Until::Spare => false,
         };
         is_reached.then(|| self.until.name())
@@ -110,7 +108,7 @@ impl Limit {
     pub fn share(&self, drive: &Drive) -> f64 {
         let wear = match self.until {
             Until::MeanWear => super::mean_wear_of(drive),
-            _ => f64::from(drive.ftl().store.medium.wear_most()) / 1000.0,
+            _ => f64::from(drive.medium().wear_most()) / 1000.0,
         };
         (wear / self.wear).min(1.0)
     }

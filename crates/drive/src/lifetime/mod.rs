@@ -291,8 +291,8 @@ fn named<T: Copy>(place: &str, what: &str, name: &str, known: &[(&'static str, T
 
 /// Returns the mean effective wear of a drive's blocks \[nominal erases\].
 fn mean_wear_of(drive: &Drive) -> f64 {
-    let store = &drive.ftl().store;
-    store.medium.wear_total() as f64 / 1000.0 / f64::from(store.medium.geometry.block_count)
+    let medium = drive.medium();
+    medium.wear_total() as f64 / 1000.0 / f64::from(medium.geometry.block_count)
 }
 
 /// Parses a duration from the command line.

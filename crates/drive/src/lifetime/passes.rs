@@ -97,7 +97,7 @@ pub(super) struct Tally {
 impl Tally {
     /// Returns the totals up to now.
     pub fn of(drive: &Drive) -> Tally {
-        let (ftl, flash, statistics) = (&drive.ftl().counters, &drive.flash().counters, &drive.statistics);
+        let (ftl, flash, statistics) = (&drive.translator().report().counters, &drive.flash().counters, &drive.statistics);
         let write = &statistics.totals.sums[Op::Write as usize];
         Tally {
             ns: drive.now().0 as f64,
@@ -107,9 +107,9 @@ impl Tally {
             write_ns: write.total_ns() as f64,
             host_units: ftl.host_units as f64,
             programmed_units: ftl.units_programmed.iter().sum::<u64>() as f64,
-            erases: drive.ftl().store.medium.erase_total() as f64,
+            erases: drive.medium().erase_total() as f64,
             lazy_erases: ftl.lazy_erases as f64,
-            wear: drive.ftl().store.medium.wear_total() as f64 / 1000.0,
+            wear: drive.medium().wear_total() as f64 / 1000.0,
             erase_modes: std::array::from_fn(|mode| flash.erase_modes.get(mode).copied().unwrap_or(0) as f64),
             write_modes: ftl.units_by_mode.map(|count| count as f64),
         }

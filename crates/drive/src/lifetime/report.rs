@@ -22,13 +22,11 @@ pub(super) struct Start {
 
 impl Start {
     pub fn of(drive: &Drive) -> Start {
-        let store = &drive.ftl().store;
+        let medium = drive.medium();
         Start {
-            blocks: f64::from(store.medium.geometry.block_count),
+            blocks: f64::from(medium.geometry.block_count),
             user_bytes: drive.user_bytes(),
-            cycles: spread(
-                (0..store.medium.geometry.block_count).map(|block| f64::from(store.medium.erase_count(BlockId(block)))),
-            )[0],
+            cycles: spread((0..medium.geometry.block_count).map(|block| f64::from(medium.erase_count(BlockId(block)))))[0],
             wear: super::mean_wear_of(drive),
         }
     }
@@ -115,18 +113,18 @@ pub(super) fn report(facts: &Facts<'_>, life: &Life, wall_s: f64) -> Value {
 
 /// Returns mean, least and greatest number of cycles, and of effective wear, over the blocks of a drive.
 fn spans(drive: &Drive) -> (Option<[f64; 3]>, Option<[f64; 3]>) {
-    let store = &drive.ftl().store;
-    let blocks = || (0..store.medium.geometry.block_count).map(BlockId);
-    let cycles = spread(blocks().map(|block| f64::from(store.medium.erase_count(block))));
-    (Some(cycles), Some(spread(blocks().map(|block| store.medium.effective_wear(block)))))
+    let medium = drive.medium();
+    let blocks = || (0..medium.geometry.block_count).map(BlockId);
+    let cycles = spread(blocks().map(|block| f64::from(medium.erase_count(block))));
+    (Some(cycles), Some(spread(blocks().map(|block| medium.effective_wear(block)))))
 }
 
 fn state_of(drive: Option<&Drive>) -> Value {
-    let dies = drive.map_or(0, |drive| drive.ftl().store.medium.geometry.die_count);
-    let retired = |drive: &Drive| (0..dies).map(|die| u64::from(drive.ftl().retired_blocks(kit::DieId(die)))).sum::<u64>();
+    let dies = drive.map_or(0, |drive| drive.medium().geometry.die_count);
+    let retired = |drive: &Drive| (0..dies).map(|die| u64::from(drive.medium().retired_blocks(kit::DieId(die)))).sum::<u64>();
     json!({
         "retired_blocks": drive.map(retired),
-        "worn_out_die": drive.and_then(|drive| drive.ftl().worn_out_die()).map(|die| die.0),
+        "worn_out_die": drive.and_then(|drive| drive.map().worn_out_die()).map(|die| die.0),
     })
 }
 

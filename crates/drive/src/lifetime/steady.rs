@@ -37,7 +37,7 @@ pub(super) fn extrapolate<'b>(
     passes: &mut Passes<'b>,
     watch: &mut ProgressMeter<'b>,
 ) -> Result<Life, Problems> {
-    let blocks = f64::from(drive.ftl().store.medium.geometry.block_count);
+    let blocks = f64::from(drive.medium().geometry.block_count);
     let mut cycles = mean_cycles(&drive);
     let mut ageing = Ageing { plan, fresh, passes, watch, blocks, per_round: 0.0, per_erase: 1.0, commands: 0.0 };
     let (mut intervals, mut notes) = (Vec::new(), Vec::new());
@@ -54,9 +54,9 @@ pub(super) fn extrapolate<'b>(
 }
 
 fn mean_cycles(drive: &Drive) -> f64 {
-    let store = &drive.ftl().store;
-    let blocks = store.medium.geometry.block_count;
-    (0..blocks).map(|block| f64::from(store.medium.erase_count(BlockId(block)))).sum::<f64>() / f64::from(blocks)
+    let medium = drive.medium();
+    let blocks = medium.geometry.block_count;
+    (0..blocks).map(|block| f64::from(medium.erase_count(BlockId(block)))).sum::<f64>() / f64::from(blocks)
 }
 
 impl Ageing<'_, '_> {

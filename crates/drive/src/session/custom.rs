@@ -4,7 +4,6 @@ use super::request::RunRequest;
 use super::start::too_large;
 use crate::description::Description;
 use crate::drive::Drive;
-use ftl::Ftl;
 use ftl::policy::{Facts, ModePolicy, PolicyConfig, checked::Checked};
 use kit::{Problems, Rng};
 
@@ -84,5 +83,5 @@ pub(super) fn checked(request: &RunRequest, description: &Description, custom: C
 /// Returns the failure of the policy or of the translation layer as an error, if it cannot go on.
 pub(super) fn failure(drive: &Drive) -> Result<(), Ended> {
     drive.translator().failure().map_or(Ok(()), |problem| Err(Ended::Input(problem.into())))?;
-    drive.translator().page_map().and_then(Ftl::policy_failure).map_or(Ok(()), |problem| Err(Ended::Policy(problem.into())))
+    drive.translator().map().and_then(|map| map.policy().failure()).map_or(Ok(()), |problem| Err(Ended::Policy(problem.into())))
 }

@@ -19,7 +19,7 @@ use crate::energy::EnergyReport;
 use crate::streams::Streams;
 use crate::{summary, totals};
 use custom::failure;
-use ftl::{Ftl, ScaleModels};
+use ftl::ScaleModels;
 use kit::Problems;
 use notes::{closing_notes, interruption_note, opening_notes, saved_partly_note, unmeasured_note};
 use plan::RunPlan;
@@ -157,7 +157,7 @@ impl Session {
 
 /// Returns the drive with a record of its firmware.
 fn recording_firmware(drive: Drive, description: &Description) -> Result<Drive, Problems> {
-    let moves_pages = drive.translator().page_map().is_some_and(Ftl::policy_moves_pages);
+    let moves_pages = drive.translator().map().is_some_and(|map| map.needs().moves);
     description.firmware_problem(moves_pages).map_or_else(|| Ok(drive.recording_firmware()), |problem| Err(problem.into()))
 }
 

@@ -95,9 +95,9 @@ fn power_notes(cut: Option<PowerCut>, power_failure: Option<&PowerFailureReport>
 
 /// Returns a note if the drive is worn out.
 pub(crate) fn worn_out(drive: &Drive) -> Option<String> {
-    let ftl = drive.translator().page_map()?;
+    let ftl = drive.translator().map()?;
     let die = ftl.worn_out_die()?;
-    let (retired, blocks) = (ftl.retired_blocks(die), ftl.store.medium.geometry.blocks_per_die);
+    let (retired, blocks) = (drive.medium().retired_blocks(die), drive.medium().geometry.blocks_per_die);
     Some(format!(
         "die {} can spare no more blocks: {retired} of its {blocks} are worn out and retired, and it needs the others for its share of the data, its \
          write frontiers and its reserve; the drive is worn out",
@@ -150,7 +150,7 @@ fn idle_policy_note(description: &Description, custom: Option<&str>, drive: &Dri
     let moved: u64 = [Reason::Rewrite, Reason::Scrub].iter().map(|reason| ftl.units_programmed[*reason as usize]).sum();
     // A user's policy may choose victims or read modes, of which the counters do not tell whether they are the drive's.
     let chooses_otherwise =
-        drive.translator().page_map().is_some_and(|ftl| custom.is_some() && (ftl.needs().scores || ftl.needs().reads));
+        drive.translator().map().is_some_and(|ftl| custom.is_some() && (ftl.needs().scores || ftl.needs().reads));
     let acted = chose || ftl.units_apart > 0 || moved > 0 || chooses_otherwise;
     (written[normal] > 0 && !acted && may_choose).then(|| {
         format!(
@@ -167,7 +167,7 @@ fn alike_note(description: &Description, drive: &Drive) -> Option<String> {
     let modes = description.policy.modes();
     let mut read = modes.iter().filter_map(|(_, name)| mode_of(name)).map(|mode| description.flash.read_mode_of(mode));
     let first = read.next()?;
-    (drive.translator().page_map()?.keeps_modes_by_page() && read.all(|mode| mode == first)).then(|| {
+    (drive.translator().map()?.needs().page_scope && read.all(|mode| mode == first)).then(|| {
         let names: Vec<&str> = modes.iter().map(|(_, name)| name.as_str()).collect();
         format!(
             "policy `{}` chooses among the write modes {} by the cost of later reads, but all of them use the same read mode: give each its \
@@ -272,7 +272,7 @@ pub(super) fn interruption_note(policy: &str, interruption: Interruption) -> Str
 
 /// Returns a note if the drive is saved under a custom policy whose state cannot be saved completely.
 pub(super) fn saved_partly_note(drive: &Drive, custom: Option<&str>) -> Option<String> {
-    let name = custom.filter(|_| !drive.ftl().policy_is_saved_whole())?;
+    let name = custom.filter(|_| !drive.map().policy().is_saved_whole())?;
     Some(format!(
         "--save: what the policy `{name}` keeps in its own objects is not in the file: a drive that is loaded from it adopts the saved state, and does not go on \
          exactly"

@@ -14,7 +14,6 @@ use crate::run_loop::{End, Part, Reached, RunLoop};
 use crate::statistics::Utilisation;
 use crate::streams::Streams;
 use crate::summary::RunFacts;
-use ftl::Ftl;
 use ftl::policy::Interruption;
 use kit::{Nanos, Problems, SimTime};
 use serde_json::Value;
@@ -99,7 +98,7 @@ impl Run<'_, '_> {
 
     /// Gives a policy that needs it the future accesses of a part of the workload.
     fn set_future(&mut self, part: Part) -> Result<(), Problems> {
-        if self.drive.translator().page_map().is_some_and(Ftl::wants_future) {
+        if self.drive.translator().map().is_some_and(|map| map.policy().wants_future()) {
             let workload = self.plan.workload(self.input, self.description)?;
             let future =
                 future_accesses(self.description, RunLoop::of(workload, part)?, self.plan.request.setup.seed, &mut self.watch)?;
@@ -177,11 +176,11 @@ fn in_time(end: End) -> Result<(), Problems> {
 
 /// Returns the call of the policy that was interrupted and did not return, if there is one.
 pub(super) fn interruption(drive: &Drive) -> Option<Interruption> {
-    drive.translator().page_map().and_then(Ftl::policy_interruption)
+    drive.translator().map().and_then(|map| map.policy().interruption())
 }
 
 /// Returns true if nothing in the drive ends the run: no worn-out die, no failure or stop of the policy.
 fn may_go_on(drive: &Drive) -> bool {
-    let Some(ftl) = drive.translator().page_map() else { return drive.translator().failure().is_none() };
-    ftl.worn_out_die().is_none() && ftl.policy_failure().is_none() && ftl.policy_interruption().is_none()
+    let Some(map) = drive.translator().map() else { return drive.translator().failure().is_none() };
+    map.worn_out_die().is_none() && map.policy().failure().is_none() && map.policy().interruption().is_none()
 }

@@ -56,7 +56,7 @@ pub(crate) fn prepare(
         let facts = json!({"method": "load", "file": name, "exact": resumed.exact});
         return Ok(Start { facts, notes, is_loaded: true, is_exact: resumed.keeps_policy });
     }
-    if drive.translator().page_map().is_none() {
+    if drive.translator().map().is_none() {
         let facts = json!({
             "method": description.ftl.translation.name(),
             "age_of_old_data_ns": state.age.0,
@@ -65,13 +65,13 @@ pub(crate) fn prepare(
         return Ok(Start { facts, notes: Vec::new(), is_loaded: false, is_exact: false });
     }
     precondition(drive, description, session, watch)?;
-    let old_mode = &description.flash.write_modes[drive.ftl().mode_of_old_data().index()].name;
+    let old_mode = &description.flash.write_modes[drive.map().mode_of_old_data().index()].name;
     let passes = (state.precondition == PreconditionMethod::Random).then_some(state.overwrite_passes);
     let facts = json!({
         "method": state.precondition,
         "overwrite_passes": passes,
-        "mapped_units": drive.ftl().mapped_units(),
-        "free_blocks": drive.ftl().free_blocks(),
+        "mapped_units": drive.map().mapped_units(),
+        "free_blocks": drive.map().free_blocks(),
         "write_mode_of_old_data": old_mode,
         "age_of_old_data_ns": state.age.0,
         "pe_cycles": state.pe_cycles,

@@ -20,7 +20,7 @@ use crate::failure::PowerFailureReport;
 use crate::statistics::Utilisation;
 use crate::steady::SteadyState;
 use energy::Written;
-use ftl::{Ftl, Store};
+use ftl::Medium;
 use kit::reason::REASON_COUNT;
 use kit::{BlockId, Op, Reason, SimTime};
 use serde_json::{Map, Value, json};
@@ -92,7 +92,7 @@ pub fn summary(facts: &RunFacts<'_>, description: &Description, drive: &Drive) -
         });
     }
     if let (Some(counts), Some(cache)) =
-        (drive.statistics.map_since_start(drive.translator()), drive.translator().page_map().and_then(Ftl::map_cache))
+        (drive.statistics.map_since_start(drive.translator()), drive.translator().map().and_then(|map| map.map_cache()))
     {
         let hits = counts.lookups - counts.misses;
         all["map_cache"] = json!({
@@ -106,7 +106,7 @@ pub fn summary(facts: &RunFacts<'_>, description: &Description, drive: &Drive) -
             "capacity_pages": cache.capacity_pages,
         });
     }
-    if drive.translator().page_map().is_none() {
+    if drive.translator().map().is_none() {
         let figures = drive.translator().figures().into_iter().map(|(name, value)| (name.to_owned(), json!(value)));
         let kind = ("kind".to_owned(), json!(description.ftl.translation.name()));
         all["translation"] = Value::Object(std::iter::once(kind).chain(figures).collect());
@@ -164,8 +164,8 @@ fn whole_run(facts: &RunFacts<'_>, description: &Description, drive: &Drive) -> 
         "bottleneck": utilisation::bottleneck(&facts.utilisation),
         "reliability": reliability(description, drive, &ftl, facts.power_failure.map_or(0, |power_failure| power_failure.at_risk_pages)),
         "policy_stats": policy_stats(drive),
-        "declared_state_bits_per_unit": drive.translator().page_map().map(Ftl::declared_bits),
-        "declared_state_bytes_per_block": drive.translator().page_map().map(Ftl::declared_bytes),
+        "declared_state_bits_per_unit": drive.translator().map().map(|map| map.needs().bits_per_unit),
+        "declared_state_bytes_per_block": drive.translator().map().map(|map| map.needs().bytes_per_block),
         "starting_state": facts.starting_state,
         "shutdown_ns": facts.shutdown_ns,
         "steady": facts.steady,
@@ -180,7 +180,7 @@ fn ratio(dividend: u64, divisor: u64) -> Value {
 
 /// Returns the number of free blocks over the run, by the samples of the timeline.
 fn free_blocks(drive: &Drive) -> Value {
-    let Some(ftl) = drive.translator().page_map() else { return unknown(&["mean", "least", "at_end"]) };
+    let Some(ftl) = drive.translator().map() else { return unknown(&["mean", "least", "at_end"]) };
     let now = ftl.free_blocks();
     let samples = || drive.statistics.timeline.rows().filter_map(|(_, row)| row.free_blocks).chain(std::iter::once(now));
     let (count, sum) = samples().fold((0u64, 0u64), |(count, sum), blocks| (count + 1, sum + blocks));
@@ -221,11 +221,11 @@ fn unknown(keys: &[&str]) -> Value {
 }
 
 fn wear(drive: &Drive) -> Value {
-    let Some(store) = store(drive) else { return unknown(&["mean", "max", "min", "stddev"]) };
+    let Some(medium) = medium(drive) else { return unknown(&["mean", "max", "min", "stddev"]) };
     let mut sums = (0u64, 0u128, u32::MAX, 0u32);
-    let blocks = store.medium.geometry.block_count;
+    let blocks = medium.geometry.block_count;
     for block in (0..blocks).map(BlockId) {
-        let count = store.medium.erase_count(block);
+        let count = medium.erase_count(block);
         sums = (sums.0 + u64::from(count), sums.1 + u128::from(count) * u128::from(count), sums.2.min(count), sums.3.max(count));
     }
     let mean = sums.0 as f64 / f64::from(blocks);
@@ -234,15 +234,15 @@ fn wear(drive: &Drive) -> Value {
     json!({"mean": mean, "max": sums.3, "min": sums.2, "stddev": variance.sqrt()})
 }
 
-/// Returns the state of the data, if the translation layer keeps one.
-fn store(drive: &Drive) -> Option<&Store> {
-    drive.translator().page_map().map(|ftl| &ftl.store)
+/// Returns the medium, if the translation layer keeps a map of its data.
+fn medium(drive: &Drive) -> Option<&Medium> {
+    drive.translator().map().map(|_| drive.medium())
 }
 
 /// Returns the number of blocks by erase count, in at most [`WEAR_CLASSES`] classes of equal width.
 fn wear_histogram(drive: &Drive) -> Value {
-    let Some(store) = store(drive) else { return unknown(&["first_cycles", "width_cycles", "blocks"]) };
-    let counts = || (0..store.medium.geometry.block_count).map(|block| store.medium.erase_count(BlockId(block)));
+    let Some(medium) = medium(drive) else { return unknown(&["first_cycles", "width_cycles", "blocks"]) };
+    let counts = || (0..medium.geometry.block_count).map(|block| medium.erase_count(BlockId(block)));
     let (least, most) = counts().fold((u32::MAX, 0), |(least, most), count| (least.min(count), most.max(count)));
     let width = (most - least) / WEAR_CLASSES + 1;
     let mut blocks = vec![0u64; ((most - least) / width + 1) as usize];
@@ -251,11 +251,11 @@ fn wear_histogram(drive: &Drive) -> Value {
 }
 
 fn effective_wear(drive: &Drive) -> Value {
-    let Some(store) = store(drive) else { return unknown(&["mean", "max"]) };
-    let blocks = store.medium.geometry.block_count;
+    let Some(medium) = medium(drive) else { return unknown(&["mean", "max"]) };
+    let blocks = medium.geometry.block_count;
     let (mut total, mut most) = (0.0, 0.0f64);
     for block in (0..blocks).map(BlockId) {
-        let wear = store.medium.effective_wear(block);
+        let wear = medium.effective_wear(block);
         total += wear;
         most = most.max(wear);
     }
@@ -265,9 +265,9 @@ fn effective_wear(drive: &Drive) -> Value {
 /// Returns the reliability figures. Where data has no errors, reads cannot fail; where no write mode has a retention
 /// limit, no data can miss a deadline or be at risk.
 fn reliability(description: &Description, drive: &Drive, ftl: &ftl::FtlCounters, at_risk_pages: u64) -> Value {
-    let map = drive.translator().page_map();
-    let (misses, margin) = map.map_or((0, None), Ftl::retention_report);
-    let limited = |count: u64| map.is_some_and(Ftl::has_retention_limits).then_some(count);
+    let map = drive.translator().map();
+    let (misses, margin) = map.map_or((0, None), |map| map.retention_report());
+    let limited = |count: u64| map.is_some_and(|map| map.has_retention_limits()).then_some(count);
     let reads = drive.statistics.reads_since_start(drive.controller());
     let reads = reads.as_ref();
     json!({
@@ -286,8 +286,8 @@ fn policy_stats(drive: &Drive) -> Value {
     Value::Object(
         drive
             .translator()
-            .page_map()
-            .map_or(Vec::new(), Ftl::policy_stats)
+            .map()
+            .map_or(Vec::new(), |map| map.policy().named_stats())
             .into_iter()
             .map(|(name, value)| (name, json!(value)))
             .collect(),

@@ -12,10 +12,10 @@ fn places(sets: &[&str], count: u64) -> Vec<(u32, u32)> {
     for unit in 0..count {
         rig.one(Op::Write, unit, 1);
     }
-    let store = &rig.drive.ftl().store;
+    let medium = rig.drive.medium();
     let place = |unit: u64| {
-        let block = store.medium.geometry.block_of(store.place_of(Lpn(unit as u32)).expect("written"));
-        (store.medium.geometry.die_of(block).0, store.medium.geometry.group_of(block))
+        let block = medium.geometry.block_of(rig.drive.map().place_of(Lpn(unit as u32)).expect("written"));
+        (medium.geometry.die_of(block).0, medium.geometry.group_of(block))
     };
     (0..count).map(place).collect()
 }
@@ -24,9 +24,9 @@ fn places(sets: &[&str], count: u64) -> Vec<(u32, u32)> {
 #[test]
 fn a_filled_drive_follows_the_order() {
     let rig = Rig::new(&with(SIXTEEN_PLANES, &["state.precondition=fill", "ftl.allocation_order=CWD"]));
-    let store = &rig.drive.ftl().store;
+    let medium = rig.drive.medium();
     let die_of =
-        |unit: u32| store.medium.geometry.die_of(store.medium.geometry.block_of(store.place_of(Lpn(unit)).expect("written"))).0;
+        |unit: u32| medium.geometry.die_of(medium.geometry.block_of(rig.drive.map().place_of(Lpn(unit)).expect("written"))).0;
     let turn = [die(0, 0, 0), die(1, 0, 0), die(0, 1, 0), die(1, 1, 0), die(0, 0, 1), die(1, 0, 1), die(0, 1, 1), die(1, 1, 1)];
     assert!((0..800).map(die_of).eq(turn.into_iter().cycle().take(800)));
 }
@@ -68,11 +68,11 @@ fn round_robin_places_follow_the_order_whatever_the_addresses() {
     for unit in units {
         rig.one(Op::Write, unit, 1);
     }
-    let store = &rig.drive.ftl().store;
-    let block = |unit: u32| store.medium.geometry.block_of(store.place_of(Lpn(unit)).expect("written"));
+    let medium = rig.drive.medium();
+    let block = |unit: u32| medium.geometry.block_of(rig.drive.map().place_of(Lpn(unit)).expect("written"));
     // Units 900 and 77 are arrivals 1 and 3. Arrival 1 takes the second position, which is plane 1 of the first die.
-    assert_eq!((store.medium.geometry.die_of(block(900)).0, store.medium.geometry.group_of(block(900))), (die(0, 0, 0), 1));
-    assert_eq!((store.medium.geometry.die_of(block(77)).0, store.medium.geometry.group_of(block(77))), (die(1, 0, 0), 1));
+    assert_eq!((medium.geometry.die_of(block(900)).0, medium.geometry.group_of(block(900))), (die(0, 0, 0), 1));
+    assert_eq!((medium.geometry.die_of(block(77)).0, medium.geometry.group_of(block(77))), (die(1, 0, 0), 1));
 }
 
 #[test]

@@ -238,7 +238,7 @@ fn copies_in_the_read_cache_need_no_flash() {
     assert_eq!([0, 1, 2].map(|unit| flash_reads(&mut rig, unit)), [0, 0, 1], "units that were trimmed hold nothing");
     rig.one(Op::Write, 2, 1);
     assert_eq!(flash_reads(&mut rig, 2), 0, "the copy is that of the write");
-    assert_eq!(rig.drive.ftl().counters.cache_hits, 4);
+    assert_eq!(rig.drive.translator().report().counters.cache_hits, 4);
 }
 
 /// Uniform reads of 1,024 units with a cache of 256: a quarter hits.
@@ -259,7 +259,7 @@ fn a_sequential_stream_is_read_ahead() {
     assert_parts("first", &rig.one(Op::Read, 100, 1), &READ);
     // The second begins the stream; the units after it are read once it has been.
     assert_parts("second", &rig.one(Op::Read, 101, 1), &READ);
-    assert_eq!(rig.drive.ftl().counters.read_ahead, 8);
+    assert_eq!(rig.drive.translator().report().counters.read_ahead, 8);
     let third = rig.one(Op::Read, 102, 1);
     assert_eq!(third.causes.get(Cause::Map), third.completed.since(third.submitted));
     assert!((1..=READ_TIME).contains(&third.causes.get(Cause::Map).0), "{third:?}");
@@ -267,7 +267,7 @@ fn a_sequential_stream_is_read_ahead() {
     for unit in 103..107 {
         assert_parts("later", &rig.one(Op::Read, unit, 1), &[]);
     }
-    let counters = &rig.drive.ftl().counters;
+    let counters = &rig.drive.translator().report().counters;
     assert_eq!((counters.read_ahead_waits, counters.cache_hits), (1, 4));
     // Three units are left before the one up to which it is read ahead: less than half of the distance.
     assert_eq!(counters.read_ahead, 8 + 5);

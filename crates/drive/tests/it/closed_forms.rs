@@ -261,7 +261,7 @@ fn what_was_never_written_costs_nothing_or_a_read() {
     rig.one(Op::Write, 5, 1);
     rig.one(Op::Trim, 5, 1);
     assert_parts("trimmed", &rig.one(Op::Read, 5, 1), &[]);
-    assert_eq!(rig.drive.ftl().counters.unmapped_reads, 2);
+    assert_eq!(rig.drive.translator().report().counters.unmapped_reads, 2);
     let mut rig = Rig::new(&with(ONE_DIE, &["ftl.unmapped_read=flash"]));
     let parts = [(Cause::BusCommand, 290), (Cause::Sense, READ), (Cause::Transfer, 3414)];
     assert_parts("flash", &rig.one(Op::Read, 5, 1), &parts);

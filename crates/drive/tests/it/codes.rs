@@ -162,7 +162,7 @@ fn the_rival_encodes_every_host_write_and_nothing_that_is_moved() {
     let small = ["policy.kind=bch_ldpc", AT_20, "flash.blocks_per_plane=16", "ftl.overprovisioning=0.9"];
     let mut rig = Rig::new(&with(ONE_DIE, &coded(&small)));
     rig.replay("rw=randwrite\nbs=4k\niodepth=8\nsize=2m\nio_size=40m\nnorandommap=1");
-    let host = rig.drive.ftl().counters.host_units;
+    let host = rig.drive.translator().report().counters.host_units;
     assert!(rig.programmed(Reason::Gc) > 100, "{}", rig.programmed(Reason::Gc));
     rig.drive.quiesce();
     assert_eq!(encoded(&rig, ENCODE), host);
@@ -184,7 +184,7 @@ fn what_outlives_the_weak_code_is_encoded_in_the_background() {
     assert_eq!(moved(rig.records_so_far()), [0, 6]);
     rig.run_until(SimTime(300 * SECOND));
     assert_eq!((encoded(&rig, ENCODE), rig.programmed(Reason::Reprogram)), (6, 6), "it stays");
-    assert_eq!(rig.drive.ftl().retention_report().0, 0, "no limit was missed");
+    assert_eq!(rig.drive.map().retention_report().0, 0, "no limit was missed");
 }
 
 /// Encoding a unit takes 0.1 s; only relocations wait for it.
@@ -251,7 +251,7 @@ fn what_has_the_code_is_not_encoded_again() {
     let records = rig.records();
     let [again, first] = moved(&records);
     assert!(again > 300 && first > 150, "{again} moved again, {first} for the first time");
-    let skipped = rig.drive.ftl().counters.relocation_skipped;
+    let skipped = rig.drive.translator().report().counters.relocation_skipped;
     let encoded = encoded(&rig, ENCODE);
     assert!((first..=first + skipped).contains(&encoded), "{encoded} encoded, {first} moved, {skipped} overwritten meanwhile");
     assert_eq!(rig.programmed(Reason::Reprogram), 0, "all that was for space");
@@ -330,7 +330,7 @@ fn of_a_program_of_both_kinds_only_what_lacks_the_code_is_encoded() {
     assert_eq!(own, 1);
     rig.one(Op::Write, 1, 1);
     rig.run_until(SimTime(SECOND));
-    let counted = rig.drive.ftl().counters.units_programmed;
+    let counted = rig.drive.translator().report().counters.units_programmed;
     assert_eq!(rig.operations(), [2, 3, 0, 0], "both moved by one program: {counted:?}");
     assert_eq!(rig.programmed(Reason::Rewrite), 2);
     assert_eq!(encoded(&rig, ENCODE) - own, 1);
@@ -346,9 +346,9 @@ fn a_slow_encoder_is_taken_into_account_for_the_limits() {
         rig.one(Op::Write, unit, 1);
     }
     rig.run_until(SimTime(rig.drive.now().0 + 60 * SECOND));
-    let (misses, margin) = rig.drive.ftl().retention_report();
+    let (misses, margin) = rig.drive.map().retention_report();
     assert_eq!(misses, 0, "least margin {margin:?}");
-    assert!(rig.drive.ftl().counters.retention_refusals > 100);
+    assert!(rig.drive.translator().report().counters.retention_refusals > 100);
     let [_, first] = moved(&rig.records());
     assert!(first > 30, "{first} moved for the first time");
 }
@@ -362,7 +362,7 @@ fn moving_begins_early_enough_for_the_encoder_of_all_dies() {
         rig.one(Op::Write, unit, 1);
     }
     rig.run_until(SimTime(60 * SECOND));
-    let (misses, margin) = rig.drive.ftl().retention_report();
+    let (misses, margin) = rig.drive.map().retention_report();
     assert_eq!(misses, 0, "least margin {margin:?}");
     let [_, first] = moved(&rig.records());
     assert_eq!(first, 40, "all of it outlives the weak code");

@@ -220,13 +220,13 @@ impl Rig {
 
     /// Returns a figure from the policy's statistics.
     pub fn stat(&self, name: &str) -> u64 {
-        let found = self.drive.ftl().policy_stats().into_iter().find(|(known, _)| known == name);
+        let found = self.drive.map().policy().named_stats().into_iter().find(|(known, _)| known == name);
         found.unwrap_or_else(|| panic!("no statistic {name}")).1 as u64
     }
 
     /// Returns the number of units programmed for a reason.
     pub fn programmed(&self, reason: kit::Reason) -> u64 {
-        self.drive.ftl().counters.units_programmed[reason as usize]
+        self.drive.translator().report().counters.units_programmed[reason as usize]
     }
 
     /// Returns the numbers of reads, programs, erases and copybacks started so far.

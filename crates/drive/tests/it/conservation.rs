@@ -29,7 +29,7 @@ fn a_case_run_twice_is_the_same_to_the_byte() {
         let run = || case::run_described(&description, seed, 300, None).unwrap_or_else(|why| panic!("seed {seed}: {why:?}"));
         let (once, again) = (run(), run());
         assert_eq!(once.history, again.history, "seed {seed}: other completions");
-        let counters = |drive: &Drive| format!("{:?} {:?}", drive.ftl().counters, drive.flash().counters);
+        let counters = |drive: &Drive| format!("{:?} {:?}", drive.translator().report().counters, drive.flash().counters);
         assert_eq!(counters(&once.drive), counters(&again.drive), "seed {seed}");
         let summary = || session(&case::text(seed), &[], None, MIXED).unwrap_or_else(|why| panic!("seed {seed}: {why}")).summary;
         assert_eq!(bytes(summary()), bytes(summary()), "seed {seed}");
@@ -67,8 +67,7 @@ fn requests_do_not_depend_on_how_they_are_fetched() {
 
 /// Returns the place of every unit.
 fn map_of(drive: &Drive) -> Vec<Option<kit::Ppn>> {
-    let store = &drive.ftl().store;
-    (0..store.user_units as u32).map(|unit| store.place_of(Lpn(unit))).collect()
+    (0..drive.map().user_units() as u32).map(|unit| drive.map().place_of(Lpn(unit))).collect()
 }
 
 #[test]
@@ -81,12 +80,12 @@ fn what_was_saved_is_what_is_loaded_and_what_is_adopted() {
         let resumed = load(&mut other, &description, &file).unwrap_or_else(|why| panic!("seed {seed}: {why}"));
         assert!(resumed.exact && resumed.notes.is_empty(), "seed {seed}: {resumed:?}");
         assert_eq!(map_of(&other), map_of(&passed.drive), "seed {seed}");
-        assert_eq!(other.ftl().audit(true), Vec::<String>::new(), "seed {seed}");
+        assert_eq!(other.map().audit(true), Vec::<String>::new(), "seed {seed}");
         assert_eq!(saved(&mut other, &description), file, "seed {seed}: what is saved again is the same file");
         let mut heir = empty();
         adopt(&mut heir, &description, &file);
         assert_eq!(map_of(&heir), map_of(&passed.drive), "seed {seed}");
-        assert_eq!(heir.ftl().audit(true), Vec::<String>::new(), "seed {seed}");
+        assert_eq!(heir.map().audit(true), Vec::<String>::new(), "seed {seed}");
     }
 }
 
@@ -150,9 +149,9 @@ fn what_the_buffer_acknowledged_is_in_the_saved_file() {
     let description = Description::read("buffered.toml", text, &[]).unwrap_or_else(|why| panic!("{why}"));
     let mut drive = Drive::new(&description, 1).expect("a small drive fits into memory");
     load(&mut drive, &description, &file).expect("it was saved just now");
-    assert_eq!(drive.ftl().mapped_units(), 4, "three wait in the buffer still");
+    assert_eq!(drive.map().mapped_units(), 4, "three wait in the buffer still");
     drive.program_buffer();
-    assert_eq!(drive.ftl().mapped_units(), 7);
+    assert_eq!(drive.map().mapped_units(), 7);
     // A drive without a buffer programs those units when it adopts the state.
     let plain = Description::read("plain.toml", &text[..text.find("[buffer]").expect("a section")], &[]);
     let plain = plain.unwrap_or_else(|why| panic!("{why}"));
@@ -160,5 +159,5 @@ fn what_the_buffer_acknowledged_is_in_the_saved_file() {
     let resumed = load(&mut heir, &plain, &file).expect("the shape is the same");
     assert!(!resumed.exact && resumed.notes[0].contains("description differs"), "{resumed:?}");
     heir.adopt();
-    assert_eq!((heir.ftl().mapped_units(), heir.ftl().audit(true)), (7, Vec::new()));
+    assert_eq!((heir.map().mapped_units(), heir.map().audit(true)), (7, Vec::new()));
 }

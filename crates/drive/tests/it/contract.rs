@@ -87,7 +87,7 @@ impl ModePolicy for Scripted {
     }
 
     fn adopt(&mut self, view: &mut View<'_>) {
-        let bytes = (0..view.store.medium.geometry.block_count).map(|block| view.block_bytes.get(BlockId(block))[1]).collect();
+        let bytes = (0..view.medium.geometry.block_count).map(|block| view.block_bytes.get(BlockId(block))[1]).collect();
         self.told().adopted = Some((view.bits.get(Lpn(0)), bytes));
     }
 
@@ -149,7 +149,7 @@ fn idle_tells_the_die_from_its_channel_and_the_drive() {
     // Two channels of one die each: one die keeps reading, the other is idle.
     let mut rig = Rig::run_by(Box::new(policy.clone()), &["flash.chips_per_channel=1"]);
     rig.one(Op::Write, 0, 1);
-    let busy = rig.drive.ftl().store.place_of(Lpn(0)).expect("written");
+    let busy = rig.drive.map().place_of(Lpn(0)).expect("written");
     rig.one(Op::Write, 1, 1);
     policy.told().idle.clear();
     let start = rig.drive.now();
@@ -158,7 +158,7 @@ fn idle_tells_the_die_from_its_channel_and_the_drive() {
     }
     rig.run_until(start + Nanos(150_000));
     let told = policy.told();
-    let geometry = &rig.drive.ftl().store.medium.geometry;
+    let geometry = &rig.drive.medium().geometry;
     assert!(!told.idle.is_empty(), "the other die has been idle for long enough");
     for (_, idle) in &told.idle {
         assert_ne!(idle.die, geometry.die_of(geometry.block_of(busy)), "a die that reads is not idle");
@@ -226,13 +226,13 @@ fn declared_state_is_saved_and_loaded_by_the_policy_of_the_same_name() {
 fn a_block_with_more_than_65536_reads_waiting_is_not_erased() {
     let mut rig = Rig::watched(&with(ONE_DIE, &["state.precondition=fill"]));
     let reads = 70_000;
-    let store = &rig.drive.ftl().store;
-    let block = store.medium.geometry.block_of(store.place_of(Lpn(0)).expect("it was filled"));
+    let medium = rig.drive.medium();
+    let block = medium.geometry.block_of(rig.drive.map().place_of(Lpn(0)).expect("it was filled"));
     for _ in 0..reads {
         rig.submit(Op::Read, 0, 1, SimTime(0));
     }
     rig.step();
-    assert_eq!(rig.drive.ftl().store.medium.block(block).pins(), reads);
+    assert_eq!(rig.drive.medium().block(block).pins(), reads);
     // All data of the block is overwritten, and the die collects: the block is the best victim, but its erase waits for
     // the reads.
     for unit in 0..6_000 {
@@ -244,7 +244,7 @@ fn a_block_with_more_than_65536_reads_waiting_is_not_erased() {
         for record in rig.drive.journal().records.drain(..) {
             assert!(!matches!(record, Record::Erased { block: erased } if erased == block), "{pins} reads wait for it");
         }
-        pins = rig.drive.ftl().store.medium.block(block).pins();
+        pins = rig.drive.medium().block(block).pins();
     }
 }
 
@@ -332,7 +332,7 @@ fn relocated_data_parted_by_its_temperature_needs_fewer_moves() {
     assert!(two < 0.9 * one, "write amplification with one relocation stream {one:.3}, with two {two:.3}");
     // On this drive a program holds one unit, so that nothing is left over: a block of relocated data is hot or cold
     // from its first unit on, except where the other stream had opened the last free block.
-    let geometry = rig.drive.ftl().store.medium.geometry;
+    let geometry = rig.drive.medium().geometry;
     let hot = (rig.drive.user_bytes() / kit::UNIT_BYTES / 10) as u32;
     let mut cold_block = vec![None; geometry.block_count as usize];
     let mut apart = [0, 0];
@@ -355,9 +355,9 @@ fn relocation_frontiers_are_saved() {
     let (mut rig, ..) = hot_and_cold(2);
     let file = crate::common::saved(&mut rig.drive, &description);
     let open = |rig: &Rig| {
-        let store = &rig.drive.ftl().store;
-        let blocks = (0..store.medium.geometry.block_count).map(BlockId);
-        blocks.filter(|block| store.medium.block(*block).state() == ftl::BlockState::Open).count()
+        let medium = rig.drive.medium();
+        let blocks = (0..medium.geometry.block_count).map(BlockId);
+        blocks.filter(|block| medium.block(*block).state() == ftl::BlockState::Open).count()
     };
     assert_eq!(open(&rig), 3, "the host's and two of relocations");
     for (streams, frontiers) in [(2, 3), (0, 2)] {

@@ -92,7 +92,7 @@ fn load_and_go_on(description: &Description, seed: u64, file: &[u8], adopts: boo
     let went_on = case::go_on(&mut rig, description, seed, BEHIND).and_then(|()| rig.drain()).and_then(|()| rig.finish());
     match went_on {
         // A drive that is worn out serves nothing any more.
-        Err(_) if rig.drive.ftl().worn_out_die().is_some() => Ok(true),
+        Err(_) if rig.drive.map().worn_out_die().is_some() => Ok(true),
         went_on => went_on.map(|()| true),
     }
 }

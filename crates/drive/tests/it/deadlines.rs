@@ -119,7 +119,7 @@ fn audited(description: &Description, limits: &Description, load: Load) -> Resul
 }
 
 fn reprogrammed(drive: &Drive) -> u64 {
-    drive.ftl().counters.units_programmed[Reason::Reprogram as usize]
+    drive.translator().report().counters.units_programmed[Reason::Reprogram as usize]
 }
 
 #[test]
@@ -130,7 +130,7 @@ fn every_policy_keeps_every_deadline() {
         let drive = description(&text, kind);
         for load in [Load::Rest, Load::Writes, Load::Reads, Load::Mixed] {
             let (auditor, drive) = audited(&drive, &drive, load).unwrap_or_else(|why| panic!("{kind}, {load:?}: {why}"));
-            assert_eq!(drive.ftl().retention_report().0, 0, "{kind}, {load:?}: misses");
+            assert_eq!(drive.map().retention_report().0, 0, "{kind}, {load:?}: misses");
             assert!(auditor.limited > 1000, "{kind}, {load:?}: only {} pages had a limit", auditor.limited);
             assert!(reprogrammed(&drive) > 500, "{kind}, {load:?}: only {} units were moved for theirs", reprogrammed(&drive));
             assert!(auditor.reads > 1000 || !matches!(load, Load::Reads | Load::Mixed), "{kind}, {load:?}: {}", auditor.reads);
@@ -183,7 +183,7 @@ fn every_combination_keeps_every_deadline() {
         let drive = description(&format!("{}\n[policy.combine]\nmembers = {members}\n", derived()), "combine");
         for load in [Load::Rest, Load::Writes, Load::Mixed] {
             let (auditor, drive) = audited(&drive, &drive, load).unwrap_or_else(|why| panic!("{members}, {load:?}: {why}"));
-            assert_eq!(drive.ftl().retention_report().0, 0, "{members}, {load:?}: misses");
+            assert_eq!(drive.map().retention_report().0, 0, "{members}, {load:?}: misses");
             assert!(auditor.limited > 1000, "{members}, {load:?}: only {} pages had a limit", auditor.limited);
             assert!(reprogrammed(&drive) > 500, "{members}, {load:?}: only {} units were moved for theirs", reprogrammed(&drive));
         }

@@ -83,7 +83,7 @@ struct History {
 
 impl History {
     fn take(&mut self, rig: &mut Rig) {
-        let geometry = rig.drive.ftl().store.medium.geometry;
+        let geometry = rig.drive.medium().geometry;
         let program = |blocks: &mut BTreeMap<u32, Vec<u32>>, ppn: Ppn, lpn: Lpn| {
             blocks.entry(geometry.block_of(ppn).0).or_default().push(lpn.0)
         };
@@ -143,7 +143,7 @@ fn figure_4(sets: &[&str]) -> (Rig, History) {
 
 /// Returns the number of units programmed, for any reason.
 fn programs(rig: &Rig) -> u64 {
-    rig.drive.ftl().counters.units_programmed.iter().sum()
+    rig.drive.translator().report().counters.units_programmed.iter().sum()
 }
 
 #[test]

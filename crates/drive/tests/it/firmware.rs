@@ -151,7 +151,7 @@ struct Compared {
 fn compare(seed: u64, detail: Detail) -> Option<Compared> {
     let description = case::detailed(seed, detail)?;
     let mut drive = Drive::new(&description, seed).expect("a small drive");
-    let moves_pages = drive.ftl().policy_moves_pages();
+    let moves_pages = drive.map().needs().moves;
     if description.firmware_problem(moves_pages).is_some() {
         return None;
     }

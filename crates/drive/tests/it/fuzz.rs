@@ -143,7 +143,7 @@ impl Seen {
 
     fn add(&mut self, passed: &case::Passed) {
         self.passed += 1;
-        let (c, ftl) = (&passed.counts, passed.drive.ftl());
+        let (c, medium) = (&passed.counts, passed.drive.medium());
         self.relocated.iter_mut().zip(&c.relocated).for_each(|(sum, count)| *sum += count);
         let new = [
             c.absorbed,
@@ -155,8 +155,8 @@ impl Seen {
             c.buffer_reads,
             c.unmapped_reads,
             passed.drive.flash().counters.suspensions,
-            (0..ftl.store.medium.geometry.die_count).map(|die| u64::from(ftl.retired_blocks(kit::DieId(die)))).sum(),
-            u64::from(ftl.worn_out_die().is_some()),
+            (0..medium.geometry.die_count).map(|die| u64::from(medium.retired_blocks(kit::DieId(die)))).sum(),
+            u64::from(passed.drive.map().worn_out_die().is_some()),
         ];
         self.totals.iter_mut().zip(new).for_each(|(sum, count)| *sum += count);
         let (all, _) = passed.drive.statistics.totals.all();

@@ -39,10 +39,10 @@ fn a_policy_that_answers_at_random_does_a_drive_no_harm() {
         }
         match failure(seed) {
             Ok(Some(one)) => {
-                assert_eq!(one.drive.ftl().policy_failure(), None, "seed {seed}: all its answers are legal");
+                assert_eq!(one.drive.map().policy().failure(), None, "seed {seed}: all its answers are legal");
                 passed += 1;
                 relocated += one.counts.relocated.iter().sum::<u64>();
-                split += u64::from(one.drive.ftl().needs().splits_relocations());
+                split += u64::from(one.drive.map().needs().splits_relocations());
             }
             Ok(None) => {}
             Err(why) => failures.push((seed, why)),
@@ -58,7 +58,7 @@ struct Wrong(&'static str);
 
 /// Returns a move of the first mapped unit from its present place.
 fn page(view: &View<'_>) -> PageMove {
-    let (lpn, from) = (0..).find_map(|lpn| view.store.place_of(Lpn(lpn)).map(|from| (Lpn(lpn), from))).expect("some data");
+    let (lpn, from) = (0..).find_map(|lpn| view.place_of(Lpn(lpn)).map(|from| (Lpn(lpn), from))).expect("some data");
     PageMove { lpn, from, reason: Reason::Rewrite, mode: ModeId(0), deadline: None }
 }
 

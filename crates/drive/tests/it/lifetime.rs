@@ -268,17 +268,17 @@ fn worn_out_blocks_are_retired_until_a_die_can_spare_no_more() {
         Description::read("small.toml", &request.drive.text, &request.setup.set).unwrap_or_else(|problems| panic!("{problems}"));
     let mut drive = Drive::new(&description, 1).expect("the tables fit");
     crate::common::load(&mut drive, &description, &saved).expect("what was saved");
-    let known = |drive: &Drive| (0..2).map(|die| drive.ftl().retired_blocks(DieId(die))).sum::<u32>();
+    let known = |drive: &Drive| (0..2).map(|die| drive.medium().retired_blocks(DieId(die))).sum::<u32>();
     assert_eq!(u64::from(known(&drive)), retired);
     drive.go_on();
-    assert_eq!(drive.ftl().audit(true), Vec::<String>::new());
+    assert_eq!(drive.map().audit(true), Vec::<String>::new());
     let input = Input::text("job", RANDOM);
     let workload =
         workload::open(&input, drive.user_bytes(), &Options::default()).unwrap_or_else(|problems| panic!("{problems}"));
     drive::RunLoop::new(workload).run(&mut drive, &mut |_, _| true).unwrap_or_else(|problems| panic!("{problems}"));
     drive.quiesce();
     assert_eq!(
-        (drive.ftl().audit(true), u64::from(known(&drive))),
+        (drive.map().audit(true), u64::from(known(&drive))),
         (Vec::new(), retired),
         "a drive that retires none keeps those that are"
     );

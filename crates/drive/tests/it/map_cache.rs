@@ -46,7 +46,7 @@ fn the_least_recently_used_page_leaves() {
         for turn in 0..40 {
             rig.one(Op::Read, turn % pages * 16, 1);
         }
-        let counts = rig.drive.ftl().map_cache().expect("it has a cache").counters;
+        let counts = rig.drive.map().map_cache().expect("it has a cache").counters;
         assert_eq!((counts.lookups, counts.lookups - counts.misses), (40, hits));
         assert_eq!(rig.drive.flash().counters.reads[Reason::Map as usize], 40 - hits);
     }
@@ -76,7 +76,7 @@ fn a_full_cache_makes_space() {
         rig.one(Op::Write, page * 16, 1);
     }
     assert_eq!((before, rig.programmed(Reason::Map)), (2, 38), "each page that came made another one leave");
-    assert!(rig.drive.ftl().audit(false).is_empty());
+    assert!(rig.drive.map().audit(false).is_empty());
 }
 
 /// Changes whose pages are not there are kept: 512 of them fill 4 KiB. Then the page with the oldest change is read,
@@ -158,7 +158,7 @@ fn missing_pages_are_the_bottleneck() {
     let cache = "ftl.map_cache={ size = \"1MiB\", memory = \"sram\", page_entries = 16, update_share = 0.0 }";
     let job = "rw=randread\nbs=4k\nnorandommap=1\niodepth=32\nio_size=100g\nnumber_ios=30000";
     let summary = summary(&sets(&[cache]), job);
-    let pages = Rig::new(&sets(&[cache])).drive.ftl().map_pages();
+    let pages = Rig::new(&sets(&[cache])).drive.map().map_pages();
     let hits = summary["map_cache"]["hit_ratio"].as_f64().expect("a ratio");
     assert!((hits / (256.0 / f64::from(pages)) - 1.0).abs() < 0.05, "{hits}, of 256 of {pages} pages");
     // Some of the commands that miss wait for a page that is being read for another one.

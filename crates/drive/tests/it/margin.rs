@@ -21,7 +21,7 @@ fn write_and_wait(rig: &mut Rig, unit: u64, ms: u64) {
 
 /// Returns the numbers of host units written in the normal and in the fast mode.
 fn by_mode(rig: &Rig) -> (u64, u64) {
-    let counts = &rig.drive.ftl().counters.host_units_by_mode;
+    let counts = &rig.drive.translator().report().counters.host_units_by_mode;
     (counts[0], counts[1])
 }
 

@@ -325,10 +325,10 @@ fn a_graceful_shutdown_rewrites_everything_that_is_live() {
     rig.drive.shut_down(&mut |_| true);
     assert_eq!(moved(&mut rig), [0, 1, 3, 5, 2].map(|unit| (Reason::Rewrite, unit)));
     assert_eq!(rig.stat("rewrite_queue_entries"), 0);
-    let store = &rig.drive.ftl().store;
+    let medium = rig.drive.medium();
     let modes: Vec<u8> = [0, 1, 2, 3, 5]
         .iter()
-        .map(|&unit| store.medium.block(store.medium.geometry.block_of(store.place_of(Lpn(unit)).expect("mapped"))).mode())
+        .map(|&unit| medium.block(medium.geometry.block_of(rig.drive.map().place_of(Lpn(unit)).expect("mapped"))).mode())
         .collect();
     assert_eq!(modes, [0; 5], "no fast data is left");
 }
@@ -380,9 +380,9 @@ fn separate_decides_alike_and_writes_at_one_speed() {
         for units in [&[0, 1, 2][..], &[3], &[0], &[1, 4], &[2], &[2]] {
             burst(&mut rig, units);
         }
-        let store = &rig.drive.ftl().store;
+        let medium = rig.drive.medium();
         let blocks: Vec<u32> =
-            (0..5).map(|unit| store.medium.geometry.block_of(store.place_of(Lpn(unit)).expect("mapped")).0).collect();
+            (0..5).map(|unit| medium.geometry.block_of(rig.drive.map().place_of(Lpn(unit)).expect("mapped")).0).collect();
         (rig, blocks)
     };
     let (ofwar, ofwar_blocks) = run("ofwar");
@@ -391,8 +391,8 @@ fn separate_decides_alike_and_writes_at_one_speed() {
     assert_eq!((by_queue, by_hit, normal), (2, 2, 5));
     assert_eq!((separate.stat("hot_writes"), separate.stat("cold_writes")), (by_queue + by_hit, normal));
     assert_eq!(separate_blocks, ofwar_blocks, "the same frontiers");
-    assert_eq!(ofwar.drive.ftl().counters.host_units_by_mode[..2], [5, 4]);
-    assert_eq!(separate.drive.ftl().counters.host_units_by_mode[..2], [9, 0]);
+    assert_eq!(ofwar.drive.translator().report().counters.host_units_by_mode[..2], [5, 4]);
+    assert_eq!(separate.drive.translator().report().counters.host_units_by_mode[..2], [9, 0]);
     assert_eq!(separate.programmed(Reason::Rewrite), 0);
 }
 
@@ -402,7 +402,7 @@ fn separate_evicts_as_ofwar_does() {
     let mut rig = ofwar(&["policy.kind=separate", decisions]);
     (0..4).for_each(|unit| burst(&mut rig, &[unit]));
     idle(&mut rig, 10);
-    let hot = [0, 1, 2, 3].map(|unit| rig.drive.ftl().declared_state(Lpn(unit)));
+    let hot = [0, 1, 2, 3].map(|unit| rig.drive.map().declared_state(Lpn(unit)));
     assert_eq!(hot, [0, 0, 1, 1], "the oldest entries made room");
     assert_eq!(rig.programmed(Reason::Rewrite), 0);
 }

@@ -95,7 +95,7 @@ fn what_was_not_saved_is_moved_by_its_blocks_limit() {
     for unit in 257..300 {
         assert!(moved.contains(&(Reason::Reprogram, unit)), "unit {unit} was lost from the queue and has not been moved");
     }
-    assert_eq!(rig.drive.ftl().retention_report().0, 0);
+    assert_eq!(rig.drive.map().retention_report().0, 0);
 }
 
 /// Returns the drive of the deadline tests, whose retention limits are reached again and again, with a longer margin
@@ -164,7 +164,7 @@ impl Watched {
         // Programs and moves before the failure belong to the time before it.
         let records = std::mem::take(&mut self.drive.journal().records);
         records.iter().try_for_each(|record| self.auditor.follow(record, failure.failed.0))?;
-        let at_risk = self.drive.ftl().units_past_limit(failure.back);
+        let at_risk = self.drive.map().units_past_limit(failure.back);
         Ok((at_risk, self.auditor.power_is_back(failure.back.0)))
     }
 }
@@ -189,8 +189,8 @@ fn a_power_down_shorter_than_the_margin_puts_nothing_at_risk() {
             })();
             let at_risk = outcome.unwrap_or_else(|why| panic!("{kind}, power cut after {after} ms: {why}"));
             assert_eq!(at_risk, (0, 0), "{kind}, power cut after {after} ms");
-            assert_eq!(watched.drive.ftl().retention_report().0, 0, "{kind}, power cut after {after} ms: misses");
-            moved += watched.drive.ftl().counters.units_programmed[Reason::Reprogram as usize];
+            assert_eq!(watched.drive.map().retention_report().0, 0, "{kind}, power cut after {after} ms: misses");
+            moved += watched.drive.translator().report().counters.units_programmed[Reason::Reprogram as usize];
         }
         assert!(moved > 500, "{kind}: only {moved} units were moved for their limit");
     }
@@ -208,7 +208,7 @@ fn at_its_limit_data_is_not_yet_at_risk() {
         rig.run_until(SimTime(9_000 * MS - 1));
         assert_eq!(rig.programmed(Reason::Reprogram), 0);
         let failure = rig.drive.fail_power(Nanos(down));
-        assert_eq!(rig.drive.ftl().units_past_limit(failure.back), at_risk, "{down} ns");
+        assert_eq!(rig.drive.map().units_past_limit(failure.back), at_risk, "{down} ns");
         rig.run_until(failure.back + Nanos(1_000 * MS));
         assert_eq!(rig.programmed(Reason::Reprogram), 64, "power is back, and it is moved");
     }
@@ -224,10 +224,10 @@ fn a_longer_one_puts_pages_at_risk_which_are_counted() {
             watched.run_until(SimTime(2_900 * MS)).unwrap_or_else(|why| panic!("{kind}: {why}"));
             let (at_risk, audited) = watched.fail_power(down).unwrap_or_else(|why| panic!("{kind}: {why}"));
             assert_eq!(at_risk, audited, "{kind}, {down}");
-            assert!(at_risk > 0 && (!all || at_risk == watched.drive.ftl().mapped_units()), "{kind}, {down}: {at_risk}");
+            assert!(at_risk > 0 && (!all || at_risk == watched.drive.map().mapped_units()), "{kind}, {down}: {at_risk}");
             watched.run_until(watched.drive.now() + Nanos(2_500 * MS)).unwrap_or_else(|why| panic!("{kind}, {down}: {why}"));
-            assert_eq!(watched.drive.ftl().units_past_limit(watched.drive.now()), 0, "{kind}, {down}: all has been moved");
-            assert_eq!(watched.drive.ftl().retention_report().0, 0, "{kind}, {down}: what was at risk is no miss");
+            assert_eq!(watched.drive.map().units_past_limit(watched.drive.now()), 0, "{kind}, {down}: all has been moved");
+            assert_eq!(watched.drive.map().retention_report().0, 0, "{kind}, {down}: what was at risk is no miss");
         }
     }
 }
@@ -242,8 +242,7 @@ fn what_the_write_buffer_has_acknowledged_is_programmed() {
     }
     let failure = rig.drive.fail_power(Nanos(1_000 * MS));
     assert!((1..=3).contains(&failure.buffered_units), "{failure:?}");
-    let store = &rig.drive.ftl().store;
-    assert!((0..3).all(|unit| store.place_of(kit::Lpn(unit)).is_some()), "they are on flash");
+    assert!((0..3).all(|unit| rig.drive.map().place_of(kit::Lpn(unit)).is_some()), "they are on flash");
     assert_eq!(rig.one(Op::Read, 2, 1).completed, rig.drive.now());
 }
 

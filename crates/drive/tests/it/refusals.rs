@@ -73,7 +73,7 @@ fn a_unit_that_is_refused_its_mode_counts_once() {
             rig.one(Op::Write, unit, 1);
         }
         rig.run_until(SimTime(rig.drive.now().0 + 20 * SECOND));
-        let counters = &rig.drive.ftl().counters;
+        let counters = &rig.drive.translator().report().counters;
         let moved = counters.units_by_mode[0] - counters.host_units_by_mode[0];
         assert!(counters.host_units_by_mode[0] > 100 && moved > 20, "{counters:?}");
         assert!(counters.lazy_erases > 50 || erase == ModeId(0), "{counters:?}");

@@ -47,7 +47,7 @@ fn a_block_is_reprogrammed_at_half_the_guarantee() {
     // Moved data has the full retention and is not moved again.
     rig.run_until(SimTime(200 * SECOND));
     assert_eq!(relocated(&mut rig), []);
-    assert_eq!(rig.drive.ftl().retention_report().0, 0, "no limit was missed");
+    assert_eq!(rig.drive.map().retention_report().0, 0, "no limit was missed");
 }
 
 #[test]
@@ -69,7 +69,7 @@ fn a_busy_drive_reprograms_at_the_limit_at_the_latest() {
     rig.replay("rw=randwrite\nbs=4k\niodepth=32\nsize=64k\nnorandommap=1\ntime_based=1\nruntime=1500ms");
     let moved = relocated(&mut rig);
     assert!(moved.iter().any(|(reason, unit)| *reason == Reason::Reprogram && *unit == 400), "cold data was moved");
-    assert_eq!(rig.drive.ftl().retention_report().0, 0, "no limit was missed");
+    assert_eq!(rig.drive.map().retention_report().0, 0, "no limit was missed");
 }
 
 /// With limits that follow wear, writes are fast while the drive is young, and normal as soon as the fast mode no
@@ -95,7 +95,11 @@ fn the_control_writes_fast_as_long_as_the_wear_allows() {
     rig.replay("rw=randwrite\nbs=4k\niodepth=8\nio_size=64m\nnorandommap=1");
     assert!(rig.stat("most_worn_cycles") >= 8, "{}", rig.stat("most_worn_cycles"));
     assert_eq!((rig.stat("mode"), rig.stat("mode_changes")), (0, 1));
-    assert_eq!(rig.drive.ftl().counters.units_programmed[Reason::Reprogram as usize], 0, "nothing is rewritten for it");
+    assert_eq!(
+        rig.drive.translator().report().counters.units_programmed[Reason::Reprogram as usize],
+        0,
+        "nothing is rewritten for it"
+    );
     // A drive that begins worn begins in the normal mode. With a promise of only three days it may still write fast.
     let worn = |more: &[&str]| Rig::new(&with(&with(&sets, &["state.pe_cycles=9"]), more));
     assert_eq!(programmed(&mut worn(&[])), Nanos(600_000));

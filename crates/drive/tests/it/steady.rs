@@ -56,7 +56,7 @@ fn in_steady_state(description: &Description, seed: u64, models: &ScaleModels) -
 fn amplifications(drive: &mut Drive, pace: &str, seed: u64, ends: &[u64]) -> Vec<f64> {
     let (mut found, mut last) = (Vec::new(), [0; 2]);
     random_writes(drive, pace, seed, &mut |drive| {
-        let counts = &drive.ftl().counters.units_programmed;
+        let counts = &drive.translator().report().counters.units_programmed;
         let now = [counts.iter().sum::<u64>(), counts[Reason::Host as usize]];
         if now[1] >= ends[found.len()] {
             found.push((now[0] - last[0]) as f64 / (now[1] - last[1]) as f64);
@@ -157,7 +157,7 @@ fn the_state_is_that_of_its_load() {
 
 /// The numbers of dies in which something holds, of 64.
 fn positions(drive: &Drive) -> Vec<(&'static str, f64)> {
-    let dies: Vec<_> = (0..64).map(|die| drive.ftl().die_state(DieId(die))).collect();
+    let dies: Vec<_> = (0..64).map(|die| drive.map().die_state(DieId(die))).collect();
     let count = |holds: &dyn Fn(&ftl::DieState) -> bool| dies.iter().filter(|die| holds(die)).count() as f64;
     let host = |die: &ftl::DieState| die.open.iter().find(|open| open.0 == 0).map(|open| open.1);
     vec![
@@ -186,11 +186,11 @@ fn dies_begin_at_the_stages_of_the_cycle_at_which_they_go_on() {
         let (mut first, mut later) = (Vec::new(), Vec::new());
         for seed in 1..=4 {
             let mut drive = in_steady_state(&description, seed, &models);
-            assert_eq!(drive.ftl_mut().audit(true), Vec::<String>::new());
+            assert_eq!(drive.map().audit(true), Vec::<String>::new());
             first.push(positions(&drive));
             let mut next = 2 * 256 * 64;
             random_writes(&mut drive, "iodepth=32", seed, &mut |drive| {
-                if drive.ftl().counters.units_programmed[Reason::Host as usize] >= next {
+                if drive.translator().report().counters.units_programmed[Reason::Host as usize] >= next {
                     next += 1000;
                     later.push(positions(drive));
                 }

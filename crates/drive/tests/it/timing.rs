@@ -308,7 +308,7 @@ fn a_die_that_turns_idle_often_has_one_timer_for_it() {
     // becomes idle many times before a timer is due.
     let sets = ["ftl.gc_idle_after=100ms", "ftl.gc_idle_target_blocks=64", "state.precondition=steady"];
     let mut rig = Rig::new(&sets);
-    let dies = u64::from(rig.drive.ftl().store.medium.geometry.die_count);
+    let dies = u64::from(rig.drive.medium().geometry.die_count);
     for write in 0..2_000 {
         rig.one(Op::Write, write * 37 % 20_000, 1);
         // At most a timer and a running operation for each die, a retention timer, and a few wake-ups of channels.
@@ -317,10 +317,10 @@ fn a_die_that_turns_idle_often_has_one_timer_for_it() {
         assert!(pending <= most, "{pending} events are pending after {write} writes, {dies} dies");
     }
     // The timer still starts the background collection.
-    let before = rig.drive.ftl().counters.collections;
+    let before = rig.drive.translator().report().counters.collections;
     let until = rig.drive.now() + Nanos(300_000_000);
     rig.run_until(until);
-    assert!(rig.drive.ftl().counters.collections > before + dies, "idle dies collect in the background");
+    assert!(rig.drive.translator().report().counters.collections > before + dies, "idle dies collect in the background");
 }
 
 #[test]

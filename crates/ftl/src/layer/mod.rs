@@ -3,6 +3,7 @@
 mod by_host;
 pub(crate) mod contract;
 pub mod in_place;
+pub(crate) mod mapping;
 pub mod page_map;
 pub mod pass_through;
 pub mod replay;
@@ -19,6 +20,7 @@ use crate::starting::Preconditioned;
 use kit::{Ended, Geometry, HostCommand, Operation, Outbox, Problems, SimTime, Status, UNIT_BYTES};
 
 pub use contract::{Physical, Pulled, Recordable, Report, Translation, TurnEnd, Zoned};
+pub use mapping::Mapping;
 pub use section::FtlConfig;
 pub use translator::{LoadedLayer, Other, Translator};
 

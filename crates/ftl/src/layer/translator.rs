@@ -1,6 +1,7 @@
 //! The translation layer of a drive.
 
 use super::contract::{Physical, Pulled, Recordable, Report, Translation, TurnEnd, Zoned};
+use super::mapping::Mapping;
 use super::page_map::ftl::{Ftl, Loaded};
 use super::page_map::record::Recorder;
 use super::pass_through::chunks::Chunks;
@@ -214,7 +215,7 @@ impl Translator {
     #[inline(always)]
     pub fn medium(&self) -> &Medium {
         match self {
-            Translator::PageMap(map) => &map.store.medium,
+            Translator::PageMap(map) => &map.state.store.medium,
             Translator::Other(other) => other.layer().medium(),
         }
     }
@@ -223,7 +224,7 @@ impl Translator {
     #[inline(always)]
     pub fn stored(&mut self, ppn: Ppn, now: SimTime) -> Stored {
         match self {
-            Translator::PageMap(map) => map.store.medium.stored(ppn, now),
+            Translator::PageMap(map) => map.state.store.medium.stored(ppn, now),
             Translator::Other(other) => other.layer_mut().medium_mut().stored(ppn, now),
         }
     }
@@ -279,9 +280,14 @@ impl Translator {
 
 /// Methods of some layers.
 impl Translator {
-    /// Returns the page map, if that is the layer.
+    /// Returns the layer, if it keeps a map.
     #[inline(always)]
-    pub fn page_map(&self) -> Option<&Ftl> {
+    pub fn map(&self) -> Option<&dyn Mapping> {
+        self.page_map().map(|map| map as &dyn Mapping)
+    }
+
+    #[inline(always)]
+    fn page_map(&self) -> Option<&Ftl> {
         match self {
             Translator::PageMap(map) => Some(map),
             Translator::Other(Other::Recorded(recorder)) => Some(recorder.page_map()),

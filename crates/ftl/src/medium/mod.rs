@@ -226,6 +226,21 @@ impl Medium {
         self.index.least(&self.geometry, self.blocks.as_slice(), die, mode)
     }
 
+    /// Returns the number of retired blocks of a die.
+    pub fn retired_blocks(&self, die: DieId) -> u32 {
+        self.retired[die.index()]
+    }
+
+    /// Returns true if the data at a place is lost. For checks.
+    pub fn is_lost_at(&self, ppn: Ppn) -> bool {
+        self.integrity.as_ref().is_some_and(|integrity| integrity.is_lost(ppn))
+    }
+
+    /// Returns the number of places whose data is lost; `None` where reads cannot fail.
+    pub fn lost_places(&self) -> Option<usize> {
+        self.integrity.as_ref().map(|integrity| integrity.lost_places())
+    }
+
     /// Returns true if the place holds current data.
     #[inline]
     pub fn is_valid(&self, ppn: Ppn) -> bool {

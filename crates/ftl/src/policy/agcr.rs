@@ -226,7 +226,7 @@ impl Agcr {
     /// Returns true if no die is busy on the channel of a page, so that reading the page there delays no other
     /// operation.
     fn is_quiet(&self, at: Ppn, view: &View<'_>) -> bool {
-        let geometry = &view.store.medium.geometry;
+        let geometry = &view.medium.geometry;
         let channel = geometry.channel_of(geometry.die_of(geometry.block_of(at)));
         self.params.idle == IdleScope::Drive || view.signals.channel_busy_dies[channel.index()] == 0
     }
@@ -236,7 +236,7 @@ impl Agcr {
     fn next_rewrite(&mut self, view: &mut View<'_>) -> Option<PageMove> {
         while let Some(&lpn) = self.queue.front() {
             let bits = view.bits.get(lpn);
-            let Some(from) = view.store.place_of(lpn).filter(|_| History::is_queued(bits)) else {
+            let Some(from) = view.place_of(lpn).filter(|_| History::is_queued(bits)) else {
                 self.queue.pop_front();
                 view.bits.set(lpn, History::ended(bits));
                 self.counts.dropped += 1;
@@ -277,7 +277,7 @@ impl ModePolicy for Agcr {
     }
 
     fn check(&self, _is_alone: bool, view: &mut View<'_>) -> Archived {
-        let strange = self.queue.iter().chain(&self.under_way).find(|lpn| u64::from(lpn.0) >= view.store.user_units);
+        let strange = self.queue.iter().chain(&self.under_way).find(|lpn| u64::from(lpn.0) >= view.user_units());
         require(strange.is_none(), || format!("{strange:?} is to be rewritten, and the drive does not have it"))
     }
 

@@ -274,7 +274,7 @@ impl ModePolicy for AutoFtl {
         require(fits, || format!("the past of the buffer is {writes} writes, {sum} in all, and {means:?}"))?;
         let (modes, erases) = (self.program_scales.len(), self.erase_scales.len());
         let known = |choice: &Choice| choice.copies.index() < modes && choice.erase.index() < erases;
-        let fits = self.choices.len() == view.store.medium.geometry.die_count as usize && self.choices.iter().all(known);
+        let fits = self.choices.len() == view.medium.geometry.die_count as usize && self.choices.iter().all(known);
         require(fits, || format!("its policy has chosen {:?}, of {modes} write modes and {erases} erase modes", self.choices))
     }
 
@@ -292,17 +292,17 @@ impl ModePolicy for AutoFtl {
     }
 
     fn collecting(&mut self, collection: &Collection, view: &mut View<'_>) {
-        let die = view.store.medium.geometry.die_of(collection.block);
+        let die = view.medium.geometry.die_of(collection.block);
         self.choices[die.index()] = self.choose(collection, view);
     }
 
     fn relocate(&mut self, moving: &Moving<'_>, view: &mut View<'_>) -> ModeId {
-        let die: DieId = view.store.medium.geometry.die_of(moving.collection.block);
+        let die: DieId = view.medium.geometry.die_of(moving.collection.block);
         self.choices[die.index()].copies
     }
 
     fn erase(&mut self, collection: &Collection, view: &mut View<'_>) -> ModeId {
-        let mode = self.choices[view.store.medium.geometry.die_of(collection.block).index()].erase;
+        let mode = self.choices[view.medium.geometry.die_of(collection.block).index()].erase;
         let is_slow = self.erase.iter().any(|[fast, slow]| mode == *slow && fast != slow);
         *(if is_slow { &mut self.slow } else { &mut self.fast }) += 1;
         mode
@@ -310,7 +310,7 @@ impl ModePolicy for AutoFtl {
 
     fn lazy_erase(&mut self, block: BlockId, level: u8, view: &mut View<'_>) -> ModeId {
         // At the same speed as the block's last erase.
-        let before = view.store.medium.erase_mode(block);
+        let before = view.medium.erase_mode(block);
         let was_slow = self.erase.iter().any(|[fast, slow]| before == *slow && fast != slow);
         self.erase[usize::from(level).min(self.erase.len() - 1)][usize::from(was_slow)]
     }

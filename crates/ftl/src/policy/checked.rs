@@ -127,9 +127,9 @@ impl Checked {
     /// Returns the page that the policy requests to be moved, if the move is possible and not already under way.
     fn page(&mut self, call: &str, wanted: Option<PageMove>, view: &View<'_>) -> Option<PageMove> {
         let page = self.or(call, wanted.map(|page| self.possible(page, view)).transpose(), None)?;
-        let store = view.store;
-        let is_there = store.medium.is_valid(page.from) && store.lpn_at(page.from) == page.lpn;
-        let erase_count = store.medium.erase_count(store.medium.geometry.block_of(page.from));
+        let medium = view.medium;
+        let is_there = medium.is_valid(page.from) && view.lpn_at(page.from) == page.lpn;
+        let erase_count = medium.erase_count(medium.geometry.block_of(page.from));
         let this = Move { lpn: page.lpn, erase_count };
         let again = is_there && self.under_way.get(&page.from) == Some(&this);
         self.fruitless = if is_there && !again { 0 } else { self.fruitless + 1 };
@@ -154,40 +154,38 @@ impl Checked {
 
     /// Returns an error if a host command or a shutdown waits while more pages are moved than can be of use.
     fn check_progress(&mut self, view: &View<'_>) -> Result<(), String> {
-        let (most, activity) = (2 * view.store.user_units, view.signals.last_host_activity);
+        let (most, activity) = (2 * view.user_units(), view.signals.last_host_activity);
         let waits = self.shutting_down || view.signals.commands_in_flight > 0;
         self.moved = if waits && self.moved.1 == activity { (self.moved.0 + 1, activity) } else { (0, activity) };
         if self.moved.0 <= most {
             return Ok(());
         }
         let who = if self.shutting_down { "the drive is to shut down" } else { "host commands wait" };
-        Err(format!("more than {most} pages are to be moved while {who}, and it holds {}", view.store.user_units))
+        Err(format!("more than {most} pages are to be moved while {who}, and it holds {}", view.user_units()))
     }
 
     /// Remembers a move, and from time to time forgets those that have ended.
     fn note(&mut self, from: Ppn, this: Move, view: &View<'_>) {
         self.under_way.insert(from, this);
         if self.under_way.len() > 2 * self.tidied + 64 {
-            let store = view.store;
+            let medium = view.medium;
             self.under_way.retain(|&from, known| {
-                let block = store.medium.geometry.block_of(from);
-                store.medium.is_valid(from)
-                    && store.lpn_at(from) == known.lpn
-                    && store.medium.erase_count(block) == known.erase_count
+                let block = medium.geometry.block_of(from);
+                medium.is_valid(from) && view.lpn_at(from) == known.lpn && medium.erase_count(block) == known.erase_count
             });
             self.tidied = self.under_way.len();
         }
     }
 
     fn possible(&self, page: PageMove, view: &View<'_>) -> Result<PageMove, String> {
-        let store = view.store;
+        let medium = view.medium;
         self.write_mode(page.mode)?;
         reason(page.reason)?;
-        if u64::from(page.lpn.0) >= store.user_units {
-            return Err(format!("unit {}: expected 0..={}", page.lpn.0, store.user_units - 1));
+        if u64::from(page.lpn.0) >= view.user_units() {
+            return Err(format!("unit {}: expected 0..={}", page.lpn.0, view.user_units() - 1));
         }
-        if u64::from(page.from.0) >= store.medium.geometry.unit_count() {
-            return Err(format!("place {}: expected 0..={}", page.from.0, store.medium.geometry.unit_count() - 1));
+        if u64::from(page.from.0) >= medium.geometry.unit_count() {
+            return Err(format!("place {}: expected 0..={}", page.from.0, medium.geometry.unit_count() - 1));
         }
         Ok(page)
     }
@@ -390,7 +388,7 @@ impl ModePolicy for Checked {
         match if self.has_failed() { None } else { self.inner.idle(idle, view) }? {
             Relocation::Page(page) => self.page("idle", Some(page), view).map(Relocation::Page),
             Relocation::Block { block, reason: why } => {
-                let count = view.store.medium.geometry.block_count;
+                let count = view.medium.geometry.block_count;
                 let checked = reason(why).and_then(|_| match block.0 < count {
                     true => Ok(Some(Relocation::Block { block, reason: why })),
                     false => Err(format!("block {}: expected 0..={}", block.0, count - 1)),

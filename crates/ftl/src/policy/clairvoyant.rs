@@ -113,7 +113,7 @@ impl ModePolicy for Clairvoyant {
     }
 
     fn erase(&mut self, collection: &Collection, view: &mut View<'_>) -> ModeId {
-        self.points.erase_mode(view.store.medium.geometry.die_of(collection.block), view)
+        self.points.erase_mode(view.medium.geometry.die_of(collection.block), view)
     }
 
     fn lazy_erase(&mut self, _: BlockId, level: u8, _: &mut View<'_>) -> ModeId {

@@ -106,17 +106,17 @@ impl Costs {
     /// gets the class of its block's write mode. A unit with other bits has been accessed since, and its class is
     /// known.
     pub fn adopt(&self, view: &mut View<'_>) {
-        let geometry = view.store.medium.geometry;
+        let geometry = view.medium.geometry;
         for block in (0..geometry.block_count).map(BlockId) {
-            let record = view.store.medium.block(block);
+            let record = view.medium.block(block);
             let cost = self.class_of(ModeId(record.mode()));
             if record.valid == 0 || cost == self.old {
                 continue;
             }
             let end = Ppn(geometry.first_of(block).0 + geometry.units_per_block);
             let mut at = geometry.first_of(block);
-            while let Some(ppn) = view.store.medium.next_valid(at, end) {
-                let lpn = view.store.lpn_at(ppn);
+            while let Some(ppn) = view.medium.next_valid(at, end) {
+                let lpn = view.lpn_at(ppn);
                 if view.bits.get(lpn) == 0 {
                     view.bits.set(lpn, self.with(0, cost));
                 }

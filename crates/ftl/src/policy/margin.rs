@@ -87,7 +87,7 @@ impl Margin {
     /// Returns the age of a unit's copy on flash, counted from the first program of its block.
     fn age(lpn: Lpn, view: &View<'_>) -> Option<u64> {
         let place = view.copy_on_flash(lpn)?;
-        let since = view.store.medium.first_program(view.store.medium.geometry.block_of(place));
+        let since = view.medium.first_program(view.medium.geometry.block_of(place));
         Some(age_since(since, view.now))
     }
 }
@@ -147,7 +147,7 @@ impl ModePolicy for Margin {
         match placed.superseded {
             // Data that is moved has lived at least this long.
             Some(from) if placed.stream.is_none() => {
-                let since = view.store.medium.first_program(view.store.medium.geometry.block_of(from));
+                let since = view.medium.first_program(view.medium.geometry.block_of(from));
                 let class = life_class(age_since(since, view.now)).max(state & 15);
                 view.bits.set(placed.lpn, state & 0xf0 | class);
             }
@@ -172,7 +172,7 @@ impl ModePolicy for Margin {
     }
 
     fn erase(&mut self, collection: &Collection, view: &mut View<'_>) -> ModeId {
-        self.points.erase_mode(view.store.medium.geometry.die_of(collection.block), view)
+        self.points.erase_mode(view.medium.geometry.die_of(collection.block), view)
     }
 
     fn lazy_erase(&mut self, _: BlockId, level: u8, _: &mut View<'_>) -> ModeId {

@@ -222,32 +222,29 @@ pub fn build(params: &Params, facts: &Facts) -> Box<dyn ModePolicy> {
 
 impl Ofwar {
     fn is_live(entry: &Entry, view: &View<'_>) -> bool {
-        view.store.place_of(entry.lpn) == Some(entry.ppn)
-            && view.store.medium.erase_count(view.store.medium.geometry.block_of(entry.ppn)) == entry.erase_count
+        view.place_of(entry.lpn) == Some(entry.ppn)
+            && view.medium.erase_count(view.medium.geometry.block_of(entry.ppn)) == entry.erase_count
     }
 
     /// Checks the flags of units: all data in blocks of the fast mode has one, and other data only while it is to be
     /// rewritten.
     fn check_flags(&self, view: &View<'_>) -> Archived {
-        let store = view.store;
-        let is_fast =
-            |ppn: Ppn| store.medium.block(store.medium.geometry.block_of(ppn)).mode() == self.fast.0 && self.fast != self.normal;
+        let medium = view.medium;
+        let is_fast = |ppn: Ppn| medium.block(medium.geometry.block_of(ppn)).mode() == self.fast.0 && self.fast != self.normal;
         let mut entries: Vec<(Lpn, Ppn)> = self.queue.iter().map(|entry| (entry.lpn, entry.ppn)).collect();
         entries.sort_unstable();
         for (lpn, _) in view.bits.used() {
             let fits = view.copy_on_flash(lpn).is_some_and(|ppn| is_fast(ppn) || entries.binary_search(&(lpn, ppn)).is_ok());
             require(fits, || format!("unit {} is marked as written fast, and has no such copy", lpn.0))?;
         }
-        for block in (0..store.medium.geometry.block_count).map(kit::BlockId) {
-            let (first, end) = (
-                store.medium.geometry.first_of(block),
-                store.medium.geometry.first_of(block).0 + store.medium.geometry.units_per_block,
-            );
-            if store.medium.block(block).valid == 0 || !is_fast(first) {
+        for block in (0..medium.geometry.block_count).map(kit::BlockId) {
+            let (first, end) =
+                (medium.geometry.first_of(block), medium.geometry.first_of(block).0 + medium.geometry.units_per_block);
+            if medium.block(block).valid == 0 || !is_fast(first) {
                 continue;
             }
-            let units = (first.0..end).map(Ppn).filter(|&ppn| store.medium.is_valid(ppn)).map(|ppn| store.lpn_at(ppn));
-            let unmarked = units.filter(|lpn| u64::from(lpn.0) < store.user_units).find(|&lpn| view.bits.get(lpn) == 0);
+            let units = (first.0..end).map(Ppn).filter(|&ppn| medium.is_valid(ppn)).map(|ppn| view.lpn_at(ppn));
+            let unmarked = units.filter(|lpn| u64::from(lpn.0) < view.user_units()).find(|&lpn| view.bits.get(lpn) == 0);
             require(unmarked.is_none(), || {
                 format!("{unmarked:?} is in a block of the fast mode, and not marked as written fast")
             })?;
@@ -294,7 +291,7 @@ impl Ofwar {
         if classes <= 1 {
             return self.min_threshold;
         }
-        let worn = view.store.medium.wear_thousandths(view.store.medium.geometry.block_of(entry.ppn));
+        let worn = view.medium.wear_thousandths(view.medium.geometry.block_of(entry.ppn));
         self.age_thresholds[effective_wear_class(worn, self.facts.rated_pe_cycles, classes)]
     }
 
@@ -322,9 +319,9 @@ impl ModePolicy for Ofwar {
     }
 
     fn check(&self, is_alone: bool, view: &mut View<'_>) -> Archived {
-        let store = view.store;
+        let medium = view.medium;
         for &Entry { lpn, ppn, written, .. } in &self.queue {
-            let exists = u64::from(lpn.0) < store.user_units && u64::from(ppn.0) < store.medium.geometry.unit_count();
+            let exists = u64::from(lpn.0) < view.user_units() && u64::from(ppn.0) < medium.geometry.unit_count();
             require(exists && written <= view.now, || {
                 format!("unit {} at place {} is to be rewritten since {} ns, and is not there", lpn.0, ppn.0, written.0)
             })?;
@@ -368,7 +365,7 @@ impl ModePolicy for Ofwar {
         let is_fast = placed.mode == self.fast && self.fast != self.normal;
         view.bits.set(placed.lpn, u8::from(is_fast));
         if is_fast {
-            let erase_count = view.store.medium.erase_count(view.store.medium.geometry.block_of(placed.ppn));
+            let erase_count = view.medium.erase_count(view.medium.geometry.block_of(placed.ppn));
             self.queue.push_back(Entry { lpn: placed.lpn, ppn: placed.ppn, erase_count, written: view.now });
             self.counts.longest = self.counts.longest.max(self.queue.len() as u64);
         }
@@ -438,22 +435,21 @@ impl ModePolicy for Ofwar {
     fn adopt(&mut self, view: &mut View<'_>) {
         // Fast data that the drive already holds was written by this policy (flagged in its bits) or by another one.
         // Its age is taken to be that of its block.
-        let store = view.store;
+        let medium = view.medium;
         let entry = |lpn: Lpn, ppn: Ppn| {
-            let block = store.medium.geometry.block_of(ppn);
-            let age = store.medium.first_program(block);
+            let block = medium.geometry.block_of(ppn);
+            let age = medium.first_program(block);
             let written = SimTime(u64::try_from(age).unwrap_or(0));
-            (age, Entry { lpn, ppn, erase_count: store.medium.erase_count(block), written })
+            (age, Entry { lpn, ppn, erase_count: medium.erase_count(block), written })
         };
-        let is_fast = |block: kit::BlockId| store.medium.block(block).mode() == self.fast.0;
-        let flagged = view.bits.used().filter_map(|(lpn, _)| store.place_of(lpn).map(|ppn| (lpn, ppn)));
+        let is_fast = |block: kit::BlockId| medium.block(block).mode() == self.fast.0;
+        let flagged = view.bits.used().filter_map(|(lpn, _)| view.place_of(lpn).map(|ppn| (lpn, ppn)));
         let mut found: Vec<(i64, Entry)> =
-            flagged.filter(|(_, ppn)| !is_fast(store.medium.geometry.block_of(*ppn))).map(|(lpn, ppn)| entry(lpn, ppn)).collect();
-        for block in (0..store.medium.geometry.block_count).map(kit::BlockId).filter(|&block| is_fast(block)) {
-            let first = store.medium.geometry.first_of(block);
-            let units =
-                (first.0..first.0 + store.medium.geometry.units_per_block).map(Ppn).filter(|&ppn| store.medium.is_valid(ppn));
-            found.extend(units.map(|ppn| entry(store.lpn_at(ppn), ppn)));
+            flagged.filter(|(_, ppn)| !is_fast(medium.geometry.block_of(*ppn))).map(|(lpn, ppn)| entry(lpn, ppn)).collect();
+        for block in (0..medium.geometry.block_count).map(kit::BlockId).filter(|&block| is_fast(block)) {
+            let first = medium.geometry.first_of(block);
+            let units = (first.0..first.0 + medium.geometry.units_per_block).map(Ppn).filter(|&ppn| medium.is_valid(ppn));
+            found.extend(units.map(|ppn| entry(view.lpn_at(ppn), ppn)));
         }
         found.sort_by_key(|(age, entry)| (*age, entry.ppn));
         self.queue = found.into_iter().map(|(_, entry)| entry).collect();

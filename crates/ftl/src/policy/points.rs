@@ -190,7 +190,7 @@ impl Points {
 
     /// Updates the limits after an erase if the block is now the most worn one.
     pub fn erased(&mut self, block: BlockId, view: &View<'_>) {
-        let worn = view.store.medium.wear_thousandths(block);
+        let worn = view.medium.wear_thousandths(block);
         if worn > self.max_worn {
             self.max_worn = worn;
             self.renew();
@@ -214,8 +214,8 @@ impl Points {
 
     /// Takes the greatest wear from the blocks of the drive.
     pub fn adopt(&mut self, view: &View<'_>) {
-        let blocks = (0..view.store.medium.geometry.block_count).map(BlockId);
-        self.max_worn = blocks.map(|block| view.store.medium.wear_thousandths(block)).max().unwrap_or(0);
+        let blocks = (0..view.medium.geometry.block_count).map(BlockId);
+        self.max_worn = blocks.map(|block| view.medium.wear_thousandths(block)).max().unwrap_or(0);
         self.renew();
     }
 }

@@ -128,11 +128,11 @@ impl ModePolicy for SlcCache {
     }
 
     fn check(&self, _is_alone: bool, view: &mut View<'_>) -> Archived {
-        let geometry = &view.store.medium.geometry;
+        let geometry = &view.medium.geometry;
         let dies = geometry.die_count as usize;
         let mut cached = vec![0; dies];
         for block in (0..geometry.block_count).map(BlockId).filter(|&block| view.block_bytes.get(block)[0] != 0) {
-            let holds_data = !matches!(view.store.medium.block(block).state(), BlockState::Free | BlockState::Retired);
+            let holds_data = !matches!(view.medium.block(block).state(), BlockState::Free | BlockState::Retired);
             require(SlcCache::is_cached(block, view) && holds_data, || {
                 format!("block {} is marked as one of the cache, and holds no data", block.0)
             })?;
@@ -153,7 +153,7 @@ impl ModePolicy for SlcCache {
         }
         self.cached_units += units;
         let left = &mut self.left[dispatch.die.index()];
-        *left = left.saturating_sub(view.store.medium.geometry.units_per_program);
+        *left = left.saturating_sub(view.medium.geometry.units_per_program);
         WriteAnswer { mode: self.cache, stream: 1 }
     }
 
@@ -166,36 +166,36 @@ impl ModePolicy for SlcCache {
     }
 
     fn opened(&mut self, block: BlockId, view: &mut View<'_>) {
-        let is_cache = view.store.medium.block(block).mode() == self.cache.0;
+        let is_cache = view.medium.block(block).mode() == self.cache.0;
         view.block_bytes.get_mut(block)[0] = u8::from(is_cache);
         if is_cache {
-            let die = view.store.medium.geometry.die_of(block).index();
+            let die = view.medium.geometry.die_of(block).index();
             self.cached[die] += 1;
-            self.left[die] = self.block_units - view.store.medium.geometry.units_per_program;
+            self.left[die] = self.block_units - view.medium.geometry.units_per_program;
             self.most = self.most.max(self.cached.iter().map(|blocks| u64::from(*blocks)).sum());
         }
     }
 
     fn erased(&mut self, block: BlockId, view: &mut View<'_>) {
         if SlcCache::is_cached(block, view) {
-            self.cached[view.store.medium.geometry.die_of(block).index()] -= 1;
+            self.cached[view.medium.geometry.die_of(block).index()] -= 1;
             view.block_bytes.get_mut(block)[0] = 0;
         }
     }
 
     fn idle(&mut self, idle: &Idle, view: &mut View<'_>) -> Option<Relocation> {
-        let (block, _) = view.store.medium.min_valid(idle.die, self.cache)?;
+        let (block, _) = view.medium.min_valid(idle.die, self.cache)?;
         Some(Relocation::Block { block, reason: Reason::Rewrite })
     }
 
     fn adopt(&mut self, view: &mut View<'_>) {
         self.cached.fill(0);
-        for block in (0..view.store.medium.geometry.block_count).map(BlockId) {
-            let record = view.store.medium.block(block);
+        for block in (0..view.medium.geometry.block_count).map(BlockId) {
+            let record = view.medium.block(block);
             let is_cache =
                 record.mode() == self.cache.0 && record.state() != crate::medium::BlockState::Free && self.cache != self.normal;
             view.block_bytes.get_mut(block)[0] = u8::from(is_cache);
-            self.cached[view.store.medium.geometry.die_of(block).index()] += u32::from(is_cache);
+            self.cached[view.medium.geometry.die_of(block).index()] += u32::from(is_cache);
         }
     }
 

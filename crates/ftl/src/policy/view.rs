@@ -2,6 +2,7 @@
 
 use crate::declared::{Bits, Bytes, StateShare};
 use crate::map::Store;
+use crate::medium::Medium;
 use crate::medium::space::Space;
 use crate::queue::WriteQueue;
 use kit::{DieId, Lpn, Ppn, Signals, SimTime};
@@ -12,8 +13,9 @@ pub struct View<'a> {
     pub now: SimTime,
     /// Queue lengths, fill of the write buffer, busy dies.
     pub signals: &'a Signals,
-    /// Map, validity, modes, wear and ages of blocks.
-    pub store: &'a Store,
+    /// Validity, modes, wear and ages of blocks.
+    pub medium: &'a Medium,
+    pub(crate) store: &'a Store,
     pub(crate) space: &'a Space,
     pub(crate) writes: &'a WriteQueue,
     /// Bits that the policy declared for each logical unit.
@@ -35,8 +37,26 @@ impl View<'_> {
         answer
     }
 
+    /// Returns the number of mapping units of the user capacity.
+    #[inline]
+    pub fn user_units(&self) -> u64 {
+        self.store.user_units
+    }
+
+    /// Returns the place of the current copy of a unit, if that is on flash and not in the write buffer.
+    #[inline]
+    pub fn place_of(&self, lpn: Lpn) -> Option<Ppn> {
+        self.store.place_of(lpn)
+    }
+
+    /// Returns the unit whose data was written to a place; one beyond those of the drive if it holds none.
+    #[inline]
+    pub fn lpn_at(&self, ppn: Ppn) -> Lpn {
+        self.store.lpn_at(ppn)
+    }
+
     /// Returns the place of a unit's copy on flash, even while a newer copy waits in the write buffer; in that case
-    /// [`Store::place_of`] returns none.
+    /// [`View::place_of`] returns none.
     #[inline]
     pub fn copy_on_flash(&self, lpn: Lpn) -> Option<Ppn> {
         self.store.copy_on_flash(self.writes, lpn)

@@ -126,12 +126,11 @@ impl ModePolicy for WearAdaptive {
     }
 
     fn erased(&mut self, block: BlockId, view: &mut View<'_>) {
-        self.worn(view.store.medium.wear_thousandths(block));
+        self.worn(view.medium.wear_thousandths(block));
     }
 
     fn adopt(&mut self, view: &mut View<'_>) {
-        let most =
-            (0..view.store.medium.geometry.block_count).map(|block| view.store.medium.wear_thousandths(BlockId(block))).max();
+        let most = (0..view.medium.geometry.block_count).map(|block| view.medium.wear_thousandths(BlockId(block))).max();
         self.worn(most.unwrap_or(0));
     }
 

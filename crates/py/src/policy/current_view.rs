@@ -49,19 +49,19 @@ fn index(what: &str, index: i64, count: u64) -> PyResult<u32> {
 }
 
 fn die_of(view: &EngineView<'_>, die: i64) -> PyResult<DieId> {
-    index("die", die, u64::from(view.store.medium.geometry.die_count)).map(DieId)
+    index("die", die, u64::from(view.medium.geometry.die_count)).map(DieId)
 }
 
 fn block_of(view: &EngineView<'_>, block: i64) -> PyResult<BlockId> {
-    index("block", block, u64::from(view.store.medium.geometry.block_count)).map(BlockId)
+    index("block", block, u64::from(view.medium.geometry.block_count)).map(BlockId)
 }
 
 fn lpn_of(view: &EngineView<'_>, lpn: i64) -> PyResult<Lpn> {
-    index("lpn", lpn, view.store.user_units).map(Lpn)
+    index("lpn", lpn, view.user_units()).map(Lpn)
 }
 
 fn ppn_of(view: &EngineView<'_>, ppn: i64) -> PyResult<Ppn> {
-    index("ppn", ppn, view.store.medium.geometry.unit_count()).map(Ppn)
+    index("ppn", ppn, view.medium.geometry.unit_count()).map(Ppn)
 }
 
 /// Read access to the drive for a policy, valid only during a call of the policy; at other times, a RuntimeError.
@@ -170,26 +170,24 @@ impl View {
     /// Returns the blocks of a die that are full and hold data.
     fn closed_blocks<'py>(&self, py: Python<'py>, die: i64) -> PyResult<Bound<'py, PyTuple>> {
         let blocks: Vec<u32> =
-            with_view(|view| die_of(view, die).map(|die| view.store.medium.closed_blocks(die).map(|block| block.0).collect()))?;
+            with_view(|view| die_of(view, die).map(|die| view.medium.closed_blocks(die).map(|block| block.0).collect()))?;
         PyTuple::new(py, blocks)
     }
 
     /// Returns the closed block of a die and write mode with the fewest valid units, and their number.
     fn least_valid(&self, die: i64, mode: &Bound<'_, PyAny>) -> PyResult<Option<(u32, u16)>> {
         let mode = self.names.write.mode("mode", mode).map_err(|problem| PyValueError::new_err(problem.detail()))?;
-        with_view(|view| {
-            die_of(view, die).map(|die| view.store.medium.min_valid(die, mode).map(|(block, valid)| (block.0, valid)))
-        })
+        with_view(|view| die_of(view, die).map(|die| view.medium.min_valid(die, mode).map(|(block, valid)| (block.0, valid))))
     }
 
     /// Returns the channel of a die.
     fn channel_of(&self, die: i64) -> PyResult<u32> {
-        with_view(|view| die_of(view, die).map(|die| view.store.medium.geometry.channel_of(die).0))
+        with_view(|view| die_of(view, die).map(|die| view.medium.geometry.channel_of(die).0))
     }
 
     /// Returns the place of a unit's data in flash (`ppn`); `None` if it has none, or newer data in the write buffer.
     fn place_of(&self, lpn: i64) -> PyResult<Option<u32>> {
-        with_view(|view| lpn_of(view, lpn).map(|lpn| view.store.place_of(lpn).map(|ppn| ppn.0)))
+        with_view(|view| lpn_of(view, lpn).map(|lpn| view.place_of(lpn).map(|ppn| ppn.0)))
     }
 
     /// Returns the place of a unit's copy in flash (`ppn`), also while a newer one waits in the write buffer.
@@ -199,63 +197,63 @@ impl View {
 
     /// Returns the unit whose current data a place holds; `None` if it holds none.
     fn unit_at(&self, ppn: i64) -> PyResult<Option<u32>> {
-        with_view(|view| ppn_of(view, ppn).map(|ppn| view.store.medium.is_valid(ppn).then(|| view.store.lpn_at(ppn).0)))
+        with_view(|view| ppn_of(view, ppn).map(|ppn| view.medium.is_valid(ppn).then(|| view.lpn_at(ppn).0)))
     }
 
     /// Returns the block of a place.
     fn block_of(&self, ppn: i64) -> PyResult<u32> {
-        with_view(|view| ppn_of(view, ppn).map(|ppn| view.store.medium.geometry.block_of(ppn).0))
+        with_view(|view| ppn_of(view, ppn).map(|ppn| view.medium.geometry.block_of(ppn).0))
     }
 
     /// Returns the first place of a block, and the first place after it.
     fn places_of(&self, block: i64) -> PyResult<(u32, u32)> {
         with_view(|view| {
-            let first = view.store.medium.geometry.first_of(block_of(view, block)?).0;
-            Ok((first, first + view.store.medium.geometry.units_per_block))
+            let first = view.medium.geometry.first_of(block_of(view, block)?).0;
+            Ok((first, first + view.medium.geometry.units_per_block))
         })
     }
 
     /// Returns the die of a block.
     fn die_of(&self, block: i64) -> PyResult<u32> {
-        with_view(|view| block_of(view, block).map(|block| view.store.medium.geometry.die_of(block).0))
+        with_view(|view| block_of(view, block).map(|block| view.medium.geometry.die_of(block).0))
     }
 
     /// Returns the state of a block: `free`, `open`, `closed`, `victim`, `erasing` or `retired`.
     fn block_state(&self, py: Python<'_>, block: i64) -> PyResult<Py<PyString>> {
-        with_view(|view| block_of(view, block).map(|block| self.names.state(py, view.store.medium.block(block).state())))
+        with_view(|view| block_of(view, block).map(|block| self.names.state(py, view.medium.block(block).state())))
     }
 
     /// Returns the write mode of a block's data.
     fn block_mode(&self, py: Python<'_>, block: i64) -> PyResult<Py<PyString>> {
-        with_view(|view| block_of(view, block).map(|block| self.names.write.name(py, view.store.medium.block(block).mode())))
+        with_view(|view| block_of(view, block).map(|block| self.names.write.name(py, view.medium.block(block).mode())))
     }
 
     /// Returns the number of valid units of a block.
     fn block_valid(&self, block: i64) -> PyResult<u16> {
-        with_view(|view| block_of(view, block).map(|block| view.store.medium.block(block).valid))
+        with_view(|view| block_of(view, block).map(|block| view.medium.block(block).valid))
     }
 
     /// Returns the time since the first program of a block after its last erase \[ns\].
     fn block_age(&self, block: i64) -> PyResult<i64> {
         with_view(|view| {
-            let first = view.store.medium.first_program(block_of(view, block)?);
+            let first = view.medium.first_program(block_of(view, block)?);
             Ok(i64::try_from(view.now.0).unwrap_or(i64::MAX).saturating_sub(first))
         })
     }
 
     /// Returns the wear of a block, in nominal erases.
     fn block_wear(&self, block: i64) -> PyResult<f64> {
-        with_view(|view| block_of(view, block).map(|block| view.store.medium.effective_wear(block)))
+        with_view(|view| block_of(view, block).map(|block| view.medium.effective_wear(block)))
     }
 
     /// Returns the number of erases of a block.
     fn block_erases(&self, block: i64) -> PyResult<u32> {
-        with_view(|view| block_of(view, block).map(|block| view.store.medium.erase_count(block)))
+        with_view(|view| block_of(view, block).map(|block| view.medium.erase_count(block)))
     }
 
     /// Returns the erase mode of a block's last erase.
     fn block_erase_mode(&self, py: Python<'_>, block: i64) -> PyResult<Py<PyString>> {
-        with_view(|view| block_of(view, block).map(|block| self.names.erase.name(py, view.store.medium.erase_mode(block).0)))
+        with_view(|view| block_of(view, block).map(|block| self.names.erase.name(py, view.medium.erase_mode(block).0)))
     }
 }
 
@@ -300,7 +298,7 @@ impl UnitBits {
     }
 
     fn __len__(&self) -> PyResult<usize> {
-        with_view(|view| Ok(view.store.user_units as usize))
+        with_view(|view| Ok(view.user_units() as usize))
     }
 }
 
@@ -338,6 +336,6 @@ impl BlockBytes {
     }
 
     fn __len__(&self) -> PyResult<usize> {
-        with_view(|view| Ok(view.store.medium.geometry.block_count as usize))
+        with_view(|view| Ok(view.medium.geometry.block_count as usize))
     }
 }

@@ -61,7 +61,7 @@ pub(super) struct Baseline {
 impl Baseline {
     pub fn of(drive: &Drive) -> Baseline {
         Baseline {
-            ftl: drive.ftl().counters.clone(),
+            ftl: drive.translator().report().counters.clone(),
             erases: erases_of(drive),
             operations: drive.flash().counters.operations,
             busy: drive.flash().snapshot(drive.now()),
@@ -70,24 +70,24 @@ impl Baseline {
 }
 
 fn erases_of(drive: &Drive) -> u64 {
-    let store = &drive.ftl().store;
-    (0..store.medium.geometry.block_count).map(|block| u64::from(store.medium.erase_count(BlockId(block)))).sum()
+    let medium = drive.medium();
+    (0..medium.geometry.block_count).map(|block| u64::from(medium.erase_count(BlockId(block)))).sum()
 }
 
 impl Oracle {
     /// Takes over the data that the drive holds at the beginning.
     pub(super) fn take_over(&mut self, drive: &Drive) -> Check {
-        let store = &drive.ftl().store;
+        let medium = drive.medium();
         for (block, shadow) in (0..self.geometry.block_count).map(BlockId).zip(&mut self.blocks) {
-            shadow.next_program = u32::from(store.medium.block(block).programmed) * self.geometry.units_per_program;
+            shadow.next_program = u32::from(medium.block(block).programmed) * self.geometry.units_per_program;
             shadow.next_bind = shadow.next_program;
             let first = self.geometry.first_of(block).index();
             self.places[first..first + shadow.next_program as usize].iter_mut().for_each(|place| place.programmed = true);
         }
         for lpn in (0..self.units.len() as u32).map(Lpn) {
-            let Some(ppn) = store.place_of(lpn) else { continue };
+            let Some(ppn) = drive.map().place_of(lpn) else { continue };
             let version = self.versions.len() as u32;
-            let loss = if drive.ftl().is_lost_at(ppn) { Loss::Lost } else { Loss::Intact };
+            let loss = if drive.medium().is_lost_at(ppn) { Loss::Lost } else { Loss::Intact };
             self.versions.push(Version { lpn, completed: Some(0), progress: Progress::Durable, loss });
             let place = &mut self.places[ppn.index()];
             ensure(place.programmed && place.content.is_none(), || {
@@ -100,10 +100,10 @@ impl Oracle {
             self.copies.insert(lpn.0, version);
         }
         // Data that is lost and no longer current is known until its block is erased.
-        for ppn in (0..self.places.len() as u32).map(Ppn).filter(|&ppn| drive.ftl().is_lost_at(ppn)) {
+        for ppn in (0..self.places.len() as u32).map(Ppn).filter(|&ppn| drive.medium().is_lost_at(ppn)) {
             let version = self.versions.len() as u32;
             if self.places[ppn.index()].content.is_none() {
-                let (lpn, loss) = (Lpn(drive.ftl().unit_at(ppn)), Loss::Lost);
+                let (lpn, loss) = (Lpn(drive.translator().unit_at(ppn)), Loss::Lost);
                 self.versions.push(Version { lpn, completed: Some(0), progress: Progress::Durable, loss });
                 self.places[ppn.index()].content = Some(Content { lpn, version, supersedes: None, loss });
             }
@@ -114,7 +114,7 @@ impl Oracle {
     /// Checks that the drive's tables agree with each other and with the oracle's map. May be called between any two
     /// calls of `advance`.
     pub fn audit(&self, drive: &Drive, at_rest: bool) -> Check {
-        let found = drive.ftl().audit(at_rest);
+        let found = drive.map().audit(at_rest);
         ensure(found.is_empty(), || found.join("; "))?;
         ensure(!at_rest || drive.flash().page_buffers_rest(), || "a page buffer is in use at rest".to_owned())?;
         self.agree_on_places(drive)?;
@@ -124,18 +124,17 @@ impl Oracle {
 
     /// Checks that the engine's map agrees with the records.
     pub(super) fn agree_on_places(&self, drive: &Drive) -> Check {
-        let store = &drive.ftl().store;
         let differs = |unit: &usize| {
             let known = match self.units[*unit].location {
                 Location::At(ppn) => Some(ppn),
                 Location::Nowhere | Location::Slot(_) => None,
             };
-            store.place_of(Lpn(*unit as u32)) != known
+            drive.map().place_of(Lpn(*unit as u32)) != known
         };
         match (0..self.units.len()).find(differs) {
             None => Ok(()),
             Some(unit) => {
-                let (place, known) = (store.place_of(Lpn(unit as u32)), self.units[unit].location);
+                let (place, known) = (drive.map().place_of(Lpn(unit as u32)), self.units[unit].location);
                 ensure(false, || format!("the map has unit {unit} at {place:?}, the records say {known:?}"))
             }
         }
@@ -143,7 +142,7 @@ impl Oracle {
 
     /// Checks that the mapping cache knows every page of the map that is out of date on flash.
     fn agree_on_pages(&self, drive: &Drive) -> Check {
-        let forgotten = |page: &usize| self.stale_pages[*page] && !drive.ftl().map_page_is_changed(*page as u32);
+        let forgotten = |page: &usize| self.stale_pages[*page] && !drive.map().map_page_is_changed(*page as u32);
         match (0..self.stale_pages.len()).find(forgotten) {
             None => Ok(()),
             Some(page) => {
@@ -155,7 +154,7 @@ impl Oracle {
     /// Checks the state of each unit under a policy that marks those whose copy on flash is written in a mode.
     fn agree_on_flags(&self, drive: &Drive) -> Check {
         let Some(marked) = self.marked_mode else { return Ok(()) };
-        let store = &drive.ftl().store;
+        let medium = drive.medium();
         for lpn in (0..self.user_units).map(Lpn) {
             let location = self.units[lpn.index()].location;
             let place: Option<Ppn> = match location {
@@ -163,8 +162,8 @@ impl Oracle {
                 Location::Slot(slot) => self.prior_of(slot),
                 Location::Nowhere => None,
             };
-            let is_marked = place.is_some_and(|ppn| store.medium.block(self.geometry.block_of(ppn)).mode() == marked.0);
-            let flag = drive.ftl().declared_state(lpn);
+            let is_marked = place.is_some_and(|ppn| medium.block(self.geometry.block_of(ppn)).mode() == marked.0);
+            let flag = drive.map().declared_state(lpn);
             ensure(flag == u8::from(is_marked), || {
                 format!("the state of {lpn:?} at {location:?} is {flag}, its copy is in the marked mode: {is_marked}")
             })?;
@@ -179,7 +178,7 @@ impl Oracle {
         })?;
         self.audit(drive, true)?;
         self.power.as_ref().map_or(Ok(()), PowerWatch::check)?;
-        let (counts, done) = (&self.counts, drive.ftl().counters.since(&self.baseline.ftl));
+        let (counts, done) = (&self.counts, drive.translator().report().counters.since(&self.baseline.ftl));
         let programmed = |reason: Reason| done.units_programmed[reason as usize];
         let moved: u64 = counts.relocated.iter().sum();
         let total: u64 = done.units_programmed.iter().sum();

@@ -56,7 +56,7 @@ impl Oracle {
             self.places.iter().filter(holds).count()
         };
         let (lost, unknown) = (count(Loss::Lost), count(Loss::Unknown));
-        let known = drive.ftl().lost_places().unwrap_or(0);
+        let known = drive.medium().lost_places().unwrap_or(0);
         ensure((lost..=lost + unknown).contains(&known), || {
             format!("{known} places are known to be lost; by the records {lost}, and perhaps {unknown} more")
         })

@@ -187,10 +187,10 @@ impl Oracle {
             is_buffered: description.buffer.units(drive.unit()) > 0,
             writes_through: description.buffer.units(drive.unit()) > 0 && !drive.acknowledges_in_buffer(),
             suspends: description.flash.suspension.is_some(),
-            marked_mode: drive.ftl().marked_mode(),
-            units: vec![Unit { emptied: Some(0), ..Unit::default() }; drive.ftl().store.all_units() as usize],
-            user_units: drive.ftl().store.user_units as u32,
-            stale_pages: vec![false; drive.ftl().map_pages() as usize],
+            marked_mode: drive.map().policy().marked_mode(),
+            units: vec![Unit { emptied: Some(0), ..Unit::default() }; drive.map().all_units() as usize],
+            user_units: drive.map().user_units() as u32,
+            stale_pages: vec![false; drive.map().map_pages() as usize],
             page_entries: description.ftl.map_cache.as_ref().map_or(1, |cache| cache.page_entries),
             places: vec![Place::default(); geometry.unit_count() as usize],
             blocks: vec![Block::default(); geometry.block_count as usize],
@@ -220,7 +220,7 @@ impl Oracle {
     pub fn move_to(&mut self, drive: &Drive) -> Check {
         self.agree_on_places(drive)?;
         for (id, block) in (0..).map(kit::BlockId).zip(&mut self.blocks) {
-            block.sealed = block.next_program > 0 && drive.ftl().store.medium.block(id).state() != ftl::BlockState::Open;
+            block.sealed = block.next_program > 0 && drive.medium().block(id).state() != ftl::BlockState::Open;
         }
         self.bus_free.fill(drive.now());
         self.die_spans.fill(vec![(drive.now(), drive.now())]);

@@ -91,9 +91,9 @@ fn the_levels_of_the_last_success_are_kept_for_the_block_until_its_erase() {
         assert_eq!(retried(&mut rig, 4), 2 * step, "the first read of another block");
         // Unit 0 is overwritten until it is in the first block again.
         let place = |rig: &Rig| {
-            let store = &rig.drive.ftl().store;
-            let block = store.medium.geometry.block_of(store.place_of(Lpn(0)).expect("it is written"));
-            (block, store.medium.erase_count(block))
+            let medium = rig.drive.medium();
+            let block = medium.geometry.block_of(rig.drive.map().place_of(Lpn(0)).expect("it is written"));
+            (block, medium.erase_count(block))
         };
         let (first, erases) = place(&rig);
         assert_eq!(erases, 0);

@@ -50,7 +50,7 @@ fn a_partial_write_over_uncorrectable_data_is_lost_until_it_is_written_whole() {
             assert!(!is_lost(&mut rig, 0), "{sets:?}: its neighbour is intact");
         }
         assert_eq!(counts(&rig), [2, 1, 1], "{sets:?}: the new page is read without a failure");
-        assert_eq!(rig.drive.ftl().lost_places(), Some(1));
+        assert_eq!(rig.drive.medium().lost_places(), Some(1));
         // Another partial write of it keeps it lost; it goes to the LSB page after the next.
         write(&mut rig, 7);
         rig.one_bytes(Op::Write, 4096 + 512, 512);

@@ -107,7 +107,7 @@ fn run(seed: u64, description: &Description) -> (Rig, Snapshot, Counts) {
     rig.drive.history().close();
     let entries: Vec<_> = rig.drive.history().take().collect();
     let table = description.flash.read_modes.len().max(1);
-    let (flash, ftl) = (&rig.drive.flash().counters, &rig.drive.ftl().counters);
+    let (flash, ftl) = (&rig.drive.flash().counters, &rig.drive.translator().report().counters);
     let reasons = |of: fn(Reason) -> bool| {
         Reason::ALL.iter().filter(|reason| of(**reason)).map(|reason| flash.reads[*reason as usize]).sum()
     };

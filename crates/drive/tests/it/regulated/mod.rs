@@ -90,8 +90,8 @@ fn together(rig: &mut Rig, op: Op, units: &[u64]) {
 
 /// Returns the die of a unit's place.
 fn die_of(rig: &Rig, unit: u32) -> DieId {
-    let store = &rig.drive.ftl().store;
-    store.medium.geometry.die_of(store.medium.geometry.block_of(store.place_of(Lpn(unit)).expect("mapped")))
+    let medium = rig.drive.medium();
+    medium.geometry.die_of(medium.geometry.block_of(rig.drive.map().place_of(Lpn(unit)).expect("mapped")))
 }
 
 /// Runs for `ms` milliseconds.

@@ -196,7 +196,7 @@ fn a_rewrite_outlives_a_collection_of_its_page() {
     rig.submit(Op::Read, 0, 1, now);
     rig.submit(Op::Write, 9, 1, now + Nanos(1));
     rig.run_until(now + Nanos(2 * MS));
-    let places = |rig: &Rig| rig.drive.ftl().store.place_of(Lpn(0)).expect("mapped");
+    let places = |rig: &Rig| rig.drive.map().place_of(Lpn(0)).expect("mapped");
     let before = places(&rig);
     assert_eq!(rewrites(&rig), (1, 0, 0));
     let beside: Vec<u64> = (1..8).filter(|&unit| die_of(&rig, unit) == die_of(&rig, 0)).map(u64::from).take(2).collect();
@@ -221,13 +221,13 @@ fn a_rewrite_whose_page_was_moved_is_entered_again() {
         while rig.stat("rewrites_started") == 0 {
             rig.step();
         }
-        let before = rig.drive.ftl().store.place_of(Lpn(0));
+        let before = rig.drive.map().place_of(Lpn(0));
         for _ in 0..20 {
             together(&mut rig, Op::Write, &[1, 2, 3, 4, 5, 6, 7]);
         }
         rig.drain();
         rest(&mut rig, 50);
-        assert_ne!(rig.drive.ftl().store.place_of(Lpn(0)), before, "moved");
+        assert_ne!(rig.drive.map().place_of(Lpn(0)), before, "moved");
         assert_eq!(rig.programmed(Reason::Rewrite), 0, "{window}: the rewrite was void");
         let entered = rig.stat("rewrites_entered");
         rig.one(Op::Read, 0, 1);

@@ -11,7 +11,7 @@ fn metadata_is_reported_as_the_paper_counts_it_and_as_it_is() {
             (paper, needed),
             "window {window}"
         );
-        assert_eq!(rig.drive.ftl().declared_bits(), declared, "window {window}");
+        assert_eq!(rig.drive.map().needs().bits_per_unit, declared, "window {window}");
     }
 }
 
@@ -37,7 +37,7 @@ fn histories_classes_and_queued_rewrites_are_saved_with_the_drive() {
     // A program keeps the drive busy when these reads complete.
     together(&mut before, Op::Read, &[3, 5, 5]);
     let last = before.submit(Op::Write, 6, 1, before.drive.now());
-    while before.drive.ftl().counters.host_units_by_mode[FINE.index()] < 7 {
+    while before.drive.translator().report().counters.host_units_by_mode[FINE.index()] < 7 {
         before.step();
     }
     assert!(!before.is_done(last));

@@ -22,51 +22,41 @@ impl Parameters {
 }
 
 impl Ftl {
-    /// Returns the number of retired blocks of a die.
-    pub fn retired_blocks(&self, die: DieId) -> u32 {
-        self.store.medium.retired[die.index()]
-    }
-
-    /// Returns the first die that could not do without a worn-out block, if any. The drive continues to work and to use
-    /// that block; the caller decides that this is the end of its life.
-    pub fn worn_out_die(&self) -> Option<DieId> {
-        self.worn_out
-    }
-
     /// Shifts the effective wear of all blocks of a drive at rest so that its mean becomes `wear` (in nominal erases),
     /// and the erase counts so that their mean becomes `cycles`. Differences between blocks are kept, except that no
     /// value falls below zero. Must be called before the drive is adopted, because queued retention deadlines identify
     /// a block by its erase count.
     pub fn shift_wear(&mut self, wear: f64, cycles: f64) {
-        let blocks = self.store.medium.wear.len() as f64;
+        let blocks = self.state.store.medium.wear.len() as f64;
         let shift = |values: &mut [u32], mean: f64| {
             let known = values.iter().map(|value| f64::from(*value)).sum::<f64>() / blocks;
             let by = (mean - known).round() as i64;
             values.iter_mut().for_each(|value| *value = u32::try_from((i64::from(*value) + by).max(0)).unwrap_or(u32::MAX));
         };
-        shift(&mut self.store.medium.wear, wear * 1000.0);
-        shift(&mut self.store.medium.erase_counts, cycles);
-        self.store.medium.recount_wear();
+        shift(&mut self.state.store.medium.wear, wear * 1000.0);
+        shift(&mut self.state.store.medium.erase_counts, cycles);
+        self.state.store.medium.recount_wear();
     }
 
     /// Completes an erase during preconditioning, which takes no simulated time: the block becomes free.
     pub(crate) fn end_erase(&mut self, block: BlockId, mode: ModeId) {
-        self.retention.erased(&self.store.medium, block);
-        let wear = self.parameters.wear_of_erase(mode, self.store.medium.wear_thousandths(block));
-        self.store.medium.end_erase(block, mode, wear);
-        self.space.put_free(&self.store.medium, block, &*self.wear_rule);
+        self.state.retention.erased(&self.state.store.medium, block);
+        let wear = self.derived.parameters.wear_of_erase(mode, self.state.store.medium.wear_thousandths(block));
+        self.state.store.medium.end_erase(block, mode, wear);
+        self.state.space.put_free(&self.state.store.medium, block, &*self.derived.wear_rule);
     }
 
     /// Completes an erase: the block becomes free, or is retired if it is worn out and the die can spare it.
     pub(crate) fn end_timed_erase(&mut self, block: BlockId, mode: ModeId) {
-        self.retention.erased(&self.store.medium, block);
-        let worn_before = self.store.medium.wear_thousandths(block);
-        self.store.medium.end_erase(block, mode, self.parameters.wear_of_erase(mode, worn_before));
-        let is_worn_out = self.parameters.retire_at.is_some_and(|limit| self.store.medium.wear_thousandths(block) >= limit);
-        if is_worn_out && self.can_spare(self.store.medium.geometry.die_of(block)) {
-            self.store.medium.retire(block);
+        self.state.retention.erased(&self.state.store.medium, block);
+        let worn_before = self.state.store.medium.wear_thousandths(block);
+        self.state.store.medium.end_erase(block, mode, self.derived.parameters.wear_of_erase(mode, worn_before));
+        let is_worn_out =
+            self.derived.parameters.retire_at.is_some_and(|limit| self.state.store.medium.wear_thousandths(block) >= limit);
+        if is_worn_out && self.can_spare(self.state.store.medium.geometry.die_of(block)) {
+            self.state.store.medium.retire(block);
         } else {
-            self.space.put_free(&self.store.medium, block, &*self.wear_rule);
+            self.state.space.put_free(&self.state.store.medium, block, &*self.derived.wear_rule);
         }
     }
 
@@ -75,21 +65,22 @@ impl Ftl {
     /// Nor can it while it has no other free block, because a collection needs one to begin with: then the block is
     /// used once more.
     fn can_spare(&mut self, die: DieId) -> bool {
-        let geometry = &self.store.medium.geometry;
-        let streams = max_streams_per_die(self.parameters.facts.write_modes.len(), &self.needs);
-        let [.., needed] = self.config.blocks_needed(geometry, self.store.user_units, streams);
-        let left = u64::from(geometry.blocks_per_die - self.retired_blocks(die));
+        let geometry = &self.state.store.medium.geometry;
+        let streams = max_streams_per_die(self.derived.parameters.facts.write_modes.len(), &self.derived.needs);
+        let [.., needed] = self.derived.config.blocks_needed(geometry, self.state.store.user_units, streams);
+        let left = u64::from(geometry.blocks_per_die - self.state.store.medium.retired_blocks(die));
         if left <= needed {
-            self.worn_out = self.worn_out.or(Some(die));
+            self.state.worn_out = self.state.worn_out.or(Some(die));
             return false;
         }
-        self.space.free_blocks(die) > 0
+        self.state.space.free_blocks(die) > 0
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::layer::mapping::Mapping;
     use crate::layer::page_map::ftl::tests::small;
     use crate::medium::BlockState;
     use crate::medium::tests::geometry;
@@ -111,13 +102,13 @@ mod tests {
             plane: None,
             level: 0,
         };
-        let place = ftl.space.advance(&mut ftl.store.medium, &target, 4, kit::SimTime(0)).expect("a block is free");
-        let block = ftl.store.medium.geometry.block_of(place);
-        ftl.space.close_full(&mut ftl.store.medium, DIE, 0);
-        ftl.store.medium.take_victim(block);
-        ftl.store.medium.begin_erase(block);
+        let place = ftl.state.space.advance(&mut ftl.state.store.medium, &target, 4, kit::SimTime(0)).expect("a block is free");
+        let block = ftl.state.store.medium.geometry.block_of(place);
+        ftl.state.space.close_full(&mut ftl.state.store.medium, DIE, 0);
+        ftl.state.store.medium.take_victim(block);
+        ftl.state.store.medium.begin_erase(block);
         ftl.end_timed_erase(block, ModeId(0));
-        (block, ftl.store.medium.block(block).state())
+        (block, ftl.state.store.medium.block(block).state())
     }
 
     /// A block is retired by the erase that brings its wear to the limit, and by none before; three blocks can be
@@ -130,16 +121,19 @@ mod tests {
             let (mut retired, mut worn_out) = (0, false);
             for number in 0..4 * erases * 20 {
                 let (block, state) = cycle(&mut ftl);
-                let worn = ftl.store.medium.wear_thousandths(block) >= limit;
-                assert_eq!(worn, ftl.store.medium.erase_count(block) >= erases);
+                let worn = ftl.state.store.medium.wear_thousandths(block) >= limit;
+                assert_eq!(worn, ftl.state.store.medium.erase_count(block) >= erases);
                 assert_eq!(state == BlockState::Retired, worn && retired < 3, "limit {limit}, erase {number}");
                 worn_out |= worn && retired == 3;
                 assert_eq!(ftl.worn_out_die().is_some(), worn_out, "limit {limit}, erase {number}");
                 retired += u32::from(state == BlockState::Retired);
-                assert_eq!((ftl.retired_blocks(DIE), ftl.space.free_blocks(DIE)), (retired, 20 - retired));
+                assert_eq!(
+                    (ftl.state.store.medium.retired_blocks(DIE), ftl.state.space.free_blocks(DIE)),
+                    (retired, 20 - retired)
+                );
             }
             assert_eq!((retired, ftl.worn_out_die()), (3, Some(DIE)));
-            assert_eq!(ftl.store.medium.erase_total(), u64::from(4 * erases * 20));
+            assert_eq!(ftl.state.store.medium.erase_total(), u64::from(4 * erases * 20));
         }
     }
 
@@ -148,14 +142,14 @@ mod tests {
     #[test]
     fn the_last_free_block_is_not_retired() {
         let mut ftl = ftl(1000);
-        let blocks: Vec<Option<BlockId>> = (0..19).map(|_| ftl.space.take_for_lazy_erase(DIE, 0)).collect();
+        let blocks: Vec<Option<BlockId>> = (0..19).map(|_| ftl.state.space.take_for_lazy_erase(DIE, 0)).collect();
         // Blocks that are taken for a lazy erase still count as free: they are counted out by a restored state.
-        let image = ftl.space.image();
-        ftl.space.restore(image).expect("it is of the same shape");
-        assert_eq!((blocks.len(), ftl.space.free_blocks(DIE)), (19, 1));
+        let image = ftl.state.space.image();
+        ftl.state.space.restore(image).expect("it is of the same shape");
+        assert_eq!((blocks.len(), ftl.state.space.free_blocks(DIE)), (19, 1));
         assert_eq!(cycle(&mut ftl), (BlockId(19), BlockState::Free));
-        assert_eq!((ftl.retired_blocks(DIE), ftl.worn_out_die()), (0, None));
-        ftl.space.put_free(&ftl.store.medium, BlockId(0), &*ftl.wear_rule);
+        assert_eq!((ftl.state.store.medium.retired_blocks(DIE), ftl.worn_out_die()), (0, None));
+        ftl.state.space.put_free(&ftl.state.store.medium, BlockId(0), &*ftl.derived.wear_rule);
         assert_eq!(cycle(&mut ftl), (BlockId(19), BlockState::Retired));
     }
 
@@ -164,19 +158,23 @@ mod tests {
     fn shifted_wear_keeps_the_differences() {
         let mut ftl = ftl(u32::MAX);
         for block in 0..20 {
-            (ftl.store.medium.wear[block], ftl.store.medium.erase_counts[block]) = (block as u32 * 100 + 50, block as u32);
+            (ftl.state.store.medium.wear[block], ftl.state.store.medium.erase_counts[block]) =
+                (block as u32 * 100 + 50, block as u32);
         }
         ftl.shift_wear(3.0, 29.5);
         assert_eq!(
-            (0..20).map(|block| ftl.store.medium.wear[block]).collect::<Vec<_>>(),
+            (0..20).map(|block| ftl.state.store.medium.wear[block]).collect::<Vec<_>>(),
             (0..20).map(|b| 2050 + 100 * b).collect::<Vec<_>>()
         );
-        assert_eq!((ftl.store.medium.erase_counts[0], ftl.store.medium.erase_counts[19]), (20, 39));
+        assert_eq!((ftl.state.store.medium.erase_counts[0], ftl.state.store.medium.erase_counts[19]), (20, 39));
         assert_eq!(
-            (ftl.store.medium.wear_total(), ftl.store.medium.wear_most(), ftl.store.medium.erase_total()),
+            (ftl.state.store.medium.wear_total(), ftl.state.store.medium.wear_most(), ftl.state.store.medium.erase_total()),
             (60_000, 3950, 590)
         );
         ftl.shift_wear(0.5, 0.0);
-        assert_eq!((ftl.store.medium.wear[0], ftl.store.medium.wear[19], ftl.store.medium.erase_counts[0]), (0, 1450, 0));
+        assert_eq!(
+            (ftl.state.store.medium.wear[0], ftl.state.store.medium.wear[19], ftl.state.store.medium.erase_counts[0]),
+            (0, 1450, 0)
+        );
     }
 }

@@ -5,17 +5,19 @@ mod bind;
 mod choose;
 mod finish;
 mod lost;
+mod mapping;
 mod power;
 mod relocate;
 mod save;
 mod serve;
 mod start;
-mod translate;
+pub(crate) mod translate;
 
 use crate::config::{FtlSection, PartialWrite, ReadInFlight, UnmappedRead};
 use crate::counters::FtlCounters;
 use crate::declared::{Bits, BlockBytes, Bytes, UnitBits};
 use crate::layer::contract::{Pulled, Report};
+use crate::layer::mapping::Mapping;
 use crate::layer::page_map::collector::{Collector, RelocationRequest};
 use crate::layer::page_map::moves::PageMoves;
 use crate::layer::page_map::retention::{MoveTimes, Retention, limits_of_blocks};
@@ -27,7 +29,7 @@ use crate::medium::space::{AllocationClass, Space, Streams, Target};
 use crate::parameters::Parameters;
 use crate::policy::future::Future;
 use crate::policy::{
-    Candidate, Collection, Dispatch, Idle, Interruption, ModePolicy, Moving, Needs, PageMove, Placed, Relocation, UnitRead, View,
+    Candidate, Collection, Dispatch, Idle, ModePolicy, Moving, Needs, PageMove, Placed, Relocation, UnitRead, View,
 };
 use crate::queue::idle::IdleDies;
 use crate::queue::order::{WriteAllocation, places};
@@ -49,7 +51,7 @@ pub use translate::MapCacheReport;
 
 /// Permission to bind data to a program of the die that chooses its next operation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Binding {
+pub(crate) enum Binding {
     #[default]
     Allowed,
     /// The die has no page buffer for a program.
@@ -74,59 +76,75 @@ fn retention(config: &FtlSection, policy: &dyn ModePolicy, parameters: &Paramete
     Retention::new(limits, move_after, *rated_pe_cycles, config.retention_margin, &moving)
 }
 
-/// The flash translation layer.
+/// The page map: a flash translation layer with a map of mapping units.
 pub struct Ftl {
-    /// State of the data.
+    pub(crate) state: State,
+    pub(crate) derived: Derived,
+    pub(crate) scratch: Scratch,
+}
+
+/// State that affects the commands to come: a saved drive has all of it.
+pub(crate) struct State {
+    /// The map, on its medium.
     pub store: Store,
     /// Counters of completed work.
     pub counters: FtlCounters,
-    pub(crate) config: FtlSection,
-    pub(crate) parameters: Parameters,
-    pub(crate) space: Space,
-    pub(crate) policy: Box<dyn ModePolicy>,
-    pub(crate) needs: Needs,
+    pub space: Space,
+    pub policy: Box<dyn ModePolicy>,
+    /// State that the policy declared, by mapping unit and by block.
+    pub bits: UnitBits,
+    pub block_bytes: BlockBytes,
+    pub retention: Retention,
+    pub rng: Rng,
+    pub collectors: Vec<Collector>,
+    pub moves: PageMoves,
+    pub writes: WriteQueue,
+    pub gate: Gate,
+    /// The read cache, if there is one.
+    pub cache: Option<Box<ReadCache>>,
+    /// The part of the map in memory, where that is not all of it.
+    pub map_cache: Option<Box<MapCache>>,
+    /// True for each die whose last turn was a program of map data.
+    pub map_had_turn: Vec<bool>,
+    pub idle: IdleDies,
+    pub idle_since: Vec<SimTime>,
+    /// True while an idle timer is pending, by delay and die.
+    pub idle_armed: [Vec<bool>; 2],
+    /// Position in the allocation order of the last write under round-robin allocation.
+    pub arrivals: u32,
+    pub policy_armed: Option<SimTime>,
+    /// First die that could not do without a worn-out block.
+    pub worn_out: Option<DieId>,
+}
+
+/// Rules and numbers that follow from the description: a drive that is loaded builds them anew.
+pub(crate) struct Derived {
+    pub config: FtlSection,
+    pub parameters: Parameters,
+    pub needs: Needs,
     /// Write mode of data older than the run. Where the scope of a mode is the page, also the mode that is recorded for
     /// all blocks.
-    old_mode: ModeId,
+    pub old_mode: ModeId,
     /// Read mode that data of each write mode needs.
-    read_modes: [ModeId; 16],
-    pub(crate) bits: UnitBits,
-    pub(crate) block_bytes: BlockBytes,
-    pub(crate) victim: Box<dyn Victim>,
-    pub(crate) wear_rule: Box<dyn WearLeveling>,
-    pub(crate) retention: Retention,
-    pub(crate) rng: Rng,
-    pub(crate) collectors: Vec<Collector>,
-    pub(crate) moves: PageMoves,
-    pub(crate) writes: WriteQueue,
-    /// The read cache, if there is one.
-    pub(crate) cache: Option<Box<ReadCache>>,
-    pub(crate) idle: IdleDies,
+    pub read_modes: [ModeId; 16],
+    pub victim: Box<dyn Victim>,
+    pub wear_rule: Box<dyn WearLeveling>,
     /// Dies, with their groups of planes where planes take turns, in allocation order.
-    pub(crate) places: Vec<(DieId, Option<u32>)>,
-    /// Position in the allocation order of the last write under round-robin allocation.
-    arrivals: u32,
-    idle_since: Vec<SimTime>,
-    /// True while an idle timer is pending, by delay and die.
-    idle_armed: [Vec<bool>; 2],
+    pub places: Vec<(DieId, Option<u32>)>,
     /// Numbers of free blocks of a die below which collection takes precedence over host writes, and below which it
     /// runs when no write waits.
-    pub(crate) critical: u32,
-    pub(crate) low: u32,
-    gate: Gate,
-    /// The part of the map in memory, where that is not all of it.
-    pub(crate) map_cache: Option<Box<MapCache>>,
+    pub critical: u32,
+    pub low: u32,
+}
+
+/// Values of a call, of a shutdown or of a power failure in progress: a drive at rest needs none of them.
+pub(crate) struct Scratch {
     /// True while the changes of the map are written to flash, before a shutdown or a loss of power.
-    saves_map: bool,
-    /// True for each die whose last turn was a program of map data.
-    map_had_turn: Vec<bool>,
-    policy_armed: Option<SimTime>,
-    binding: Binding,
-    scratch: Vec<Lpn>,
+    pub saves_map: bool,
+    pub binding: Binding,
+    pub units: Vec<Lpn>,
     /// Collects the values of prefetches, so that the loads are not optimised away.
-    pub(crate) sink: u64,
-    /// First die that could not do without a worn-out block.
-    pub(crate) worn_out: Option<DieId>,
+    pub sink: u64,
 }
 
 impl Ftl {
@@ -151,7 +169,7 @@ impl Ftl {
         let places = places(config.allocation_order, &geometry);
         let dies = geometry.die_count as usize;
         let lists = if config.write_allocation == WriteAllocation::Pull { 1 } else { dies };
-        Ok(Ftl {
+        let state = State {
             bits: UnitBits::new(needs.bits_per_unit, store.user_units),
             block_bytes: BlockBytes::new(needs.bytes_per_block, geometry.block_count),
             space: Space::new(
@@ -166,174 +184,96 @@ impl Ftl {
                 config.reserve_blocks,
                 parameters.facts.erase_levels.clone(),
             ),
-            victim: config.victim.build(()),
-            wear_rule: config.wear_leveling.build(()),
             retention: retention(config, &*policy, &parameters, store.user_units),
             rng: Rng::stream(parameters.seed, "ftl.gc"),
             collectors: (0..dies).map(|_| Collector::new(geometry.units_per_program)).collect(),
             moves: PageMoves::new(),
             writes: WriteQueue::new(lists),
+            gate: Gate::default(),
             cache: ReadCache::new(&parameters.buffering.read_cache),
+            map_cache,
+            map_had_turn: vec![false; dies],
             idle: IdleDies::new(&places),
-            places,
-            arrivals: 0,
             idle_since: vec![SimTime::ZERO; dies],
             idle_armed: [vec![false; dies], vec![false; dies]],
-            critical,
-            low,
-            gate: Gate::default(),
-            map_cache,
-            saves_map: false,
-            map_had_turn: vec![false; dies],
+            arrivals: 0,
             policy_armed: None,
-            binding: Binding::Allowed,
-            scratch: Vec::with_capacity(geometry.units_per_program as usize),
-            sink: 0,
             worn_out: None,
             counters: FtlCounters::default(),
-            config: config.clone(),
             policy,
+            store,
+        };
+        let derived = Derived {
+            victim: config.victim.build(()),
+            wear_rule: config.wear_leveling.build(()),
+            places,
+            critical,
+            low,
+            config: config.clone(),
             needs,
             old_mode,
             read_modes: std::array::from_fn(|mode| parameters.facts.read_mode_of.get(mode).copied().unwrap_or_default()),
-            store,
             parameters,
-        })
+        };
+        let units = Vec::with_capacity(geometry.units_per_program as usize);
+        Ok(Ftl { state, derived, scratch: Scratch { saves_map: false, binding: Binding::Allowed, units, sink: 0 } })
     }
 
     /// Prefetches the table entries that commands on these units will need. Simulated state does not change.
     #[inline]
     pub fn hint(&mut self, units: &[Lpn], writes: bool) {
-        self.store.places.remember(units);
-        self.sink ^= self.store.look_ahead(units, writes);
-        if self.needs.bits_per_unit > 0 {
-            self.sink ^= self.bits.look_ahead(units);
+        self.state.store.places.remember(units);
+        self.scratch.sink ^= self.state.store.look_ahead(units, writes);
+        if self.derived.needs.bits_per_unit > 0 {
+            self.scratch.sink ^= self.state.bits.look_ahead(units);
         }
-        if writes && self.needs.ages {
-            self.sink ^= self.store.look_ahead_ages(units);
+        if writes && self.derived.needs.ages {
+            self.scratch.sink ^= self.state.store.look_ahead_ages(units);
         }
     }
 
-    /// Returns the state and the counts that results are made from.
+    /// Returns the counts that results are made from.
     pub fn report(&self) -> Report<'_> {
-        Report { counters: &self.counters, free_blocks: Some(self.free_blocks()) }
-    }
-
-    /// Returns true if the policy has pages moved.
-    pub fn policy_moves_pages(&self) -> bool {
-        self.needs.moves
+        Report { counters: &self.state.counters, free_blocks: Some(self.free_blocks()) }
     }
 
     /// Returns the number of writes that wait for each die; `None` if they wait for any die.
     pub(crate) fn waiting_by_die(&self) -> Option<Vec<u64>> {
-        let lists = 0..self.store.medium.geometry.die_count as usize;
-        (self.config.write_allocation != WriteAllocation::Pull).then(|| lists.map(|list| self.writes.len(list)).collect())
+        let lists = 0..self.state.store.medium.geometry.die_count as usize;
+        (self.derived.config.write_allocation != WriteAllocation::Pull)
+            .then(|| lists.map(|list| self.state.writes.len(list)).collect())
     }
 
     /// Returns the units of the program of a die.
     pub(crate) fn units_of_program(&self, die: DieId) -> &[BoundUnit] {
-        let program = &self.store.medium.programs[die.index()];
+        let program = &self.state.store.medium.programs[die.index()];
         &program.units[..program.bound]
-    }
-
-    /// Returns the policy's statistics, by name.
-    pub fn policy_stats(&self) -> Vec<(String, f64)> {
-        self.policy.named_stats()
-    }
-
-    /// Returns the write mode that the policy's declared state marks ([`ModePolicy::marked_mode`]).
-    pub fn marked_mode(&self) -> Option<ModeId> {
-        self.policy.marked_mode()
-    }
-
-    /// Returns what the policy needs from the engine.
-    pub fn needs(&self) -> &Needs {
-        &self.needs
-    }
-
-    /// Returns the failure of the policy, if it cannot continue.
-    pub fn policy_failure(&self) -> Option<kit::Problem> {
-        self.policy.failure()
-    }
-
-    /// Returns true if a saved drive contains all state on which the policy's decisions depend.
-    pub fn policy_is_saved_whole(&self) -> bool {
-        self.policy.is_saved_whole()
-    }
-
-    /// Returns true if the policy requires the future accesses of the workload ([`Ftl::set_future`]).
-    pub fn wants_future(&self) -> bool {
-        self.policy.wants_future()
     }
 
     /// Passes the policy the accesses of the workload that begins at `start`.
     pub fn set_future(&mut self, future: &Arc<Future>, start: SimTime) {
-        self.policy.set_future(future, start);
-    }
-
-    /// Returns the call of the policy that was interrupted and did not return, if there is one.
-    pub fn policy_interruption(&self) -> Option<Interruption> {
-        self.policy.interruption()
-    }
-
-    /// Returns the write mode of data older than the run.
-    pub fn mode_of_old_data(&self) -> ModeId {
-        self.old_mode
-    }
-
-    /// Returns the number of state bits that the policy declared for each unit.
-    pub fn declared_bits(&self) -> u8 {
-        self.bits.bits_per_unit()
-    }
-
-    /// Returns the number of state bytes that the policy declared for each block.
-    pub fn declared_bytes(&self) -> u8 {
-        self.block_bytes.bytes_per_block()
-    }
-
-    /// Returns true if the scope of a mode is the page: the policy keeps each page's write mode and chooses the mode of
-    /// its reads.
-    pub fn keeps_modes_by_page(&self) -> bool {
-        self.needs.page_scope
-    }
-
-    /// Returns the number of free blocks in the drive.
-    pub fn free_blocks(&self) -> u64 {
-        self.space.total_free_blocks()
-    }
-
-    /// Returns the number of retention limits missed, and the shortest margin \[ns; negative: missed\] if data of a
-    /// block with a limit has been moved.
-    pub fn retention_report(&self) -> (u64, Option<i64>) {
-        (self.retention.misses, self.retention.min_margin)
-    }
-
-    /// Returns true if any write mode has a retention limit.
-    pub fn has_retention_limits(&self) -> bool {
-        self.parameters.facts.retention_by_wear.iter().any(|classes| !classes.is_empty())
+        self.state.policy.set_future(future, start);
     }
 
     /// Returns the mapping unit whose data was written to a place; 0 if it holds none.
     #[inline]
     pub fn unit_at(&self, ppn: Ppn) -> u32 {
-        let lpn = if ppn.0 == NO_PLACE { PADDING } else { self.store.lpn_at(ppn).0 };
-        if u64::from(lpn) < self.store.user_units { lpn } else { 0 }
-    }
-
-    /// Returns the number of units mapped to flash.
-    pub fn mapped_units(&self) -> u64 {
-        self.store.medium.valid_by_mode.iter().sum()
+        let lpn = if ppn.0 == NO_PLACE { PADDING } else { self.state.store.lpn_at(ppn).0 };
+        if u64::from(lpn) < self.state.store.user_units { lpn } else { 0 }
     }
 
     /// Returns what the FTL has for a die that chooses its next operation.
     #[inline]
     pub fn demand(&self, die: DieId) -> Demand {
-        Demand { urgent_move: self.collectors[die.index()].urgent, oldest_write: self.writes.oldest(self.list_of(die)) }
+        Demand {
+            urgent_move: self.state.collectors[die.index()].urgent,
+            oldest_write: self.state.writes.oldest(self.list_of(die)),
+        }
     }
 
     #[inline]
     fn list_of(&self, die: DieId) -> usize {
-        if self.config.write_allocation == WriteAllocation::Pull { 0 } else { die.index() }
+        if self.derived.config.write_allocation == WriteAllocation::Pull { 0 } else { die.index() }
     }
 }
 

@@ -55,9 +55,9 @@ impl Ftl {
         models: &ScaleModels,
         progress: &mut dyn FnMut(f64) -> bool,
     ) -> std::io::Result<bool> {
-        let mut rng = Rng::stream(self.parameters.seed, "precondition");
+        let mut rng = Rng::stream(self.derived.parameters.seed, "precondition");
         if how.method != Precondition::None {
-            self.store.expect_dense_use();
+            self.state.store.expect_dense_use();
         }
         let done = match how.method {
             Precondition::None => true,
@@ -70,7 +70,7 @@ impl Ftl {
         if done && how.method != Precondition::Steady {
             self.write_map_untimed();
             for (first, count) in self.pad_frontiers() {
-                self.store.pad(first, count);
+                self.state.store.pad(first, count);
             }
         }
         self.finish_untimed(how);
@@ -80,12 +80,12 @@ impl Ftl {
     /// Writes every unit once, in order, one program unit on each die in turn, in allocation order: the channels take
     /// turns if they do when the drive writes itself.
     fn fill(&mut self, progress: &mut dyn FnMut(f64) -> bool) -> bool {
-        let (units, program) = (self.store.user_units, self.store.medium.geometry.units_per_program);
-        let dies = u64::from(self.store.medium.geometry.die_count);
+        let (units, program) = (self.state.store.user_units, self.state.store.medium.geometry.units_per_program);
+        let dies = u64::from(self.state.store.medium.geometry.die_count);
         let Some(filled) = self.fill_blocks(progress) else { return false };
         for first in (filled..units).step_by(program as usize) {
             let turn = first / u64::from(program);
-            let die = self.idle.die_at((turn % dies) as usize);
+            let die = self.state.idle.die_at((turn % dies) as usize);
             self.fill_program(first as u32, u64::from(program).min(units - first) as u32, die);
             if turn.is_multiple_of(PROGRAMS_BETWEEN) && !progress(first as f64 / units as f64) {
                 return false;
@@ -97,60 +97,67 @@ impl Ftl {
     /// Fills whole blocks, one of each frontier of each die in turn, while neither a collection nor the reserve
     /// matters. Returns the number of units written, the first ones; `None` if `progress` returns false meanwhile.
     fn fill_blocks(&mut self, progress: &mut dyn FnMut(f64) -> bool) -> Option<u64> {
-        let (geometry, turns, mode) = (self.store.medium.geometry, self.space.turns(), self.policy.mode_of_old_data());
-        let block_units = self.store.medium.units_in(mode);
+        let (geometry, turns, mode) =
+            (self.state.store.medium.geometry, self.state.space.turns(), self.state.policy.mode_of_old_data());
+        let block_units = self.state.store.medium.units_in(mode);
         let row_units = u64::from(geometry.die_count) * u64::from(turns) * u64::from(block_units);
-        let rows = self.store.user_units / row_units;
+        let rows = self.state.store.user_units / row_units;
         let mut blocks = Vec::with_capacity(rows as usize * (geometry.die_count * turns) as usize);
         for row in 0..rows {
             let mut dies = (0..geometry.die_count).map(DieId);
             let kept = self.collect_below();
-            if !dies.all(|die| self.space.can_spare(die, turns) && self.space.free_blocks(die) >= kept + turns) {
+            if !dies.all(|die| self.state.space.can_spare(die, turns) && self.state.space.free_blocks(die) >= kept + turns) {
                 break;
             }
             for rank in 0..geometry.die_count {
-                let die = self.idle.die_at(rank as usize);
+                let die = self.state.idle.die_at(rank as usize);
                 let target = self.target_of_old_data(die, 0);
                 for _ in 0..turns {
-                    let first =
-                        self.space.advance(&mut self.store.medium, &target, block_units, SimTime::ZERO).expect("free blocks");
+                    let first = self
+                        .state
+                        .space
+                        .advance(&mut self.state.store.medium, &target, block_units, SimTime::ZERO)
+                        .expect("free blocks");
                     let block = geometry.block_of(first);
-                    self.store.medium.count_written(block, block_units as u16);
+                    self.state.store.medium.count_written(block, block_units as u16);
                     blocks.push(block.0);
                 }
-                self.space.close_full(&mut self.store.medium, die, 0);
+                self.state.space.close_full(&mut self.state.store.medium, die, 0);
             }
             if (row as usize).is_multiple_of(BLOCKS_BETWEEN) && !progress(row as f64 / rows as f64) {
                 return None;
             }
         }
         let filled = blocks.len() as u64 * u64::from(block_units);
-        self.store.begin_from(Origin::Filled(Filled::new(geometry, turns, block_units, blocks)));
+        self.state.store.begin_from(Origin::Filled(Filled::new(geometry, turns, block_units, blocks)));
         Some(filled)
     }
 
     /// Writes one program unit of units that were never written. A die without space for it has its units written one
     /// by one, wherever there is space.
     fn fill_program(&mut self, first: u32, count: u32, die: DieId) {
-        while self.space.free_blocks(die) < self.collect_below() && self.collect_untimed(die, Data::Placed) {}
+        while self.state.space.free_blocks(die) < self.collect_below() && self.collect_untimed(die, Data::Placed) {}
         let target = self.target_of_old_data(die, 0);
-        if !self.space.has_space(die) || self.space.room(&self.store.medium, &target) < count {
+        if !self.state.space.has_space(die) || self.state.space.room(&self.state.store.medium, &target) < count {
             (first..first + count).for_each(|unit| self.write_untimed(Lpn(unit), die));
             return;
         }
-        let place =
-            self.space.advance(&mut self.store.medium, &target, count, SimTime::ZERO).expect("collection keeps a block free");
+        let place = self
+            .state
+            .space
+            .advance(&mut self.state.store.medium, &target, count, SimTime::ZERO)
+            .expect("collection keeps a block free");
         for unit in 0..count {
             let (lpn, ppn) = (Lpn(first + unit), Ppn(place.0 + unit));
-            self.store.set_code(lpn, encode(ppn));
-            self.store.place(lpn, ppn);
+            self.state.store.set_code(lpn, encode(ppn));
+            self.state.store.place(lpn, ppn);
         }
-        self.space.close_full(&mut self.store.medium, die, 0);
+        self.state.space.close_full(&mut self.state.store.medium, die, 0);
     }
 
     /// Overwrites `passes` user capacities of random units, each on the next die in turn.
     fn overwrite(&mut self, passes: u32, rng: &mut Rng, progress: &mut dyn FnMut(f64) -> bool) -> bool {
-        let (units, dies) = (self.store.user_units, u64::from(self.store.medium.geometry.die_count));
+        let (units, dies) = (self.state.store.user_units, u64::from(self.state.store.medium.geometry.die_count));
         let total = units * u64::from(passes);
         let mut batch = Vec::with_capacity(32);
         for step in (0..total).step_by(32) {
@@ -177,28 +184,36 @@ impl Ftl {
     /// Writes like [`Ftl::write_untimed`], through a given stream.
     pub(crate) fn write_untimed_to(&mut self, lpn: Lpn, die: DieId, stream: usize) {
         let (die, ppn) = self.place_untimed(die, stream, Data::Placed);
-        if let Mapped::At(old) = decode(self.store.code_of(lpn)) {
-            self.store.medium.invalidate(old);
+        if let Mapped::At(old) = decode(self.state.store.code_of(lpn)) {
+            self.state.store.medium.invalidate(old);
         }
-        self.store.set_code(lpn, encode(ppn));
-        self.store.place(lpn, ppn);
-        self.space.close_full(&mut self.store.medium, die, stream);
+        self.state.store.set_code(lpn, encode(ppn));
+        self.state.store.place(lpn, ppn);
+        self.state.space.close_full(&mut self.state.store.medium, die, stream);
     }
 
     /// Returns the die and the place of a unit that is written without simulating time: see [`Ftl::write_untimed`].
     fn place_untimed(&mut self, mut die: DieId, stream: usize, data: Data) -> (DieId, Ppn) {
-        while self.space.free_blocks(die) < self.collect_below() && self.collect_untimed(die, data) {}
-        if !self.space.has_space(die) {
-            let dies = (0..self.store.medium.geometry.die_count).map(DieId);
-            die = dies.max_by_key(|&other| (self.space.free_blocks(other), std::cmp::Reverse(other))).expect("a drive has dies");
+        while self.state.space.free_blocks(die) < self.collect_below() && self.collect_untimed(die, data) {}
+        if !self.state.space.has_space(die) {
+            let dies = (0..self.state.store.medium.geometry.die_count).map(DieId);
+            die = dies
+                .max_by_key(|&other| (self.state.space.free_blocks(other), std::cmp::Reverse(other)))
+                .expect("a drive has dies");
         }
         let target = self.target_of_old_data(die, stream);
-        (die, self.space.advance(&mut self.store.medium, &target, 1, SimTime::ZERO).expect("collection keeps a block free"))
+        (
+            die,
+            self.state
+                .space
+                .advance(&mut self.state.store.medium, &target, 1, SimTime::ZERO)
+                .expect("collection keeps a block free"),
+        )
     }
 
     /// Returns the destination of data that is written through a stream without simulating time.
     fn target_of_old_data(&self, die: DieId, stream: usize) -> Target {
-        let mode = self.policy.mode_of_old_data();
+        let mode = self.state.policy.mode_of_old_data();
         Target { die, stream, mode, class: AllocationClass::Relocation, plane: None, level: 0 }
     }
 
@@ -206,54 +221,57 @@ impl Ftl {
     /// drive stays under load, or, where collection keeps a share of the spare blocks free, the level that it has
     /// restored by the time the run begins.
     fn collect_below(&self) -> u32 {
-        let keeps_share = self.low > self.config.gc_low_blocks && self.parameters.load.is_light;
-        if keeps_share { self.low } else { self.critical }
+        let keeps_share = self.derived.low > self.derived.config.gc_low_blocks && self.derived.parameters.load.is_light;
+        if keeps_share { self.derived.low } else { self.derived.critical }
     }
 
     /// Chooses a victim block without simulating time.
     fn choose_untimed(&mut self, die: DieId) -> Option<BlockId> {
-        let mode_count = self.parameters.facts.write_modes.len() as u8;
-        let rated_pe_cycles = self.parameters.rated_pe_cycles;
-        let (store, rng) = (&self.store, &mut self.rng);
+        let mode_count = self.derived.parameters.facts.write_modes.len() as u8;
+        let rated_pe_cycles = self.derived.parameters.rated_pe_cycles;
+        let (store, rng) = (&self.state.store, &mut self.state.rng);
         let mut candidates = Candidates { medium: &store.medium, die, now: SimTime::ZERO, mode_count, rated_pe_cycles, rng };
-        self.victim.choose(&mut candidates)
+        self.derived.victim.choose(&mut candidates)
     }
 
     /// Empties and erases one block without simulating time. Returns false if collecting would free nothing.
     fn collect_untimed(&mut self, die: DieId, data: Data) -> bool {
         let Some(victim) = self.choose_untimed(die) else { return false };
-        self.store.medium.take_victim(victim);
+        self.state.store.medium.take_victim(victim);
         match data {
             Data::Placed => self.move_untimed(die, victim),
-            Data::Counted => self.move_counted(die, victim, self.store.medium.block(victim).valid),
+            Data::Counted => self.move_counted(die, victim, self.state.store.medium.block(victim).valid),
         }
-        self.store.medium.begin_erase(victim);
+        self.state.store.medium.begin_erase(victim);
         self.end_erase(victim, ModeId(0));
         true
     }
 
     /// Moves the valid units of a block to the die's relocation frontier without simulating time.
     fn move_untimed(&mut self, die: DieId, victim: BlockId) {
-        let stream = self.relocation_stream(self.policy.mode_of_old_data());
+        let stream = self.relocation_stream(self.state.policy.mode_of_old_data());
         let target = self.target_of_old_data(die, stream);
-        let mut at = self.store.medium.geometry.first_of(victim);
-        let end = Ppn(at.0 + self.store.medium.geometry.units_per_block);
+        let mut at = self.state.store.medium.geometry.first_of(victim);
+        let end = Ppn(at.0 + self.state.store.medium.geometry.units_per_block);
         let mut looked_ahead = at;
-        while let Some(from) = self.store.medium.next_valid(at, end) {
+        while let Some(from) = self.state.store.medium.next_valid(at, end) {
             if from >= looked_ahead {
-                let (until, loaded) = self.store.look_ahead_moves(&self.bits, from, end);
+                let (until, loaded) = self.state.store.look_ahead_moves(&self.state.bits, from, end);
                 looked_ahead = until;
-                self.sink ^= loaded;
+                self.scratch.sink ^= loaded;
             }
-            let lpn = self.store.lpn_at(from);
+            let lpn = self.state.store.lpn_at(from);
             let stream = if self.is_of_map(lpn) { self.map_stream() } else { stream };
             let target = Target { stream, ..target };
-            let to =
-                self.space.advance(&mut self.store.medium, &target, 1, SimTime::ZERO).expect("the reserve belongs to relocation");
-            self.store.medium.invalidate(from);
-            self.store.set_code(lpn, encode(to));
-            self.store.place(lpn, to);
-            self.space.close_full(&mut self.store.medium, die, stream);
+            let to = self
+                .state
+                .space
+                .advance(&mut self.state.store.medium, &target, 1, SimTime::ZERO)
+                .expect("the reserve belongs to relocation");
+            self.state.store.medium.invalidate(from);
+            self.state.store.set_code(lpn, encode(to));
+            self.state.store.place(lpn, to);
+            self.state.space.close_full(&mut self.state.store.medium, die, stream);
             at = Ppn(from.0 + 1);
         }
     }
@@ -261,7 +279,7 @@ impl Ftl {
     /// Returns the valid counts of the blocks of a die in steady state, oldest block first, from a scale model of one
     /// die; `None` if `go_on` returns false meanwhile.
     fn model_valid_counts(&self, models: &ScaleModels, go_on: &mut dyn FnMut() -> bool) -> std::io::Result<Option<Arc<[u16]>>> {
-        let real = self.store.medium.geometry;
+        let real = self.state.store.medium.geometry;
         let blocks = (MODEL_UNITS / real.units_per_block).clamp(64.min(real.blocks_per_die), real.blocks_per_die);
         let geometry = Geometry::new(Shape {
             channels: 1,
@@ -281,10 +299,10 @@ impl Ftl {
         // keeps the ratio of user data to the remaining blocks.
         let kept = f64::from(self.collect_below()) + 2.0;
         let kept = if blocks < real.blocks_per_die { kept.min(f64::from(blocks) / 4.0) } else { kept };
-        let pool_share = self.store.user_units as f64 / real.unit_count() as f64 * f64::from(real.blocks_per_die)
+        let pool_share = self.state.store.user_units as f64 / real.unit_count() as f64 * f64::from(real.blocks_per_die)
             / (f64::from(real.blocks_per_die) - f64::from(self.collect_below()) - 2.0);
         let user_units = ((f64::from(blocks) - kept) * pool_share * f64::from(real.units_per_block)) as u64;
-        let mut config = self.config.clone();
+        let mut config = self.derived.config.clone();
         config.overprovisioning = 0.0;
         config.user_capacity = Some(kit::Bytes(user_units * kit::UNIT_BYTES));
         config.superblock_blocks = 1;
@@ -292,27 +310,34 @@ impl Ftl {
         config.gc_spare_fraction = 0.0;
         config.gc_critical_blocks = kept as u32 - 2 + u32::from(kept < 4.0);
         config.gc_low_blocks = config.gc_critical_blocks;
-        let facts = Facts { die_count: 1, user_units, ..self.parameters.facts.clone() };
-        models.aged(&config, Parameters { geometry, facts, policy: "baseline".to_owned(), ..self.parameters.clone() }, go_on)
+        let facts = Facts { die_count: 1, user_units, ..self.derived.parameters.facts.clone() };
+        models.aged(
+            &config,
+            Parameters { geometry, facts, policy: "baseline".to_owned(), ..self.derived.parameters.clone() },
+            go_on,
+        )
     }
 
     /// Pads frontiers to the end of a program unit. Returns the first place and the number of each padding.
     fn pad_frontiers(&mut self) -> Vec<(Ppn, u32)> {
-        let geometry = self.store.medium.geometry;
+        let geometry = self.state.store.medium.geometry;
         let units_per_program = geometry.units_per_program;
-        let open: Vec<OpenBlock> = self.space.open_blocks().collect();
+        let open: Vec<OpenBlock> = self.state.space.open_blocks().collect();
         let mut padded = Vec::new();
         for OpenBlock { stream, plane, block, next_unit: next } in open {
             let missing = (units_per_program - next % units_per_program) % units_per_program;
             let die = geometry.die_of(block);
-            let mode = ModeId(self.store.medium.block(block).mode());
+            let mode = ModeId(self.state.store.medium.block(block).mode());
             if missing > 0 {
                 let target = Target { die, stream, mode, class: AllocationClass::Relocation, plane: Some(plane), level: 0 };
-                let first =
-                    self.space.advance(&mut self.store.medium, &target, missing, SimTime::ZERO).expect("the frontier is open");
+                let first = self
+                    .state
+                    .space
+                    .advance(&mut self.state.store.medium, &target, missing, SimTime::ZERO)
+                    .expect("the frontier is open");
                 padded.push((first, missing));
             }
-            self.space.close_full(&mut self.store.medium, die, stream);
+            self.state.space.close_full(&mut self.state.store.medium, die, stream);
         }
         padded
     }
@@ -320,30 +345,30 @@ impl Ftl {
     /// Marks everything written as programmed, sets the ages and the wear of all blocks, and resets the counters. The
     /// frontiers are at the end of a program unit.
     fn finish_untimed(&mut self, how: &Preconditioned) {
-        let geometry = self.store.medium.geometry;
-        for OpenBlock { block, next_unit, .. } in self.space.open_blocks() {
+        let geometry = self.state.store.medium.geometry;
+        for OpenBlock { block, next_unit, .. } in self.state.space.open_blocks() {
             let programmed = (next_unit / geometry.units_per_program) as u16;
-            self.store.medium.blocks.update(block, |record| record.programmed = programmed);
+            self.state.store.medium.blocks.update(block, |record| record.programmed = programmed);
         }
-        self.space.opened.clear();
+        self.state.space.opened.clear();
         for die in (0..geometry.die_count).map(DieId) {
             // A block whose collection is in progress was chosen first, and counts as the oldest.
-            let victim = self.collectors[die.index()].victim;
-            let closed: Vec<BlockId> = victim.into_iter().chain(self.store.medium.closed_blocks(die)).collect();
+            let victim = self.state.collectors[die.index()].victim;
+            let closed: Vec<BlockId> = victim.into_iter().chain(self.state.store.medium.closed_blocks(die)).collect();
             for (rank, &block) in closed.iter().enumerate() {
-                let programs =
-                    self.store.medium.units_in(ModeId(self.store.medium.block(block).mode())) / geometry.units_per_program;
-                self.store.medium.blocks.update(block, |record| record.programmed = programs as u16);
+                let programs = self.state.store.medium.units_in(ModeId(self.state.store.medium.block(block).mode()))
+                    / geometry.units_per_program;
+                self.state.store.medium.blocks.update(block, |record| record.programmed = programs as u16);
                 let share = 1.0 - rank as f64 / closed.len() as f64;
-                self.store.medium.first_program[block.index()] = -((how.age.0 as f64 * share) as i64);
+                self.state.store.medium.first_program[block.index()] = -((how.age.0 as f64 * share) as i64);
             }
         }
         for block in 0..geometry.block_count as usize {
-            self.store.medium.erase_counts[block] = how.pe_cycles;
-            self.store.medium.wear[block] = how.pe_cycles.saturating_mul(1000);
+            self.state.store.medium.erase_counts[block] = how.pe_cycles;
+            self.state.store.medium.wear[block] = how.pe_cycles.saturating_mul(1000);
         }
-        self.store.medium.recount_wear();
-        self.counters = crate::counters::FtlCounters::default();
+        self.state.store.medium.recount_wear();
+        self.state.counters = crate::counters::FtlCounters::default();
     }
 }
 

@@ -95,15 +95,15 @@ fn place_in_words(ftl: &Ftl, ppn: Ppn) -> String {
     if ppn.0 == NO_PLACE {
         return "-".to_owned();
     }
-    let (block, unit) = ftl.store.medium.geometry.split(ppn);
+    let (block, unit) = ftl.state.store.medium.geometry.split(ppn);
     format!("{}:{unit}", block.0)
 }
 
 impl Recorder {
     pub fn new(ftl: Ftl) -> Recorder {
-        let geometry = ftl.store.medium.geometry;
+        let geometry = ftl.state.store.medium.geometry;
         Recorder {
-            lines: Header::of(&geometry, &ftl.parameters.facts, ftl.store.user_units).text(),
+            lines: Header::of(&geometry, &ftl.derived.parameters.facts, ftl.state.store.user_units).text(),
             entries: 0,
             next: 0,
             commands: Vec::new(),
@@ -166,7 +166,7 @@ impl Recorder {
 
     /// Records whether a die has space for host data, if that has changed.
     fn note_room(&mut self, die: DieId, when: &str, now: SimTime) {
-        let has_room = self.ftl.space.has_space(die);
+        let has_room = self.ftl.state.space.has_space(die);
         if std::mem::replace(&mut self.dies[die.index()].has_room, has_room) != has_room {
             self.line(now, format_args!("room {} {} {when}", die.0, u8::from(has_room)));
         }
@@ -221,7 +221,7 @@ impl Recorder {
             let bound: Vec<_> = self.ftl.units_of_program(operation.die).to_vec();
             for (place, unit) in (operation.first.0..).map(Ppn).zip(bound) {
                 let name = match unit.kind {
-                    UnitKind::Host(command) => self.name_of(command, self.ftl.store.lpn_at(place)),
+                    UnitKind::Host(command) => self.name_of(command, self.ftl.state.store.lpn_at(place)),
                     UnitKind::Buffered => self.buffered.remove(&unit.number()).expect("the unit was in the write buffer"),
                     UnitKind::Moved | UnitKind::MapPage(_) => {
                         moved += 1;
@@ -231,7 +231,7 @@ impl Recorder {
                 from = from.max(self.accepted.remove(&name).expect("the unit was accepted"));
                 let mut word = format!("{}.{}", name.command, name.index);
                 if unit.superseded != NO_PLACE {
-                    let block = self.ftl.store.medium.geometry.block_of(Ppn(unit.superseded));
+                    let block = self.ftl.state.store.medium.geometry.block_of(Ppn(unit.superseded));
                     self.use_block(block);
                     self.dies[operation.die.index()].supersedes.push(block.0);
                     let _ = write!(word, "^{}", block.0);
@@ -244,7 +244,7 @@ impl Recorder {
 
     fn note_operation(&mut self, operation: &Operation, now: SimTime) {
         let Operation { kind, reason, die, first, units, pages, page_type, mode, encode, .. } = *operation;
-        let block = self.ftl.store.medium.geometry.block_of(first);
+        let block = self.ftl.state.store.medium.geometry.block_of(first);
         let (words, moved, accepted) = self.take_units(operation);
         let data = self.dies[die.index()].last_data;
         let (name, from) = match kind {
@@ -278,10 +278,10 @@ impl Recorder {
 impl Translation for Recorder {
     fn read(&mut self, command: CommandId, first: Lpn, count: u32, now: SimTime, out: &mut Outbox) -> u32 {
         let number = self.number(command, first);
-        let before = self.ftl.counters.clone();
+        let before = self.ftl.state.counters.clone();
         let from = out.handoff.reads.len();
         let parts = self.ftl.read(command, first, count, now, out);
-        let new = self.ftl.counters.since(&before);
+        let new = self.ftl.state.counters.since(&before);
         let reads: Vec<Operation> = out.handoff.reads[from..].iter().map(|&slot| out.operations[slot]).collect();
         self.line(
             now,
@@ -298,7 +298,7 @@ impl Translation for Recorder {
             let words = self.read_in_words(operation);
             self.line(now, format_args!("sense {words}"));
             if operation.reads_data() {
-                self.use_block(self.ftl.store.medium.geometry.block_of(operation.first));
+                self.use_block(self.ftl.state.store.medium.geometry.block_of(operation.first));
             }
         }
         parts
@@ -307,8 +307,8 @@ impl Translation for Recorder {
     fn write(&mut self, unit: &HostUnit, now: SimTime, out: &mut Outbox) -> bool {
         let name = self.name_of(unit.command, unit.lpn);
         let UnitName { command, index } = name;
-        let waiting = match (unit.buffered, decode(self.ftl.store.code_of(unit.lpn))) {
-            (Some(_), Mapped::Slot(slot)) => Some(self.ftl.writes.units[slot].number),
+        let waiting = match (unit.buffered, decode(self.ftl.state.store.code_of(unit.lpn))) {
+            (Some(_), Mapped::Slot(slot)) => Some(self.ftl.state.writes.units[slot].number),
             _ => None,
         };
         let from = out.handoff.reads.len();
@@ -330,7 +330,7 @@ impl Translation for Recorder {
             let operation = out.operations[slot];
             let words = self.read_in_words(&operation);
             self.line(now, format_args!("fill {command}.{index} {words}"));
-            self.use_block(self.ftl.store.medium.geometry.block_of(operation.first));
+            self.use_block(self.ftl.state.store.medium.geometry.block_of(operation.first));
         } else {
             let stamp = self.stamp(now);
             self.accepted.insert(name, stamp);
@@ -410,13 +410,13 @@ impl Translation for Recorder {
     fn operation_done(&mut self, ended: Ended, operation: &Operation, now: SimTime, out: &mut Outbox) {
         let die = operation.die;
         if operation.kind == OperationKind::Read && operation.reads_data() {
-            self.release_block(self.ftl.store.medium.geometry.block_of(operation.first), now);
+            self.release_block(self.ftl.state.store.medium.geometry.block_of(operation.first), now);
         }
         match operation.owner {
             Owner::PartialRead(slot) => {
                 let stamp = self.stamp(now);
-                for slot in [&[slot], self.ftl.writes.followers(slot)].concat() {
-                    let unit = &self.ftl.writes.units[slot];
+                for slot in [&[slot], self.ftl.state.writes.followers(slot)].concat() {
+                    let unit = &self.ftl.state.writes.units[slot];
                     let name = match unit.writer {
                         Writer::Command(command) => self.name_of(command, unit.lpn),
                         Writer::Buffer => self.buffered[&unit.number],
@@ -465,15 +465,15 @@ impl Translation for Recorder {
     }
 
     fn buffered(&self) -> Buffered {
-        self.ftl.writes.buffered()
+        self.ftl.state.writes.buffered()
     }
 
     fn medium(&self) -> &Medium {
-        &self.ftl.store.medium
+        &self.ftl.state.store.medium
     }
 
     fn medium_mut(&mut self) -> &mut Medium {
-        &mut self.ftl.store.medium
+        &mut self.ftl.state.store.medium
     }
 }
 

@@ -15,8 +15,8 @@ impl Ftl {
         out: &mut Outbox,
     ) -> u32 {
         let parts = self.read_range(command, first, count, now, out);
-        let user_units = self.store.user_units;
-        let cache = self.cache.as_mut().expect("the drive has a read cache");
+        let user_units = self.state.store.user_units;
+        let cache = self.state.cache.as_mut().expect("the drive has a read cache");
         let ahead = cache.follow(first, Lpn(first.0 + count), user_units);
         if !ahead.is_empty() {
             self.read_ahead(ahead, now, out);
@@ -26,25 +26,25 @@ impl Ftl {
 
     /// Lets a command wait for a unit that is being read ahead. Returns false if it is not.
     pub(super) fn wait_for_ahead(&mut self, command: CommandId, lpn: Lpn, ppn: Ppn, now: SimTime) -> bool {
-        let waits = self.cache.as_mut().is_some_and(|cache| cache.wait(lpn, Waiting { command, ppn, since: now }));
-        self.counters.read_ahead_waits += u64::from(waits);
+        let waits = self.state.cache.as_mut().is_some_and(|cache| cache.wait(lpn, Waiting { command, ppn, since: now }));
+        self.state.counters.read_ahead_waits += u64::from(waits);
         waits
     }
 
     /// Reads units into the cache, those of one row by one flash read. Units that are not on flash are left out.
     fn read_ahead(&mut self, units: std::ops::Range<u32>, now: SimTime, out: &mut Outbox) {
-        let geometry = self.store.medium.geometry;
+        let geometry = self.state.store.medium.geometry;
         let mut open: Option<Operation> = None;
         for lpn in units.map(Lpn) {
-            let Mapped::At(ppn) = decode(self.store.code_of(lpn)) else { continue };
+            let Mapped::At(ppn) = decode(self.state.store.code_of(lpn)) else { continue };
             let (block, unit) = geometry.split(ppn);
-            let is_durable = geometry.program_of(unit) < u32::from(self.store.medium.block(block).programmed);
-            let cache = self.cache.as_mut().expect("the drive has a read cache");
+            let is_durable = geometry.program_of(unit) < u32::from(self.state.store.medium.block(block).programmed);
+            let cache = self.state.cache.as_mut().expect("the drive has a read cache");
             if !is_durable || cache.has(lpn) {
                 continue;
             }
-            self.store.medium.pin(ppn);
-            self.counters.read_ahead += 1;
+            self.state.store.medium.pin(ppn);
+            self.state.counters.read_ahead += 1;
             let joins = open.as_ref().is_some_and(|operation| {
                 let (open_block, open_unit) = geometry.split(operation.first);
                 open_block == block
@@ -74,18 +74,18 @@ impl Ftl {
     pub(super) fn read_ahead_done(&mut self, read: u32, operation: &Operation, now: SimTime, out: &mut Outbox) {
         for ppn in (operation.first.0..operation.first.0 + operation.units).map(Ppn) {
             self.sensed(ppn, operation.owner, out);
-            let lpn = self.store.lpn_at(ppn);
+            let lpn = self.state.store.lpn_at(ppn);
             let keeps = self.is_intact_and_current(lpn, ppn);
-            if self.cache.as_mut().is_some_and(|cache| cache.arrived(lpn, read, ppn, keeps)) {
+            if self.state.cache.as_mut().is_some_and(|cache| cache.arrived(lpn, read, ppn, keeps)) {
                 out.journal.note(|| Record::Cached { lpn, ppn });
             }
-            if self.needs.reads_done {
+            if self.derived.needs.reads_done {
                 self.call_policy(now, &out.signals, |policy, view| policy.read_done(lpn, ppn, view));
             }
         }
-        let Some(cache) = &mut self.cache else { return };
+        let Some(cache) = &mut self.state.cache else { return };
         while let Some((Waiting { command, ppn, since }, is_lost)) = cache.next_waiting(read) {
-            let was_lost = self.store.medium.integrity.as_ref().is_some_and(|integrity| integrity.is_lost(ppn));
+            let was_lost = self.state.store.medium.integrity.as_ref().is_some_and(|integrity| integrity.is_lost(ppn));
             if is_lost && !was_lost {
                 out.journal.note(|| Record::Uncorrectable { ppn, owner: Owner::Command(command) });
             }
@@ -100,7 +100,7 @@ impl Ftl {
 
     /// Notes places whose data a read ahead could not correct.
     pub(super) fn ahead_failed(&mut self, read: u32, places: &[Ppn]) {
-        if let Some(cache) = &mut self.cache {
+        if let Some(cache) = &mut self.state.cache {
             places.iter().for_each(|&ppn| cache.fail(read, ppn));
         }
     }
@@ -116,9 +116,9 @@ impl Ftl {
 
     /// Keeps a copy of the data at a place, if it is right.
     fn keep(&mut self, ppn: Ppn, journal: &mut kit::Journal) {
-        let lpn = self.store.lpn_at(ppn);
+        let lpn = self.state.store.lpn_at(ppn);
         if self.is_intact_and_current(lpn, ppn)
-            && let Some(cache) = &mut self.cache
+            && let Some(cache) = &mut self.state.cache
         {
             cache.insert(lpn);
             journal.note(|| Record::Cached { lpn, ppn });
@@ -127,16 +127,16 @@ impl Ftl {
 
     fn is_intact_and_current(&self, lpn: Lpn, ppn: Ppn) -> bool {
         // The program of an obsolete unit leaves no unit at its place.
-        if !self.store.medium.is_valid(ppn) {
+        if !self.state.store.medium.is_valid(ppn) {
             return false;
         }
-        let is_lost = self.store.medium.integrity.as_ref().is_some_and(|integrity| integrity.is_lost(ppn));
-        !is_lost && decode(self.store.code_of(lpn)) == Mapped::At(ppn)
+        let is_lost = self.state.store.medium.integrity.as_ref().is_some_and(|integrity| integrity.is_lost(ppn));
+        !is_lost && decode(self.state.store.code_of(lpn)) == Mapped::At(ppn)
     }
 
     /// Keeps copies of the units of a host read, if they have not changed in the meantime.
     pub(super) fn cache_read(&mut self, operation: &Operation, journal: &mut kit::Journal) {
-        let uncorrected = self.cache.as_mut().map(|cache| cache.take_uncorrected()).unwrap_or_default();
+        let uncorrected = self.state.cache.as_mut().map(|cache| cache.take_uncorrected()).unwrap_or_default();
         for ppn in (operation.first.0..operation.first.0 + operation.units).map(Ppn) {
             if !uncorrected.contains(&ppn) {
                 self.keep(ppn, journal);
@@ -146,7 +146,7 @@ impl Ftl {
 
     /// Notes places that a host read, which is about to end, could not correct.
     pub(super) fn read_uncorrected(&mut self, places: &[Ppn]) {
-        if let Some(cache) = &mut self.cache {
+        if let Some(cache) = &mut self.state.cache {
             cache.not_corrected(places);
         }
     }

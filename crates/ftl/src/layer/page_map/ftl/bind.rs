@@ -8,142 +8,153 @@ impl Ftl {
     pub(super) fn program_host(&mut self, die: DieId, list: usize, now: SimTime, out: &mut Outbox) -> Option<u32> {
         // The policy may choose any of the host frontiers: if one of them cannot take the units, it is not asked, and
         // the write stays in the queue.
-        if !self.space.has_space(die) {
+        if !self.state.space.has_space(die) {
             self.update_no_space(now, &mut out.signals);
             return None;
         }
-        let units_per_program = self.store.medium.geometry.units_per_program as usize;
-        self.scratch.clear();
-        let mut next = self.writes.head(list);
+        let units_per_program = self.state.store.medium.geometry.units_per_program as usize;
+        self.scratch.units.clear();
+        let mut next = self.state.writes.head(list);
         while let Some(slot) = next {
-            if self.scratch.len() == units_per_program {
+            if self.scratch.units.len() == units_per_program {
                 break;
             }
-            let unit = &self.writes.units[slot];
+            let unit = &self.state.writes.units[slot];
             if !unit.dropped {
-                self.scratch.push(unit.lpn);
+                self.scratch.units.push(unit.lpn);
             }
-            next = self.writes.after(slot);
+            next = self.state.writes.after(slot);
         }
-        if self.scratch.is_empty() {
+        if self.scratch.units.is_empty() {
             self.drop_trimmed(list, now, out);
             return None;
         }
         if !self.may_bind() {
             return None;
         }
-        let units = std::mem::take(&mut self.scratch);
-        let waiting = self.writes.len(list) - units.len() as u64;
+        let units = std::mem::take(&mut self.scratch.units);
+        let waiting = self.state.writes.len(list) - units.len() as u64;
         let dispatch = Dispatch { die, units: &units, waiting, others_idle: self.others_idle(&out.signals) };
         let mut answer = self.call_policy(now, &out.signals, |policy, view| policy.write(&dispatch, view));
-        self.scratch = units;
+        self.scratch.units = units;
         let mode = answer.mode.index();
-        let is_refused = self.store.medium.valid_by_mode[mode] >= self.retention.max_limited_units[mode];
+        let is_refused = self.state.store.medium.valid_by_mode[mode] >= self.state.retention.max_limited_units[mode];
         if is_refused {
-            (answer.mode, answer.stream) = (self.parameters.facts.normal_mode(), 0);
+            (answer.mode, answer.stream) = (self.derived.parameters.facts.normal_mode(), 0);
         }
-        let plane = self.writes.head(list).and_then(|slot| self.writes.units[slot].plane);
+        let plane = self.state.writes.head(list).and_then(|slot| self.state.writes.units[slot].plane);
         let mode = self.block_mode(answer.mode);
         let mut target = Target { die, stream: usize::from(answer.stream), mode, class: AllocationClass::Host, plane, level: 0 };
-        if self.space.levels() > 1
+        if self.state.space.levels() > 1
             && let Some(lazy_erase) = self.choose_level(&mut target, answer.mode, now, out)
         {
             return Some(lazy_erase);
         }
-        let Some(place) = self.space.advance(&mut self.store.medium, &target, units_per_program as u32, now) else {
+        let Some(place) = self.state.space.advance(&mut self.state.store.medium, &target, units_per_program as u32, now) else {
             self.update_no_space(now, &mut out.signals);
             return None;
         };
         self.begin_program(die, place, answer.mode, Reason::Host);
-        self.store.medium.programs[die.index()].stream = Some(answer.stream);
-        self.collectors[die.index()].in_background = false;
+        self.state.store.medium.programs[die.index()].stream = Some(answer.stream);
+        self.state.collectors[die.index()].in_background = false;
         let mut bound = 0;
         while bound < units_per_program as u32 {
-            let Some(slot) = self.writes.pop(list) else { break };
+            let Some(slot) = self.state.writes.pop(list) else { break };
             out.signals.queued_write_pages -= 1;
-            out.signals.queued_write_requests -= u64::from(self.writes.units[slot].last);
-            if self.writes.units[slot].dropped {
+            out.signals.queued_write_requests -= u64::from(self.state.writes.units[slot].last);
+            if self.state.writes.units[slot].dropped {
                 self.release_dropped(slot, now, out);
                 continue;
             }
             self.bind_host(die, slot, Ppn(place.0 + bound), now, out);
             bound += 1;
         }
-        self.counters.host_units_by_mode[answer.mode.index()] += u64::from(bound);
+        self.state.counters.host_units_by_mode[answer.mode.index()] += u64::from(bound);
         // Counted here because a program may be put off, and the policy asked again.
-        self.counters.retention_refusals += if is_refused { u64::from(bound) } else { 0 };
-        self.counters.units_apart += if answer.stream > 0 { u64::from(bound) } else { 0 };
+        self.state.counters.retention_refusals += if is_refused { u64::from(bound) } else { 0 };
+        self.state.counters.units_apart += if answer.stream > 0 { u64::from(bound) } else { 0 };
         Some(self.finish_program(die, target.stream, bound, now, out))
     }
 
     /// Returns the number of dies that could take the next write now, without the one that takes this one.
     fn others_idle(&self, signals: &Signals) -> u32 {
-        match self.config.write_allocation {
-            WriteAllocation::Pull => self.store.medium.geometry.die_count.saturating_sub(signals.busy_dies + 1),
+        match self.derived.config.write_allocation {
+            WriteAllocation::Pull => self.state.store.medium.geometry.die_count.saturating_sub(signals.busy_dies + 1),
             WriteAllocation::Static | WriteAllocation::RoundRobin => 0,
         }
     }
 
     /// Removes units from the head of the queue that were trimmed while they waited; they are not programmed.
     fn drop_trimmed(&mut self, list: usize, now: SimTime, out: &mut Outbox) {
-        while let Some(slot) = self.writes.head(list) {
-            if !self.writes.units[slot].dropped {
+        while let Some(slot) = self.state.writes.head(list) {
+            if !self.state.writes.units[slot].dropped {
                 break;
             }
-            self.writes.pop(list);
+            self.state.writes.pop(list);
             out.signals.queued_write_pages -= 1;
-            out.signals.queued_write_requests -= u64::from(self.writes.units[slot].last);
+            out.signals.queued_write_requests -= u64::from(self.state.writes.units[slot].last);
             self.release_dropped(slot, now, out);
         }
     }
 
     fn release_dropped(&mut self, slot: u32, now: SimTime, out: &mut Outbox) {
-        out.handoff.released.push(self.writes.units[slot].number);
-        let waiters = self.writes.end_wait(slot, now, &out.signals.clock);
-        self.writes.units.release(slot);
-        self.writes.report(waiters, &Ledger::default(), &mut out.handoff);
+        out.handoff.released.push(self.state.writes.units[slot].number);
+        let waiters = self.state.writes.end_wait(slot, now, &out.signals.clock);
+        self.state.writes.units.release(slot);
+        self.state.writes.report(waiters, &Ledger::default(), &mut out.handoff);
     }
 
     /// Binds a unit of host data to its place: the map points there, and the old copy becomes invalid. The old copy's
     /// block stays pinned until the program completes.
     #[inline]
     pub(super) fn bind_host(&mut self, die: DieId, slot: u32, ppn: Ppn, now: SimTime, out: &mut Outbox) {
-        let (mode, stream) = (self.store.medium.programs[die.index()].mode, self.store.medium.programs[die.index()].stream);
-        let unit = &self.writes.units[slot];
+        let (mode, stream) =
+            (self.state.store.medium.programs[die.index()].mode, self.state.store.medium.programs[die.index()].stream);
+        let unit = &self.state.writes.units[slot];
         let (lpn, writer) = (unit.lpn, unit.writer);
         if unit.obsolete {
-            self.store.pad(ppn, 1);
-            self.store.medium.programs[die.index()].bind(NO_PLACE).take(slot, &mut self.writes, now, &out.signals.clock);
+            self.state.store.pad(ppn, 1);
+            self.state.store.medium.programs[die.index()].bind(NO_PLACE).take(
+                slot,
+                &mut self.state.writes,
+                now,
+                &out.signals.clock,
+            );
             out.journal.note(|| Record::ObsoleteBound { slot, lpn, ppn });
-            self.writes.units.release(slot);
+            self.state.writes.units.release(slot);
             return;
         }
-        let old = if writer == Writer::Buffer { unit.prior } else { self.store.code_of(lpn) };
+        let old = if writer == Writer::Buffer { unit.prior } else { self.state.store.code_of(lpn) };
         let superseded = match decode(old) {
             Mapped::At(old) => {
-                self.store.medium.supersede(old);
+                self.state.store.medium.supersede(old);
                 old.0
             }
             Mapped::Nowhere | Mapped::Slot(_) => NO_PLACE,
         };
-        self.store.set_code(lpn, encode(ppn));
-        self.store.place(lpn, ppn);
-        if let Some(cache) = &mut self.cache {
+        self.state.store.set_code(lpn, encode(ppn));
+        self.state.store.place(lpn, ppn);
+        if let Some(cache) = &mut self.state.cache {
             cache.forget(lpn);
         }
-        if self.writes.units[slot].is_lost() {
+        if self.state.writes.units[slot].is_lost() {
             self.bound_lost(ppn);
         }
-        self.store.medium.programs[die.index()].bind(superseded).take(slot, &mut self.writes, now, &out.signals.clock);
+        self.state.store.medium.programs[die.index()].bind(superseded).take(
+            slot,
+            &mut self.state.writes,
+            now,
+            &out.signals.clock,
+        );
         match writer {
             Writer::Command(command) => out.journal.note(|| Record::Bound { lpn, ppn, command, mode }),
             Writer::Buffer => out.journal.note(|| Record::BoundFromBuffer { slot, lpn, ppn, mode }),
         }
-        self.writes.units.release(slot);
-        if self.map_cache.is_some() {
+        self.state.writes.units.release(slot);
+        if self.state.map_cache.is_some() {
             self.map_changed(lpn, out);
         }
-        if self.needs.placed {
+        if self.derived.needs.placed {
             let superseded = (superseded != NO_PLACE).then_some(Ppn(superseded));
             let placed = Placed { lpn, ppn, mode, reason: Reason::Host, stream, superseded };
             self.call_policy(now, &out.signals, |policy, view| policy.placed(&placed, view));
@@ -151,7 +162,7 @@ impl Ftl {
     }
 
     pub(super) fn begin_program(&mut self, die: DieId, first: Ppn, mode: ModeId, reason: Reason) {
-        let program = &mut self.store.medium.programs[die.index()];
+        let program = &mut self.state.store.medium.programs[die.index()];
         debug_assert!(program.bound == 0, "a die programs one unit at a time");
         program.first = first;
         program.mode = mode;
@@ -163,18 +174,18 @@ impl Ftl {
     /// Returns the write mode recorded for a block that takes data of `mode`.
     #[inline]
     pub(super) fn block_mode(&self, mode: ModeId) -> ModeId {
-        if self.needs.page_scope { self.old_mode } else { mode }
+        if self.derived.needs.page_scope { self.derived.old_mode } else { mode }
     }
 
     /// If a program in `mode` is about to open a block, has the policy choose the erase level of that block and stores
     /// it in `target`. If the chosen level is too shallow for `mode`, returns the slot of a lazy erase that must come
     /// first.
     pub(super) fn choose_level(&mut self, target: &mut Target, mode: ModeId, now: SimTime, out: &mut Outbox) -> Option<u32> {
-        if !self.space.would_open(&self.store.medium, target) {
+        if !self.state.space.would_open(&self.state.store.medium, target) {
             return None;
         }
-        let wanted = self.parameters.facts.write_levels[mode.index()];
-        let lists = self.space.free_by_level(target.die);
+        let wanted = self.derived.parameters.facts.write_levels[mode.index()];
+        let lists = self.state.space.free_by_level(target.die);
         let level = self.call_policy(now, &out.signals, |policy, view| policy.free_list(wanted, &lists, view));
         assert!(
             lists.get(usize::from(level)).is_some_and(|&blocks| blocks > 0),
@@ -184,14 +195,14 @@ impl Ftl {
             target.level = level;
             return None;
         }
-        let block = self.space.take_for_lazy_erase(target.die, level)?;
+        let block = self.state.space.take_for_lazy_erase(target.die, level)?;
         let mode = self.call_policy(now, &out.signals, |policy, view| policy.lazy_erase(block, wanted, view));
-        let shape = &self.store.medium.geometry.shape;
+        let shape = &self.state.store.medium.geometry.shape;
         Some(out.operations.add(Operation {
             kind: OperationKind::LazyErase,
             reason: Reason::Host,
             die: target.die,
-            first: self.store.medium.geometry.first_of(block),
+            first: self.state.store.medium.geometry.first_of(block),
             pages: shape.planes_per_program * shape.superblock,
             mode,
             owner: Owner::FreeBlock,
@@ -202,41 +213,41 @@ impl Ftl {
     /// Completes a lazy erase: the free block joins the list of its new level.
     pub(super) fn lazy_erase_done(&mut self, ended: Ended, operation: &Operation) {
         ended.expect_done(operation);
-        let block = self.store.medium.geometry.block_of(operation.first);
-        let worn = self.store.medium.wear_thousandths(block);
-        let wear = |mode: ModeId| self.parameters.wear_of_erase(mode, worn);
-        let more = wear(operation.mode).saturating_sub(wear(self.store.medium.erase_mode(block)));
-        self.store.medium.lazy_erase(block, operation.mode, more);
-        self.space.insert_free(&self.store.medium, block, &*self.wear_rule);
-        self.counters.lazy_erases += 1;
+        let block = self.state.store.medium.geometry.block_of(operation.first);
+        let worn = self.state.store.medium.wear_thousandths(block);
+        let wear = |mode: ModeId| self.derived.parameters.wear_of_erase(mode, worn);
+        let more = wear(operation.mode).saturating_sub(wear(self.state.store.medium.erase_mode(block)));
+        self.state.store.medium.lazy_erase(block, operation.mode, more);
+        self.state.space.insert_free(&self.state.store.medium, block, &*self.derived.wear_rule);
+        self.state.counters.lazy_erases += 1;
     }
 
     /// Completes the binding of a program unit: fills it up with padding, enters deadlines of newly opened blocks,
     /// closes the frontier if it is full, and returns the slot of the program.
     pub(super) fn finish_program(&mut self, die: DieId, stream: usize, bound: u32, now: SimTime, out: &mut Outbox) -> u32 {
-        let geometry = self.store.medium.geometry;
-        let program = &self.store.medium.programs[die.index()];
+        let geometry = self.state.store.medium.geometry;
+        let program = &self.state.store.medium.programs[die.index()];
         let (first, mode, reason) = (program.first, program.mode, program.reason);
         let encode = match reason {
-            Reason::Host if self.parameters.facts.codes[mode.index()] != 0 => bound,
+            Reason::Host if self.derived.parameters.facts.codes[mode.index()] != 0 => bound,
             Reason::Host => 0,
             _ => program.encode,
         };
-        if self.store.medium.integrity.is_some() {
+        if self.state.store.medium.integrity.is_some() {
             self.note_mode(first, mode);
         }
-        self.store.pad(Ppn(first.0 + bound), geometry.units_per_program - bound);
-        self.counters.units_programmed[reason as usize] += u64::from(bound);
-        self.counters.units_programmed[Reason::Padding as usize] += u64::from(geometry.units_per_program - bound);
-        self.counters.units_by_mode[mode.index()] += u64::from(bound);
-        while let Some(block) = self.space.opened.pop() {
-            self.retention.opened(&self.store.medium, block);
-            if self.needs.blocks {
+        self.state.store.pad(Ppn(first.0 + bound), geometry.units_per_program - bound);
+        self.state.counters.units_programmed[reason as usize] += u64::from(bound);
+        self.state.counters.units_programmed[Reason::Padding as usize] += u64::from(geometry.units_per_program - bound);
+        self.state.counters.units_by_mode[mode.index()] += u64::from(bound);
+        while let Some(block) = self.state.space.opened.pop() {
+            self.state.retention.opened(&self.state.store.medium, block);
+            if self.derived.needs.blocks {
                 self.call_policy(now, &out.signals, |policy, view| policy.opened(block, view));
             }
             self.arm_retention(now, &mut out.events);
         }
-        self.space.close_full(&mut self.store.medium, die, stream);
+        self.state.space.close_full(&mut self.state.store.medium, die, stream);
         self.update_no_space(now, &mut out.signals);
         let (_, unit) = geometry.split(first);
         out.operations.add(Operation {
@@ -257,7 +268,7 @@ impl Ftl {
     /// Updates the drive-wide clock if dies with space for host data have appeared, or none is left.
     #[inline]
     pub(super) fn update_no_space(&mut self, now: SimTime, signals: &mut Signals) {
-        let none = self.space.dies_with_space() == 0;
+        let none = self.state.space.dies_with_space() == 0;
         if none != signals.no_space {
             signals.no_space = none;
             signals.update_work(now);

@@ -12,7 +12,7 @@ impl Ftl {
             return None;
         }
         let slot = self.choose(die, now, out)?;
-        self.idle.remove(die);
+        self.state.idle.remove(die);
         Some(slot)
     }
 
@@ -24,11 +24,11 @@ impl Ftl {
         if self.has_nothing_for(die) {
             return Pulled::Nothing;
         }
-        self.binding = Binding::Withheld;
+        self.scratch.binding = Binding::Withheld;
         let pulled = self.choose(die, now, out);
-        match (pulled, std::mem::take(&mut self.binding)) {
+        match (pulled, std::mem::take(&mut self.scratch.binding)) {
             (Some(slot), _) => {
-                self.idle.remove(die);
+                self.state.idle.remove(die);
                 Pulled::Operation(slot)
             }
             (None, Binding::Refused) => Pulled::NeedsBuffer,
@@ -40,9 +40,9 @@ impl Ftl {
     /// program comes next.
     #[inline]
     pub(super) fn may_bind(&mut self) -> bool {
-        let is_allowed = self.binding == Binding::Allowed;
+        let is_allowed = self.scratch.binding == Binding::Allowed;
         if !is_allowed {
-            self.binding = Binding::Refused;
+            self.scratch.binding = Binding::Refused;
         }
         is_allowed
     }
@@ -51,43 +51,43 @@ impl Ftl {
     /// collect or to ask the policy.
     #[inline]
     fn has_nothing_for(&self, die: DieId) -> bool {
-        let free = self.space.free_blocks(die);
+        let free = self.state.space.free_blocks(die);
         // Until the host writes, a drive has no reason to gain free space.
-        let gains_space = self.counters.host_units > 0;
-        let enough_space = !gains_space || free >= self.low && free >= self.critical;
+        let gains_space = self.state.counters.host_units > 0;
+        let enough_space = !gains_space || free >= self.derived.low && free >= self.derived.critical;
         enough_space
-            && !self.needs.moves
-            && !self.collectors[die.index()].may_go_on(gains_space || !self.config.gc_preemptible)
-            && self.moves.ready.is_empty()
-            && self.writes.len(self.list_of(die)) == 0
+            && !self.derived.needs.moves
+            && !self.state.collectors[die.index()].may_go_on(gains_space || !self.derived.config.gc_preemptible)
+            && self.state.moves.ready.is_empty()
+            && self.state.writes.len(self.list_of(die)) == 0
             && !self.may_write_map()
     }
 
     fn choose(&mut self, die: DieId, now: SimTime, out: &mut Outbox) -> Option<u32> {
-        if self.needs.moves
-            && !self.needs.idle_only
+        if self.derived.needs.moves
+            && !self.derived.needs.idle_only
             && let Some(answer) = self.policy_moves(die, now, out)
         {
             return answer;
         }
-        if self.map_cache.is_some() {
+        if self.state.map_cache.is_some() {
             let program = self.map_first(die, now, out);
-            if program.is_some() || self.binding == Binding::Refused {
+            if program.is_some() || self.scratch.binding == Binding::Refused {
                 return program;
             }
         }
         let list = self.list_of(die);
         // A drive that has adopted another one may begin with units that wait.
-        let gains_space = self.counters.host_units > 0 || self.writes.len(list) > 0;
-        let free = if gains_space { self.space.free_blocks(die) } else { u32::MAX };
-        let collector = &self.collectors[die.index()];
-        if collector.urgent || free < self.critical || !self.config.gc_preemptible && collector.victim.is_some() {
-            let step = self.collect(die, free < self.low, now, out);
-            if step.is_some() || self.binding == Binding::Refused {
+        let gains_space = self.state.counters.host_units > 0 || self.state.writes.len(list) > 0;
+        let free = if gains_space { self.state.space.free_blocks(die) } else { u32::MAX };
+        let collector = &self.state.collectors[die.index()];
+        if collector.urgent || free < self.derived.critical || !self.derived.config.gc_preemptible && collector.victim.is_some() {
+            let step = self.collect(die, free < self.derived.low, now, out);
+            if step.is_some() || self.scratch.binding == Binding::Refused {
                 return step;
             }
         }
-        if self.moves.overdue > 0
+        if self.state.moves.overdue > 0
             && let Some(program) = self.program_moves(die, now, out)
         {
             return Some(program);
@@ -95,9 +95,9 @@ impl Ftl {
         if self.may_pull(list, now)
             && let Some(program) = self.program_host(die, list, now, out)
         {
-            if self.parameters.buffering.longest_first {
+            if self.derived.parameters.buffering.longest_first {
                 self.wake_for_writes(&mut out.ready);
-            } else if self.config.write_allocation == WriteAllocation::Pull && self.may_pull(0, now) {
+            } else if self.derived.config.write_allocation == WriteAllocation::Pull && self.may_pull(0, now) {
                 self.wake_one(&mut out.ready);
             }
             return Some(program);
@@ -105,22 +105,22 @@ impl Ftl {
         if let Some(program) = self.program_moves(die, now, out) {
             return Some(program);
         }
-        if self.binding == Binding::Refused {
+        if self.scratch.binding == Binding::Refused {
             return None;
         }
-        let collector = &self.collectors[die.index()];
+        let collector = &self.state.collectors[die.index()];
         // Blocks to be moved for another reason than space are moved all the same.
         let goes_on = collector.victim.is_some() && (free < u32::MAX || collector.reason != Reason::Gc);
-        if free < self.low || goes_on || collector.request_count() > 0 {
-            let step = self.collect(die, free < self.low, now, out);
-            if step.is_some() || self.binding == Binding::Refused {
+        if free < self.derived.low || goes_on || collector.request_count() > 0 {
+            let step = self.collect(die, free < self.derived.low, now, out);
+            if step.is_some() || self.scratch.binding == Binding::Refused {
                 return step;
             }
         }
-        if self.config.write_allocation != WriteAllocation::Pull {
+        if self.derived.config.write_allocation != WriteAllocation::Pull {
             self.hand_over_if_full(die, list, &mut out.ready);
         }
-        if self.needs.moves && !self.gate.is_open {
+        if self.derived.needs.moves && !self.state.gate.is_open {
             self.offer_idle(die, now, out);
         }
         self.background(die, now, out)
@@ -133,12 +133,12 @@ impl Ftl {
         if !self.may_write_map() {
             return None;
         }
-        let had_turn = std::mem::take(&mut self.map_had_turn[die.index()]);
-        if had_turn && self.collectors[die.index()].urgent {
+        let had_turn = std::mem::take(&mut self.state.map_had_turn[die.index()]);
+        if had_turn && self.state.collectors[die.index()].urgent {
             return None;
         }
         let program = self.program_map(die, now, out)?;
-        self.map_had_turn[die.index()] = true;
+        self.state.map_had_turn[die.index()] = true;
         Some(program)
     }
 
@@ -146,12 +146,18 @@ impl Ftl {
     /// collection can free none. Where the die of a write is chosen on arrival, a die may come to hold more than its
     /// share of the data, because overwrites and moved pages may go to other dies.
     fn hand_over_if_full(&mut self, die: DieId, list: usize, ready: &mut ReadyDies) {
-        if self.writes.len(list) == 0 || self.space.has_space(die) || self.collectors[die.index()].victim.is_some() {
+        if self.state.writes.len(list) == 0
+            || self.state.space.has_space(die)
+            || self.state.collectors[die.index()].victim.is_some()
+        {
             return;
         }
-        let others = (0..self.store.medium.geometry.die_count).map(DieId).filter(|&other| self.space.has_space(other));
-        let Some(other) = others.max_by_key(|&other| (self.space.free_blocks(other), std::cmp::Reverse(other))) else { return };
-        self.writes.hand_over(list, other.index());
+        let others =
+            (0..self.state.store.medium.geometry.die_count).map(DieId).filter(|&other| self.state.space.has_space(other));
+        let Some(other) = others.max_by_key(|&other| (self.state.space.free_blocks(other), std::cmp::Reverse(other))) else {
+            return;
+        };
+        self.state.writes.hand_over(list, other.index());
         ready.mark(other);
     }
 
@@ -168,11 +174,11 @@ impl Ftl {
         };
         self.arm_policy(wake_at, now, &mut out.events);
         self.update_hold(now, out);
-        if self.moves.urgent == 0 {
+        if self.state.moves.urgent == 0 {
             return None;
         }
         // Space for the moves themselves must still be gained.
-        if self.space.free_blocks(die) <= self.config.reserve_blocks
+        if self.state.space.free_blocks(die) <= self.derived.config.reserve_blocks
             && let Some(step) = self.collect(die, true, now, out)
         {
             return Some(Some(step));
@@ -186,7 +192,7 @@ impl Ftl {
     /// start operations again.
     #[inline]
     fn update_hold(&mut self, now: SimTime, out: &mut Outbox) {
-        let hold = self.moves.urgent > 0;
+        let hold = self.state.moves.urgent > 0;
         if hold == out.signals.hold {
             return;
         }
@@ -201,8 +207,8 @@ impl Ftl {
     #[inline]
     fn arm_policy(&mut self, wake_at: Option<SimTime>, now: SimTime, events: &mut Events) {
         let Some(at) = wake_at else { return };
-        if at > now && at < SimTime::FOREVER && self.policy_armed.is_none_or(|armed| armed > at || armed <= now) {
-            self.policy_armed = Some(at);
+        if at > now && at < SimTime::FOREVER && self.state.policy_armed.is_none_or(|armed| armed > at || armed <= now) {
+            self.state.policy_armed = Some(at);
             events.push(at, Class::Timer, Event::Timer(Timer::Policy));
         }
     }
@@ -215,15 +221,15 @@ impl Ftl {
 
     /// Offers the policy the idle time of a die, in which it may have a page or a block moved.
     pub(super) fn offer_idle(&mut self, die: DieId, now: SimTime, out: &mut Outbox) {
-        let die_for = if self.idle.contains(die) { now.since(self.idle_since[die.index()]) } else { Nanos::ZERO };
-        if die_for < self.needs.idle_after {
+        let die_for = if self.state.idle.contains(die) { now.since(self.state.idle_since[die.index()]) } else { Nanos::ZERO };
+        if die_for < self.derived.needs.idle_after {
             return;
         }
-        let channel = self.store.medium.geometry.channel_of(die);
+        let channel = self.state.store.medium.geometry.channel_of(die);
         let signals = &out.signals;
         let quiet = signals.queued_write_pages == 0;
         let channel_is_idle = quiet && signals.channel_busy_dies[channel.index()] == 0;
-        let drive_is_idle = quiet && signals.busy_dies == 0 && signals.commands_in_flight == 0 && self.moves.in_flight == 0;
+        let drive_is_idle = quiet && signals.busy_dies == 0 && signals.commands_in_flight == 0 && self.state.moves.in_flight == 0;
         let idle = Idle {
             die,
             die_for,
@@ -236,7 +242,7 @@ impl Ftl {
             Some(Relocation::Block { block, reason }) => self.want_block(block, reason, &mut out.ready),
             None => {}
         }
-        if !self.needs.idle_only {
+        if !self.derived.needs.idle_only {
             self.ask_when_to_wake(now, out);
         }
     }
@@ -245,30 +251,30 @@ impl Ftl {
     /// The request is dropped if the block holds no data or the die already has a block to empty: the policy is asked
     /// again later.
     fn want_block(&mut self, block: BlockId, reason: Reason, ready: &mut ReadyDies) {
-        let die = self.store.medium.geometry.die_of(block);
-        let collector = &self.collectors[die.index()];
-        let holds_data = matches!(self.store.medium.block(block).state(), BlockState::Open | BlockState::Closed);
+        let die = self.state.store.medium.geometry.die_of(block);
+        let collector = &self.state.collectors[die.index()];
+        let holds_data = matches!(self.state.store.medium.block(block).state(), BlockState::Open | BlockState::Closed);
         if !holds_data || collector.victim.is_some() || collector.request_count() > 0 {
             return;
         }
-        let erase_count = self.store.medium.erase_count(block);
-        self.collectors[die.index()].want(RelocationRequest { block, erase_count, reason, urgent: false });
+        let erase_count = self.state.store.medium.erase_count(block);
+        self.state.collectors[die.index()].want(RelocationRequest { block, erase_count, reason, urgent: false });
         ready.mark(die);
     }
 
     /// Begins a page move by reading the page where it is. Returns false if the page is elsewhere by now.
     pub(super) fn begin_move(&mut self, page_move: PageMove, urgent: bool, now: SimTime, out: &mut Outbox) -> bool {
-        if !self.store.medium.is_valid(page_move.from) || self.store.lpn_at(page_move.from) != page_move.lpn {
-            self.counters.relocation_skipped += 1;
+        if !self.state.store.medium.is_valid(page_move.from) || self.state.store.lpn_at(page_move.from) != page_move.lpn {
+            self.state.counters.relocation_skipped += 1;
             return false;
         }
-        let slot = self.moves.begin(page_move, urgent);
-        self.store.medium.pin(page_move.from);
+        let slot = self.state.moves.begin(page_move, urgent);
+        self.state.store.medium.pin(page_move.from);
         if let Some(deadline) = page_move.deadline {
             out.events.push(deadline.max(now), Class::Timer, Event::Timer(Timer::Move(slot)));
         }
-        let (block, unit) = self.store.medium.geometry.split(page_move.from);
-        if self.store.medium.geometry.program_of(unit) >= u32::from(self.store.medium.block(block).programmed) {
+        let (block, unit) = self.state.store.medium.geometry.split(page_move.from);
+        if self.state.store.medium.geometry.program_of(unit) >= u32::from(self.state.store.medium.block(block).programmed) {
             // Its program has not completed: the controller still holds the data.
             self.page_move_read(slot, &mut out.ready);
             return true;
@@ -281,22 +287,22 @@ impl Ftl {
     /// Makes a page move ready when its page is in the controller. The source stays pinned until the move is bound, so
     /// that its block cannot be erased and later data be mistaken for it.
     pub(super) fn page_move_read(&mut self, slot: u32, ready: &mut ReadyDies) {
-        self.moves.is_read(slot);
+        self.state.moves.is_read(slot);
         self.wake_one(ready);
     }
 
     /// Handles the deadline of a page move, which from now on takes precedence over host writes.
     pub(super) fn page_move_due(&mut self, slot: u32, now: SimTime, ready: &mut ReadyDies) {
-        if self.moves.mark_overdue(slot, now) {
+        if self.state.moves.mark_overdue(slot, now) {
             self.wake_one(ready);
         }
     }
 
     /// Binds pages that are ready to one program at this die's relocation frontier.
     pub(super) fn program_moves(&mut self, die: DieId, now: SimTime, out: &mut Outbox) -> Option<u32> {
-        while let Some(&slot) = self.moves.ready.front() {
-            let first = self.moves.get(slot).page;
-            let units_per_program = self.store.medium.geometry.units_per_program;
+        while let Some(&slot) = self.state.moves.ready.front() {
+            let first = self.state.moves.get(slot).page;
+            let units_per_program = self.state.store.medium.geometry.units_per_program;
             if self.still_valid(&first) {
                 if !self.may_bind() {
                     return None;
@@ -311,40 +317,40 @@ impl Ftl {
                     plane: None,
                     level: 0,
                 };
-                if self.space.levels() > 1
+                if self.state.space.levels() > 1
                     && let Some(lazy_erase) = self.choose_level(&mut target, written_in, now, out)
                 {
                     return Some(lazy_erase);
                 }
-                let Some(place) = self.space.advance(&mut self.store.medium, &target, units_per_program, now) else {
+                let Some(place) = self.state.space.advance(&mut self.state.store.medium, &target, units_per_program, now) else {
                     self.drop_stale_moves(&mut out.ready);
                     return None;
                 };
                 self.begin_program(die, place, written_in, first.reason);
                 let mut bound = 0;
                 while bound < units_per_program {
-                    let Some(&slot) = self.moves.ready.front() else { break };
-                    let page_move = self.moves.get(slot).page;
+                    let Some(&slot) = self.state.moves.ready.front() else { break };
+                    let page_move = self.state.moves.get(slot).page;
                     if page_move.mode != first.mode || page_move.reason != first.reason {
                         break;
                     }
-                    self.moves.ready.pop_front();
+                    self.state.moves.ready.pop_front();
                     if self.still_valid(&page_move) {
                         self.bind_moved(die, page_move.from, Ppn(place.0 + bound), now, out);
                         bound += 1;
                     } else {
-                        self.counters.relocation_skipped += 1;
+                        self.state.counters.relocation_skipped += 1;
                     }
                     self.finish_move(slot, &mut out.ready);
                 }
                 if written_in != first.mode {
-                    self.counters.retention_refusals += u64::from(bound);
+                    self.state.counters.retention_refusals += u64::from(bound);
                 }
                 return Some(self.finish_program(die, target.stream, bound, now, out));
             }
-            self.moves.ready.pop_front();
+            self.state.moves.ready.pop_front();
             self.finish_move(slot, &mut out.ready);
-            self.counters.relocation_skipped += 1;
+            self.state.counters.relocation_skipped += 1;
         }
         None
     }
@@ -352,24 +358,24 @@ impl Ftl {
     /// Ends waiting moves whose page was overwritten in the meantime. Waiting moves pin their source blocks, and the
     /// block whose erase would provide the space may be one of them.
     fn drop_stale_moves(&mut self, ready: &mut ReadyDies) {
-        for _ in 0..self.moves.ready.len() {
-            let Some(slot) = self.moves.ready.pop_front() else { break };
-            if self.still_valid(&self.moves.get(slot).page) {
-                self.moves.ready.push_back(slot);
+        for _ in 0..self.state.moves.ready.len() {
+            let Some(slot) = self.state.moves.ready.pop_front() else { break };
+            if self.still_valid(&self.state.moves.get(slot).page) {
+                self.state.moves.ready.push_back(slot);
             } else {
-                self.counters.relocation_skipped += 1;
+                self.state.counters.relocation_skipped += 1;
                 self.finish_move(slot, ready);
             }
         }
     }
 
     pub(super) fn finish_move(&mut self, slot: u32, ready: &mut ReadyDies) {
-        self.unpin(self.moves.get(slot).page.from, ready);
-        self.moves.move_done(slot);
+        self.unpin(self.state.moves.get(slot).page.from, ready);
+        self.state.moves.move_done(slot);
     }
 
     pub(super) fn still_valid(&self, page_move: &PageMove) -> bool {
-        self.store.medium.is_valid(page_move.from) && self.store.lpn_at(page_move.from) == page_move.lpn
+        self.state.store.medium.is_valid(page_move.from) && self.state.store.lpn_at(page_move.from) == page_move.lpn
     }
 }
 
@@ -427,7 +433,7 @@ mod tests {
 
         /// Returns the places of all units, the units programmed, the writes that wait, and the free blocks.
         fn bound(&self) -> (Vec<u32>, u64, u64, [u32; 2]) {
-            let Ftl { counters, writes, space, store, .. } = &self.ftl;
+            let State { counters, writes, space, store, .. } = &self.ftl.state;
             let places = (0..UNITS as u32).map(|unit| store.code_of(Lpn(unit))).collect();
             let free = [0, 1].map(|die| space.free_blocks(DieId(die)));
             (places, counters.units_programmed.iter().sum(), writes.len(0), free)
@@ -445,7 +451,7 @@ mod tests {
             let mut seen = [0u32; 3];
             for now in (0..30_000).map(SimTime) {
                 let (choice, lpn, die) = (rng.below(3), rng.below(UNITS) as u32, rng.below(2) as usize);
-                if choice == 0 && plain.ftl.writes.len(0) < 5 {
+                if choice == 0 && plain.ftl.state.writes.len(0) < 5 {
                     [&mut plain, &mut asked].into_iter().for_each(|rig| rig.write(lpn, now));
                     continue;
                 }

@@ -20,7 +20,7 @@ impl Ftl {
             Owner::Retry(_) => unreachable!("a repeated read ends in the controller"),
             Owner::PartialRead(slot) => {
                 self.sensed(operation.first, operation.owner, out);
-                let followers = self.writes.end_fill(slot, now);
+                let followers = self.state.writes.end_fill(slot, now);
                 [slot].into_iter().chain(followers).for_each(|slot| self.enqueue(slot, now, out));
             }
             Owner::Page(slot) => {
@@ -48,13 +48,13 @@ impl Ftl {
         if operation.first.0 == NO_PLACE {
             return;
         }
-        if self.cache.is_some() {
+        if self.state.cache.is_some() {
             self.cache_read(operation, &mut out.journal);
         }
         for ppn in (operation.first.0..operation.first.0 + operation.units).map(Ppn) {
             self.sensed(ppn, operation.owner, out);
-            if self.needs.reads_done {
-                let lpn = self.store.lpn_at(ppn);
+            if self.derived.needs.reads_done {
+                let lpn = self.state.store.lpn_at(ppn);
                 self.call_policy(now, &out.signals, |policy, view| policy.read_done(lpn, ppn, view));
             }
         }
@@ -68,20 +68,20 @@ impl Ftl {
 
     #[inline(always)]
     pub(super) fn unpin(&mut self, ppn: Ppn, ready: &mut ReadyDies) {
-        self.store.medium.unpin_and_wake(ppn, ready);
+        self.state.store.medium.unpin_and_wake(ppn, ready);
     }
 
     /// Handles the completion of a collection's read: the units of the row are gathered.
     pub(super) fn row_read(&mut self, die: DieId, now: SimTime, out: &mut Outbox) {
-        let mut read = std::mem::take(&mut self.collectors[die.index()].in_read);
+        let mut read = std::mem::take(&mut self.state.collectors[die.index()].in_read);
         for &ppn in &read {
             self.sensed(ppn, Owner::Collector, out);
         }
-        let collector = &mut self.collectors[die.index()];
+        let collector = &mut self.state.collectors[die.index()];
         collector.reading = false;
         collector.gathered.append(&mut read);
         collector.in_read = read;
-        if self.needs.splits_relocations() {
+        if self.derived.needs.splits_relocations() {
             self.split_gathered(die, now, &out.signals);
         }
         out.ready.mark(die);
@@ -89,26 +89,26 @@ impl Ftl {
 
     /// Handles the completion of an encoder job for a die's collection: the gathered units may be programmed.
     pub fn collection_encoded(&mut self, die: DieId, _now: SimTime, ready: &mut ReadyDies) {
-        self.collectors[die.index()].is_encoded();
+        self.state.collectors[die.index()].is_encoded();
         ready.mark(die);
     }
 
     /// Handles the completion of a program: its units are durable, and the blocks of the copies that they supersede are
     /// unpinned.
     pub(super) fn program_done(&mut self, ended: Ended, operation: &Operation, out: &mut Outbox) {
-        let bound = self.store.medium.program_done(ended, operation, &mut self.writes, out);
+        let bound = self.state.store.medium.program_done(ended, operation, &mut self.state.writes, out);
         let is_map = matches!(operation.reason, Reason::Map | Reason::Journal);
-        if self.cache.is_none() && !is_map {
+        if self.state.cache.is_none() && !is_map {
             return;
         }
-        let units = std::mem::take(&mut self.store.medium.programs[operation.die.index()].units);
-        if self.cache.is_some() {
+        let units = std::mem::take(&mut self.state.store.medium.programs[operation.die.index()].units);
+        if self.state.cache.is_some() {
             self.cache_programmed(operation.first, &units[..bound], &mut out.journal);
         }
         if is_map {
             self.map_programmed(&units[..bound], out);
         }
-        self.store.medium.programs[operation.die.index()].units = units;
+        self.state.store.medium.programs[operation.die.index()].units = units;
     }
 
     /// Handles the completion of an erase: the block is free or retired, and wear levelling may have a cold block
@@ -116,17 +116,17 @@ impl Ftl {
     pub(super) fn erased(&mut self, ended: Ended, operation: &Operation, now: SimTime, out: &mut Outbox) {
         ended.expect_done(operation);
         let die = operation.die;
-        let block = self.store.medium.geometry.block_of(operation.first);
+        let block = self.state.store.medium.geometry.block_of(operation.first);
         self.end_timed_erase(block, operation.mode);
-        let collector = &mut self.collectors[die.index()];
+        let collector = &mut self.state.collectors[die.index()];
         collector.victim = None;
         collector.urgent = collector.has_urgent_request();
         out.journal.note(|| Record::Erased { block });
-        if self.needs.blocks {
+        if self.derived.needs.blocks {
             self.call_policy(now, &out.signals, |policy, view| policy.erased(block, view));
         }
         self.update_no_space(now, &mut out.signals);
-        if self.wear_rule.moves_data() && operation.reason != Reason::Wear {
+        if self.derived.wear_rule.moves_data() && operation.reason != Reason::Wear {
             self.level_wear(die, block);
         }
     }
@@ -134,21 +134,27 @@ impl Ftl {
     /// Queues the least-worn closed block of a die for relocation, if wear levelling requires that after the erase of
     /// `erased`.
     pub(super) fn level_wear(&mut self, die: DieId, erased: BlockId) {
-        let blocks = self.store.medium.geometry.blocks_of(die);
+        let blocks = self.state.store.medium.geometry.blocks_of(die);
         let (mut total, mut coldest) = (0u64, None);
         for block in blocks.clone().map(BlockId) {
-            let wear = self.store.medium.wear_thousandths(block);
+            let wear = self.state.store.medium.wear_thousandths(block);
             total += u64::from(wear);
-            if self.store.medium.block(block).state() == BlockState::Closed && coldest.is_none_or(|(least, _)| wear < least) {
+            if self.state.store.medium.block(block).state() == BlockState::Closed && coldest.is_none_or(|(least, _)| wear < least)
+            {
                 coldest = Some((wear, block));
             }
         }
         let Some((least, block)) = coldest else { return };
         let die_mean = total as f64 / 1000.0 / f64::from(blocks.end - blocks.start);
-        let erased = Wear { thousandths: self.store.medium.wear_thousandths(erased), die_mean };
-        if self.wear_rule.moves_cold(erased, Wear { thousandths: least, die_mean }) {
-            let erase_count = self.store.medium.erase_count(block);
-            self.collectors[die.index()].want(RelocationRequest { block, erase_count, reason: Reason::Wear, urgent: false });
+        let erased = Wear { thousandths: self.state.store.medium.wear_thousandths(erased), die_mean };
+        if self.derived.wear_rule.moves_cold(erased, Wear { thousandths: least, die_mean }) {
+            let erase_count = self.state.store.medium.erase_count(block);
+            self.state.collectors[die.index()].want(RelocationRequest {
+                block,
+                erase_count,
+                reason: Reason::Wear,
+                urgent: false,
+            });
         }
     }
 
@@ -160,9 +166,9 @@ impl Ftl {
             Timer::Move(slot) => self.page_move_due(slot, now, &mut out.ready),
             // A timer that was armed before the policy requested an earlier call is obsolete. It is ignored, or each
             // obsolete timer would leave another one behind.
-            Timer::Policy if self.policy_armed.is_some_and(|armed| armed > now) => {}
+            Timer::Policy if self.state.policy_armed.is_some_and(|armed| armed > now) => {}
             Timer::Policy => {
-                self.policy_armed = None;
+                self.state.policy_armed = None;
                 out.ready.mark_all();
             }
             Timer::Flush | Timer::PowerState => unreachable!("the write buffer and the power states have timers of their own"),
@@ -173,19 +179,19 @@ impl Ftl {
     /// Queues the blocks that are due for relocation: those whose retention limit is near before anything else on their
     /// die, those to be moved in the background when the die has nothing else to do.
     pub(super) fn retention_due(&mut self, now: SimTime, out: &mut Outbox) {
-        self.retention.timer_fired(now);
-        while let Some((block, urgent)) = self.retention.take_due(&self.store.medium, now) {
-            let die = self.store.medium.geometry.die_of(block);
-            let erase_count = self.store.medium.erase_count(block);
-            self.collectors[die.index()].want(RelocationRequest { block, erase_count, reason: Reason::Reprogram, urgent });
+        self.state.retention.timer_fired(now);
+        while let Some((block, urgent)) = self.state.retention.take_due(&self.state.store.medium, now) {
+            let die = self.state.store.medium.geometry.die_of(block);
+            let erase_count = self.state.store.medium.erase_count(block);
+            self.state.collectors[die.index()].want(RelocationRequest { block, erase_count, reason: Reason::Reprogram, urgent });
             out.ready.mark(die);
         }
         self.arm_retention(now, &mut out.events);
     }
 
     pub(crate) fn arm_retention(&mut self, now: SimTime, events: &mut Events) {
-        let Some(at) = self.retention.next_due(&self.store.medium) else { return };
-        if self.retention.must_arm(at) {
+        let Some(at) = self.state.retention.next_due(&self.state.store.medium) else { return };
+        if self.state.retention.must_arm(at) {
             events.push(at.max(now), Class::Timer, Event::Timer(Timer::Retention));
         }
     }
@@ -195,23 +201,23 @@ impl Ftl {
     /// write waits for a die and no page is being moved; pending collections and retention deadlines are not waited
     /// for.
     pub fn has_drained(&mut self, now: SimTime, out: &mut Outbox) -> bool {
-        while self.moves.in_flight < u64::from(self.store.medium.geometry.die_count)
+        while self.state.moves.in_flight < u64::from(self.state.store.medium.geometry.die_count)
             && let Some(page_move) = self.call_policy(now, &out.signals, |policy, view| policy.drain(view))
         {
             if self.begin_move(page_move, false, now, out) {
                 return false;
             }
         }
-        self.moves.in_flight == 0 && out.signals.queued_write_pages == 0 && self.is_map_saved(out)
+        self.state.moves.in_flight == 0 && out.signals.queued_write_pages == 0 && self.is_map_saved(out)
     }
 
     /// Lets the policy examine the drive that it now controls, rebuilds the retention deadlines, and arms the timers.
     pub fn begin(&mut self, now: SimTime, out: &mut Outbox) {
         self.call_policy(now, &out.signals, |policy, view| policy.adopt(view));
-        self.retention.adopt(&self.store.medium);
+        self.state.retention.adopt(&self.state.store.medium);
         self.arm_retention(now, &mut out.events);
         self.update_no_space(now, &mut out.signals);
-        if self.needs.moves {
+        if self.derived.needs.moves {
             self.ask_when_to_wake(now, out);
         }
     }
@@ -226,13 +232,14 @@ impl Ftl {
         let mut view = View {
             now,
             signals,
-            store: &self.store,
-            space: &self.space,
-            writes: &self.writes,
-            bits: Bits::all(&mut self.bits),
-            block_bytes: Bytes::all(&mut self.block_bytes),
+            medium: &self.state.store.medium,
+            store: &self.state.store,
+            space: &self.state.space,
+            writes: &self.state.writes,
+            bits: Bits::all(&mut self.state.bits),
+            block_bytes: Bytes::all(&mut self.state.block_bytes),
         };
-        call(&mut *self.policy, &mut view)
+        call(&mut *self.state.policy, &mut view)
     }
 }
 
@@ -253,26 +260,27 @@ mod tests {
             let mut ftl = small(geometry(2, 1, 3, 2, 1), |config, _| {
                 config.wear_leveling = WearConfig::StaticCold(static_cold::Params { spread: 1 });
             });
-            write(&mut ftl.store.medium, BlockId(1), 0, 1);
-            ftl.store.medium.close(BlockId(1));
+            write(&mut ftl.state.store.medium, BlockId(1), 0, 1);
+            ftl.state.store.medium.close(BlockId(1));
             let wears = [0, 1, 2].map(|block| [1000, 1001, 2001, 3001][(number / 4u32.pow(block) % 4) as usize]);
             let states = [number / 64 % 3, number / 192];
             for (block, state) in (4..).zip(states) {
                 if state > 0 {
-                    write(&mut ftl.store.medium, BlockId(block), 0, 1);
+                    write(&mut ftl.state.store.medium, BlockId(block), 0, 1);
                 }
                 if state == 2 {
-                    ftl.store.medium.close(BlockId(block));
+                    ftl.state.store.medium.close(BlockId(block));
                 }
             }
-            (3..6).zip(wears).for_each(|(block, wear)| ftl.store.medium.wear[block] = wear);
+            (3..6).zip(wears).for_each(|(block, wear)| ftl.state.store.medium.wear[block] = wear);
             ftl.level_wear(DieId(1), BlockId(3));
             let closed = [4, 5].into_iter().filter(|&block| states[block - 4] == 2);
             let coldest = closed.min_by_key(|&block| (wears[block - 3], block));
             let expected = coldest.filter(|&block| wears[0] > wears[block - 3] + 1000);
-            let request = ftl.collectors[1].next_request().map(|request| (request.block.index(), request.reason, request.urgent));
+            let request =
+                ftl.state.collectors[1].next_request().map(|request| (request.block.index(), request.reason, request.urgent));
             assert_eq!(request, expected.map(|block| (block, Reason::Wear, false)), "{wears:?}, {states:?}");
-            assert_eq!((ftl.collectors[0].request_count(), ftl.collectors[1].request_count()), (0, 0));
+            assert_eq!((ftl.state.collectors[0].request_count(), ftl.state.collectors[1].request_count()), (0, 0));
         }
     }
 }

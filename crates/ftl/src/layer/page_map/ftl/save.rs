@@ -12,7 +12,7 @@ mod check;
 
 use crate::counters::FtlCounters;
 use crate::layer::page_map::collector::Collector;
-use crate::layer::page_map::ftl::Ftl;
+use crate::layer::page_map::ftl::{Ftl, State};
 use crate::layer::page_map::moves::PageMoves;
 use crate::layer::page_map::retention::RetentionImage;
 use crate::map::{Mapped, Origin, OriginImage, SLOT_BASE, Store, decode, encode};
@@ -90,17 +90,17 @@ pub(super) fn read_origin(store: &Store, from: &mut dyn Read) -> Result<Option<O
 impl Ftl {
     /// Returns the numbers of this drive to which [`NAMES`] refers.
     fn shape_numbers(&self) -> [u64; NAMES.len()] {
-        let g = &self.store.medium.geometry;
-        let modes = self.parameters.facts.write_modes.len() as u64;
-        let erase_modes = self.parameters.facts.erase_modes.len() as u64;
+        let g = &self.state.store.medium.geometry;
+        let modes = self.derived.parameters.facts.write_modes.len() as u64;
+        let erase_modes = self.derived.parameters.facts.erase_modes.len() as u64;
         let per_die = g.blocks_per_die.into();
         [
             g.block_count.into(),
             g.units_per_block.into(),
             g.units_per_program.into(),
             per_die,
-            self.store.user_units,
-            self.store.all_units - self.store.user_units,
+            self.state.store.user_units,
+            self.state.store.all_units - self.state.store.user_units,
             modes,
             erase_modes,
         ]
@@ -109,32 +109,30 @@ impl Ftl {
     /// Writes the state of a drive at rest.
     pub fn save(&mut self, to: &mut dyn Write) -> std::io::Result<()> {
         write_value(&self.shape_numbers(), to)?;
-        let store = &self.store;
+        let store = &self.state.store;
         write_value(&store.places.image(), to)?;
         store.places.save(to)?;
         to.write_all(bytemuck::cast_slice(store.medium.valid.as_slice()))?;
         store.medium.write_tables(to)?;
         write_value(&self.image(), to)?;
         let mut own = Archive::saving();
-        self.policy.state(&mut own).and_then(|()| own.finish()).map_err(std::io::Error::other).and_then(|own| {
+        self.state.policy.state(&mut own).and_then(|()| own.finish()).map_err(std::io::Error::other).and_then(|own| {
             let policy = PolicyImage {
-                bits_per_unit: self.bits.bits_per_unit(),
-                bits: self.bits.words().to_vec(),
-                bytes_per_block: self.block_bytes.bytes_per_block(),
-                bytes: self.block_bytes.all().to_vec(),
+                bits_per_unit: self.state.bits.bits_per_unit(),
+                bits: self.state.bits.words().to_vec(),
+                bytes_per_block: self.state.block_bytes.bytes_per_block(),
+                bytes: self.state.block_bytes.all().to_vec(),
                 own,
             };
             write_value(&policy, to)
         })
     }
 
-    /// Returns the state for saving. All fields are listed by name, so that a new one is not forgotten: each is saved,
-    /// follows from the description, or is empty at rest.
+    /// Returns the state for saving. All fields are listed by name, so that a new one is not forgotten.
     fn image(&self) -> Image {
-        let Ftl {
+        let State {
             // Written as tables.
             store,
-            // Saved here.
             counters,
             space,
             retention,
@@ -142,38 +140,21 @@ impl Ftl {
             collectors,
             moves,
             writes,
+            gate,
             cache,
+            map_cache,
+            map_had_turn,
             idle,
             idle_since,
             idle_armed,
             arrivals,
-            gate,
-            map_cache,
-            // Belongs to a shutdown or a power failure in progress.
-            saves_map: _,
-            map_had_turn,
             policy_armed,
             worn_out,
             // The policy and what it declared have an image of their own.
             policy: _,
             bits: _,
             block_bytes: _,
-            // Rules of the description, without state.
-            config: _,
-            parameters: _,
-            needs: _,
-            old_mode: _,
-            read_modes: _,
-            victim: _,
-            wear_rule: _,
-            places: _,
-            critical: _,
-            low: _,
-            // Empty at rest.
-            binding: _,
-            scratch: _,
-            sink: _,
-        } = self;
+        } = &self.state;
         assert!(!gate.is_open && store.medium.is_at_rest(), "the drive is at rest");
         Image {
             counters: counters.clone(),
@@ -205,7 +186,7 @@ impl Ftl {
         if let Some(index) = (0..NAMES.len()).find(|&index| numbers[index] != expected[index]) {
             return Err(format!("saved by a drive with {} {}; this drive has {}", numbers[index], NAMES[index], expected[index]));
         }
-        let store = &mut self.store;
+        let store = &mut self.state.store;
         store.expect_dense_use();
         let origin = read_origin(store, from)?;
         store.places.load(origin, from).map_err(unreadable)?;
@@ -223,41 +204,41 @@ impl Ftl {
         let Loaded { image, policy } = loaded;
         self.check_data(&image, &policy, now)?;
         self.check_own(&image, now)?;
-        self.store.medium.restore_as_it_was(&image.closed);
-        self.space.restore(image.space)?;
-        self.retention.restore(image.retention)?;
+        self.state.store.medium.restore_as_it_was(&image.closed);
+        self.state.space.restore(image.space)?;
+        self.state.retention.restore(image.retention)?;
         self.take_over_integrity(image.integrity)?;
-        self.writes.restore(&image.writes);
+        self.state.writes.restore(&image.writes);
         for unit in image.writes.units().filter(|unit| unit.is_current()) {
-            self.store.set_code(unit.lpn, SLOT_BASE + unit.slot);
+            self.state.store.set_code(unit.lpn, SLOT_BASE + unit.slot);
         }
-        if let (Some(cache), Some(image)) = (&mut self.cache, &image.cache) {
+        if let (Some(cache), Some(image)) = (&mut self.state.cache, &image.cache) {
             cache.restore(image);
         }
         self.restore_map_cache(image.map_cache)?;
-        if !self.idle.restore(image.idle) {
+        if !self.state.idle.restore(image.idle) {
             return Err("its idle dies are not those of this drive".to_owned());
         }
         if same_seed {
-            self.rng = image.rng;
+            self.state.rng = image.rng;
         }
-        self.map_had_turn = image.map_had_turn;
-        (self.collectors, self.moves, self.counters) = (image.collectors, image.moves, image.counters);
-        (self.idle_since, self.idle_armed) = (image.idle_since, image.idle_armed);
-        (self.arrivals, self.gate.flush_until) = (image.arrivals, image.flush_until);
-        (self.policy_armed, self.worn_out) = (image.policy_armed, image.worn_out);
+        self.state.map_had_turn = image.map_had_turn;
+        (self.state.collectors, self.state.moves, self.state.counters) = (image.collectors, image.moves, image.counters);
+        (self.state.idle_since, self.state.idle_armed) = (image.idle_since, image.idle_armed);
+        (self.state.arrivals, self.state.gate.flush_until) = (image.arrivals, image.flush_until);
+        (self.state.policy_armed, self.state.worn_out) = (image.policy_armed, image.worn_out);
         self.restore_policy(policy)
     }
 
     fn restore_map_cache(&mut self, saved: Option<MapCacheImage>) -> Result<(), String> {
-        let (Some(cache), Some(image)) = (&mut self.map_cache, saved) else { return Ok(()) };
+        let (Some(cache), Some(image)) = (&mut self.state.map_cache, saved) else { return Ok(()) };
         require(cache.restore(image), || "its mapping cache is not that of this drive, or contradicts itself".to_owned())
     }
 
     /// Takes over the integrity of a saved drive's data. A drive whose reads cannot fail keeps nothing of it; one whose
     /// reads can fail takes the data of a drive whose reads could not as intact.
     fn take_over_integrity(&mut self, saved: Option<Box<Integrity>>) -> Result<(), String> {
-        if let (Some(own), Some(saved)) = (&mut self.store.medium.integrity, saved)
+        if let (Some(own), Some(saved)) = (&mut self.state.store.medium.integrity, saved)
             && !own.take_over(*saved)
         {
             return Err("its counts of reads are not those of this drive".to_owned());
@@ -270,18 +251,18 @@ impl Ftl {
             return Err("its declared state is not that of this policy".to_owned());
         }
         let mut own = Archive::loading(&image.own);
-        self.policy.state(&mut own)?;
+        self.state.policy.state(&mut own)?;
         own.finish().map(drop)
     }
 
     /// Restores the state that the policy declared. Returns false if this policy declares another amount of state.
     fn restore_declared(&mut self, image: &PolicyImage) -> bool {
         let same = (image.bits_per_unit, image.bytes_per_block)
-            == (self.bits.bits_per_unit(), self.block_bytes.bytes_per_block())
-            && (image.bits.len(), image.bytes.len()) == (self.bits.words().len(), self.block_bytes.all().len());
+            == (self.state.bits.bits_per_unit(), self.state.block_bytes.bytes_per_block())
+            && (image.bits.len(), image.bytes.len()) == (self.state.bits.words().len(), self.state.block_bytes.all().len());
         if same {
-            self.bits.words_mut().copy_from_slice(&image.bits);
-            self.block_bytes.all_mut().copy_from_slice(&image.bytes);
+            self.state.bits.words_mut().copy_from_slice(&image.bits);
+            self.state.block_bytes.all_mut().copy_from_slice(&image.bytes);
         }
         same
     }
@@ -301,12 +282,12 @@ impl Ftl {
             .collectors
             .iter()
             .filter_map(|collector| collector.victim)
-            .filter(|&victim| self.store.medium.block(victim).state() == BlockState::Victim)
+            .filter(|&victim| self.state.store.medium.block(victim).state() == BlockState::Victim)
             .map(|victim| victim.0)
             .collect();
         // A block that was being collected remains the victim. It is entered first as a closed block, the oldest of its
         // die.
-        let die_of = |block: u32| self.store.medium.geometry.die_of(BlockId(block)).index();
+        let die_of = |block: u32| self.state.store.medium.geometry.die_of(BlockId(block)).index();
         let closed: Vec<u32> = (0..)
             .zip(&image.closed)
             .flat_map(|(die, closed)| victims.iter().filter(move |&&victim| die_of(victim) == die).chain(closed).copied())
@@ -315,22 +296,22 @@ impl Ftl {
         // Frontiers of relocations come first: the collection in progress may need the space left in them.
         open.sort_by_key(|&(stream, block)| (stream < image.space.host_streams, block));
         let open_blocks: Vec<u32> = open.iter().map(|(_, block)| block.0).collect();
-        if !self.store.medium.restore_blocks(&closed, &open_blocks) {
+        if !self.state.store.medium.restore_blocks(&closed, &open_blocks) {
             return Err("its list of used blocks does not agree with its data".to_owned());
         }
-        self.store.medium.recount_wear();
-        self.space.rebuild(&self.store.medium, &*self.wear_rule);
+        self.state.store.medium.recount_wear();
+        self.state.space.rebuild(&self.state.store.medium, &*self.derived.wear_rule);
         for (stream, block) in open {
             self.reopen(block, Some(stream).filter(|&stream| stream < image.space.host_streams));
         }
         for block in victims.into_iter().map(BlockId) {
-            let die = self.store.medium.geometry.die_of(block);
+            let die = self.state.store.medium.geometry.die_of(block);
             self.take_victim(die, &self.collection_of(block, Reason::Gc, false), false);
         }
         self.restore_map_cache(image.map_cache)?;
         let shift = i64::try_from(now.0).unwrap_or(i64::MAX);
-        self.store.medium.first_program.iter_mut().for_each(|at| *at = at.saturating_sub(shift));
-        self.idle.take_over_turn(&image.idle);
+        self.state.store.medium.first_program.iter_mut().for_each(|at| *at = at.saturating_sub(shift));
+        self.state.idle.take_over_turn(&image.idle);
         let mut waiting: Vec<_> = image.writes.lists.into_iter().flatten().filter(|unit| unit.is_current()).collect();
         waiting.sort_by_key(|unit| unit.number);
         Ok(waiting.into_iter().map(|unit| unit.lpn).collect())
@@ -339,50 +320,50 @@ impl Ftl {
     /// Makes an open block a frontier again: of its former host stream if this drive has it, or of relocations in its
     /// mode. If neither has a frontier free, the block is closed.
     fn reopen(&mut self, block: BlockId, host_stream: Option<usize>) {
-        let own = host_stream.filter(|&stream| stream < usize::from(self.needs.host_streams));
-        let relocations = self.relocation_stream(ModeId(self.store.medium.block(block).mode()));
-        let mut streams = own.into_iter().chain(relocations..relocations + self.needs.relocation_frontiers());
-        if !streams.any(|stream| self.space.go_on(&self.store.medium, block, stream)) {
-            self.store.medium.close(block);
+        let own = host_stream.filter(|&stream| stream < usize::from(self.derived.needs.host_streams));
+        let relocations = self.relocation_stream(ModeId(self.state.store.medium.block(block).mode()));
+        let mut streams = own.into_iter().chain(relocations..relocations + self.derived.needs.relocation_frontiers());
+        if !streams.any(|stream| self.state.space.go_on(&self.state.store.medium, block, stream)) {
+            self.state.store.medium.close(block);
         }
     }
 
     /// Accepts the units that waited in the buffer of another drive. The counters do not change.
     pub fn accept_adopted(&mut self, units: &[HostUnit], now: SimTime, out: &mut Outbox) {
-        let counters = self.counters.clone();
+        let counters = self.state.counters.clone();
         for unit in units {
             self.accept(unit, now, out);
         }
-        self.counters = counters;
+        self.state.counters = counters;
     }
 
     /// Programs, without simulating time, the units that waited in the write buffer of another drive, where this drive
     /// has no buffer or too small a one. Each program goes to the next die with space.
     pub fn program_untimed(&mut self, units: &[Lpn], now: SimTime) {
-        let units_per_program = self.store.medium.geometry.units_per_program;
-        let dies = self.store.medium.geometry.die_count;
+        let units_per_program = self.state.store.medium.geometry.units_per_program;
+        let dies = self.state.store.medium.geometry.die_count;
         for (turn, chunk) in (0u32..).zip(units.chunks(units_per_program as usize)) {
             let mut dies = (0..dies).map(|step| DieId((turn + step) % dies));
-            let mode = self.policy.mode_of_old_data();
+            let mode = self.state.policy.mode_of_old_data();
             let stream = self.relocation_stream(mode);
             let place = dies.find_map(|die| {
                 let target = Target { die, stream, mode, class: AllocationClass::Move, plane: None, level: 0 };
-                self.space.advance(&mut self.store.medium, &target, units_per_program, now).map(|place| (die, place))
+                self.state.space.advance(&mut self.state.store.medium, &target, units_per_program, now).map(|place| (die, place))
             });
             let (die, first) = place.expect("a saved drive has room for what its buffer holds");
             for (unit, &lpn) in (0..).zip(chunk) {
-                if let Mapped::At(old) = decode(self.store.code_of(lpn)) {
-                    self.store.medium.invalidate(old);
+                if let Mapped::At(old) = decode(self.state.store.code_of(lpn)) {
+                    self.state.store.medium.invalidate(old);
                 }
-                self.store.set_code(lpn, encode(Ppn(first.0 + unit)));
-                self.store.place(lpn, Ppn(first.0 + unit));
+                self.state.store.set_code(lpn, encode(Ppn(first.0 + unit)));
+                self.state.store.place(lpn, Ppn(first.0 + unit));
             }
             let bound = chunk.len() as u32;
-            self.store.pad(Ppn(first.0 + bound), units_per_program - bound);
-            let block = self.store.medium.geometry.block_of(first);
-            self.store.medium.blocks.update(block, |record| record.programmed += 1);
-            self.space.opened.clear();
-            self.space.close_full(&mut self.store.medium, die, stream);
+            self.state.store.pad(Ppn(first.0 + bound), units_per_program - bound);
+            let block = self.state.store.medium.geometry.block_of(first);
+            self.state.store.medium.blocks.update(block, |record| record.programmed += 1);
+            self.state.space.opened.clear();
+            self.state.space.close_full(&mut self.state.store.medium, die, stream);
         }
     }
 }

@@ -7,11 +7,11 @@ impl Ftl {
     /// of parts that will report: one for each flash read, and one for all units answered at once.
     #[inline]
     pub fn read(&mut self, command: CommandId, first: Lpn, count: u32, now: SimTime, out: &mut Outbox) -> u32 {
-        if self.cache.is_some() {
+        if self.state.cache.is_some() {
             return self.read_through_cache(command, first, count, now, out);
         }
         if count == 1
-            && let Mapped::At(ppn) = decode(self.store.code_of(first))
+            && let Mapped::At(ppn) = decode(self.state.store.code_of(first))
             && self.single_read(command, first, ppn, now, out)
         {
             return 1;
@@ -20,7 +20,7 @@ impl Ftl {
     }
 
     pub(super) fn read_range(&mut self, command: CommandId, first: Lpn, count: u32, now: SimTime, out: &mut Outbox) -> u32 {
-        let geometry = self.store.medium.geometry;
+        let geometry = self.state.store.medium.geometry;
         let (mut parts, mut at_once, mut is_lost) = (0, 0, false);
         let mut open: Option<Operation> = None;
         let mut planes_seen = 0u64;
@@ -28,7 +28,7 @@ impl Ftl {
             let source = self.resolve(lpn);
             out.journal.note(|| Record::ReadResolved { command, lpn, source });
             let ReadSource::Flash(ppn) = source else {
-                if source == ReadSource::Unmapped && self.config.unmapped_read == UnmappedRead::Flash {
+                if source == ReadSource::Unmapped && self.derived.config.unmapped_read == UnmappedRead::Flash {
                     parts += 1;
                     out.read(self.unmapped_operation(command, lpn));
                 } else {
@@ -37,11 +37,11 @@ impl Ftl {
                 }
                 continue;
             };
-            if self.cache.is_some() && self.wait_for_ahead(command, lpn, ppn, now) {
+            if self.state.cache.is_some() && self.wait_for_ahead(command, lpn, ppn, now) {
                 parts += 1;
                 continue;
             }
-            self.store.medium.pin(ppn);
+            self.state.store.medium.pin(ppn);
             let mode = self.read_mode(&UnitRead { lpn, ppn, reason: Reason::Host }, now, &out.signals);
             let (block, unit) = geometry.split(ppn);
             let row = geometry.row_of(unit);
@@ -88,17 +88,17 @@ impl Ftl {
     /// neighbours.
     #[inline]
     pub(super) fn single_read(&mut self, command: CommandId, lpn: Lpn, ppn: Ppn, now: SimTime, out: &mut Outbox) -> bool {
-        let geometry = &self.store.medium.geometry;
+        let geometry = &self.state.store.medium.geometry;
         let (block, unit) = geometry.split(ppn);
         let (die, page_type, program) = (geometry.die_of(block), geometry.page_type_of(unit), geometry.program_of(unit));
-        let record = self.store.medium.block(block);
+        let record = self.state.store.medium.block(block);
         if program >= u32::from(record.programmed) {
             return false;
         }
-        self.store.medium.blocks.update(block, |record| record.pin());
-        let mut mode = self.read_modes[usize::from(record.mode()) % 16];
+        self.state.store.medium.blocks.update(block, |record| record.pin());
+        let mut mode = self.derived.read_modes[usize::from(record.mode()) % 16];
         out.journal.note(|| Record::ReadResolved { command, lpn, source: ReadSource::Flash(ppn) });
-        if self.needs.reads {
+        if self.derived.needs.reads {
             mode = self.read_mode(&UnitRead { lpn, ppn, reason: Reason::Host }, now, &out.signals);
         }
         let owner = Owner::Command(command);
@@ -122,53 +122,55 @@ impl Ftl {
     /// requires.
     #[inline]
     pub(super) fn read_mode(&mut self, read: &UnitRead, now: SimTime, signals: &Signals) -> ModeId {
-        let answer = if self.needs.reads && !self.is_of_map(read.lpn) {
+        let answer = if self.derived.needs.reads && !self.is_of_map(read.lpn) {
             self.call_policy(now, signals, |policy, view| policy.read_issued(read, view)).mode
         } else {
             None
         };
         answer.unwrap_or_else(|| {
-            self.read_modes[usize::from(self.store.medium.block(self.store.medium.geometry.block_of(read.ppn)).mode()) % 16]
+            self.derived.read_modes
+                [usize::from(self.state.store.medium.block(self.state.store.medium.geometry.block_of(read.ppn)).mode()) % 16]
         })
     }
 
     /// Returns the slower of two read modes, which a read that covers pages of both requires.
     #[inline]
     pub(super) fn slower(&self, one: ModeId, other: ModeId) -> ModeId {
-        let times = &self.parameters.facts.read_times;
+        let times = &self.derived.parameters.facts.read_times;
         if one == other || times[one.index()] >= times[other.index()] { one } else { other }
     }
 
     /// Returns the source of a unit's data: unmapped, the write buffer, the controller's memory or flash.
     #[inline]
     pub(super) fn resolve(&mut self, lpn: Lpn) -> ReadSource {
-        match decode(self.store.code_of(lpn)) {
+        match decode(self.state.store.code_of(lpn)) {
             Mapped::Nowhere => {
-                self.counters.unmapped_reads += 1;
+                self.state.counters.unmapped_reads += 1;
                 ReadSource::Unmapped
             }
             Mapped::Slot(slot) => {
-                self.counters.buffer_hits += 1;
+                self.state.counters.buffer_hits += 1;
                 ReadSource::Buffer(slot)
             }
             Mapped::At(ppn) => {
-                let (block, unit) = self.store.medium.geometry.split(ppn);
-                let durable = self.store.medium.geometry.program_of(unit) < u32::from(self.store.medium.block(block).programmed);
-                if durable && self.cache.as_mut().is_some_and(|cache| cache.hit(lpn)) {
-                    self.counters.cache_hits += 1;
+                let (block, unit) = self.state.store.medium.geometry.split(ppn);
+                let durable = self.state.store.medium.geometry.program_of(unit)
+                    < u32::from(self.state.store.medium.block(block).programmed);
+                if durable && self.state.cache.as_mut().is_some_and(|cache| cache.hit(lpn)) {
+                    self.state.counters.cache_hits += 1;
                     return ReadSource::Cache(ppn);
                 }
-                if durable || self.config.read_in_flight == ReadInFlight::Wait {
+                if durable || self.derived.config.read_in_flight == ReadInFlight::Wait {
                     return ReadSource::Flash(ppn);
                 }
-                self.counters.reads_in_flight += 1;
+                self.state.counters.reads_in_flight += 1;
                 ReadSource::Controller(ppn)
             }
         }
     }
 
     pub(super) fn unmapped_operation(&self, command: CommandId, lpn: Lpn) -> Operation {
-        let (die, _) = self.places[lpn.index() % self.places.len()];
+        let (die, _) = self.derived.places[lpn.index() % self.derived.places.len()];
         Operation {
             kind: OperationKind::Read,
             reason: Reason::Host,
@@ -178,7 +180,7 @@ impl Ftl {
             pages: 1,
             page_type: 0,
             // Such data counts as older than the run.
-            mode: self.read_modes[self.old_mode.index()],
+            mode: self.derived.read_modes[self.derived.old_mode.index()],
             encode: 0,
             skipped: 0,
             owner: Owner::Command(command),
@@ -189,7 +191,7 @@ impl Ftl {
     /// false if it replaced a buffered unit, or its other sectors or those of a write before it must be read first.
     pub fn write(&mut self, unit: &HostUnit, now: SimTime, out: &mut Outbox) -> bool {
         let waits = self.accept(unit, now, out);
-        if unit.last && self.needs.requests {
+        if unit.last && self.derived.needs.requests {
             self.call_policy(now, &out.signals, |policy, view| policy.requested(view));
         }
         waits
@@ -198,53 +200,54 @@ impl Ftl {
     #[inline(always)]
     pub(super) fn accept(&mut self, unit: &HostUnit, now: SimTime, out: &mut Outbox) -> bool {
         let HostUnit { command, lpn, whole, last, buffered, durable, stalled } = *unit;
-        self.counters.host_units += 1;
+        self.state.counters.host_units += 1;
         out.journal.note(|| Record::WriteAccepted { command, lpn });
-        let mut code = self.store.code_of(lpn);
+        let mut code = self.state.store.code_of(lpn);
         let (mut whole, mut lost) = (whole, false);
-        if self.parameters.buffering.appends
+        if self.derived.parameters.buffering.appends
             && let Mapped::Slot(slot) = decode(code)
-            && let Some(prior) = self.writes.overtake(slot)
+            && let Some(prior) = self.state.writes.overtake(slot)
         {
             // The rest of a partial write is in the buffer, or lost.
-            lost = !whole && self.writes.units[slot].is_lost();
+            lost = !whole && self.state.writes.units[slot].is_lost();
             (code, whole) = (prior, true);
         }
         if let (Some(number), Mapped::Slot(slot)) = (buffered, decode(code)) {
-            self.counters.absorbed += 1;
-            self.writes.units[slot].absorb(whole);
-            let renews = self.parameters.buffering.renews && self.writes.units[slot].number > self.gate.flush_until;
-            out.handoff.released.push(if renews { self.writes.renew(slot, number) } else { number });
+            self.state.counters.absorbed += 1;
+            self.state.writes.units[slot].absorb(whole);
+            let renews =
+                self.derived.parameters.buffering.renews && self.state.writes.units[slot].number > self.state.gate.flush_until;
+            out.handoff.released.push(if renews { self.state.writes.renew(slot, number) } else { number });
             out.journal.note(|| Record::Buffered { command, lpn, slot });
             if durable {
-                self.writes.wait_for(slot, command, stalled, now, &out.signals.clock);
+                self.state.writes.wait_for(slot, command, stalled, now, &out.signals.clock);
                 self.program_soon(slot, &mut out.ready);
             }
             return false;
         }
         let writer = if buffered.is_some() { Writer::Buffer } else { Writer::Command(command) };
-        let slot = self.writes.accept(lpn, writer, last);
+        let slot = self.state.writes.accept(lpn, writer, last);
         out.signals.queued_write_requests += u64::from(last);
         if let Some(number) = buffered {
             assert!(slot < u32::MAX - SLOT_BASE, "the write buffer has more units than the map can name");
-            self.writes.units[slot].prior = code;
-            self.writes.units[slot].number = number;
+            self.state.writes.units[slot].prior = code;
+            self.state.writes.units[slot].number = number;
             if lost {
-                self.writes.units[slot].lose();
+                self.state.writes.units[slot].lose();
             }
-            self.store.set_code(lpn, SLOT_BASE + slot);
+            self.state.store.set_code(lpn, SLOT_BASE + slot);
             if durable {
-                self.writes.wait_for(slot, command, stalled, now, &out.signals.clock);
+                self.state.writes.wait_for(slot, command, stalled, now, &out.signals.clock);
             }
             out.journal.note(|| Record::Buffered { command, lpn, slot });
         }
-        if buffered.is_none() && self.writes.follows(slot, whole, now) {
+        if buffered.is_none() && self.state.writes.follows(slot, whole, now) {
             return false;
         }
-        if let (false, Mapped::At(ppn)) = (whole || self.config.partial_write == PartialWrite::Whole, decode(code)) {
-            let (block, unit) = self.store.medium.geometry.split(ppn);
-            if self.store.medium.geometry.program_of(unit) < u32::from(self.store.medium.block(block).programmed) {
-                self.writes.begin_fill(slot, now);
+        if let (false, Mapped::At(ppn)) = (whole || self.derived.config.partial_write == PartialWrite::Whole, decode(code)) {
+            let (block, unit) = self.state.store.medium.geometry.split(ppn);
+            if self.state.store.medium.geometry.program_of(unit) < u32::from(self.state.store.medium.block(block).programmed) {
+                self.state.writes.begin_fill(slot, now);
                 self.push_fill(slot, ppn, now, out);
                 if durable && buffered.is_some() {
                     self.program_soon(slot, &mut out.ready);
@@ -261,15 +264,15 @@ impl Ftl {
 
     /// Has a unit of the write buffer programmed for which a command waits, with the units before it.
     fn program_soon(&mut self, slot: u32, ready: &mut ReadyDies) {
-        let number = self.writes.units[slot].number;
-        if self.parameters.buffering.waits_to_fill && number > self.gate.flush_until {
+        let number = self.state.writes.units[slot].number;
+        if self.derived.parameters.buffering.waits_to_fill && number > self.state.gate.flush_until {
             self.drain(Drain::Flush(number), ready);
         }
     }
 
     /// Issues the read that supplies the part of a unit that the host did not write.
     pub(super) fn push_fill(&mut self, slot: u32, ppn: Ppn, now: SimTime, out: &mut Outbox) {
-        self.store.medium.pin(ppn);
+        self.state.store.medium.pin(ppn);
         let operation = self.read_operation(ppn, Reason::Rmw, Owner::PartialRead(slot), now, &out.signals);
         out.read(operation);
     }
@@ -282,8 +285,8 @@ impl Ftl {
         now: SimTime,
         signals: &Signals,
     ) -> Operation {
-        let mode = self.read_mode(&UnitRead { lpn: self.store.lpn_at(ppn), ppn, reason }, now, signals);
-        let geometry = &self.store.medium.geometry;
+        let mode = self.read_mode(&UnitRead { lpn: self.state.store.lpn_at(ppn), ppn, reason }, now, signals);
+        let geometry = &self.state.store.medium.geometry;
         let (block, unit) = geometry.split(ppn);
         Operation {
             kind: OperationKind::Read,
@@ -303,20 +306,20 @@ impl Ftl {
     /// Adds a complete unit to the write queue, and wakes a die for it.
     #[inline]
     pub(super) fn enqueue(&mut self, slot: u32, now: SimTime, out: &mut Outbox) {
-        let list = match self.config.write_allocation {
+        let list = match self.derived.config.write_allocation {
             WriteAllocation::Pull => 0,
-            WriteAllocation::Static => self.assign(slot, self.writes.units[slot].lpn.index() % self.places.len()),
+            WriteAllocation::Static => self.assign(slot, self.state.writes.units[slot].lpn.index() % self.derived.places.len()),
             WriteAllocation::RoundRobin => {
-                self.arrivals = (self.arrivals + 1) % self.places.len() as u32;
-                self.assign(slot, self.arrivals as usize)
+                self.state.arrivals = (self.state.arrivals + 1) % self.derived.places.len() as u32;
+                self.assign(slot, self.state.arrivals as usize)
             }
         };
         out.signals.queued_write_pages += 1;
-        self.writes.push(list, slot, now, &out.signals.clock);
+        self.state.writes.push(list, slot, now, &out.signals.clock);
         if self.may_pull(list, now) {
-            if self.config.write_allocation == WriteAllocation::Pull {
+            if self.derived.config.write_allocation == WriteAllocation::Pull {
                 self.wake_one(&mut out.ready);
-            } else if self.idle.contains(DieId(list as u32)) {
+            } else if self.state.idle.contains(DieId(list as u32)) {
                 out.ready.mark(DieId(list as u32));
             }
         }
@@ -325,8 +328,8 @@ impl Ftl {
     /// Assigns a waiting unit the die and group of planes at a position in the allocation order. Returns the list of
     /// that die.
     fn assign(&mut self, slot: u32, position: usize) -> usize {
-        let (die, plane) = self.places[position];
-        self.writes.units[slot].plane = plane;
+        let (die, plane) = self.derived.places[position];
+        self.state.writes.units[slot].plane = plane;
         die.index()
     }
 
@@ -334,14 +337,19 @@ impl Ftl {
     /// further units are to be waited for (no write buffer, a flush, a shutdown).
     #[inline]
     pub(super) fn may_pull(&self, list: usize, _now: SimTime) -> bool {
-        self.writes.may_pull(list, self.store.medium.geometry.units_per_program, &self.gate, &self.parameters.buffering)
+        self.state.writes.may_pull(
+            list,
+            self.state.store.medium.geometry.units_per_program,
+            &self.state.gate,
+            &self.derived.parameters.buffering,
+        )
     }
 
     /// Marks as ready the next idle die that could take host data. If there are idle dies, but none has space, marks
     /// all of them, so that they gain some.
     #[inline]
     pub(super) fn wake_one(&mut self, ready: &mut ReadyDies) {
-        let Ftl { idle, space, .. } = self;
+        let State { idle, space, .. } = &mut self.state;
         idle.wake_one(|die| space.has_space(die), ready);
     }
 
@@ -349,8 +357,8 @@ impl Ftl {
     /// waiting writes that this one may have been woken for.
     #[inline]
     pub fn die_started(&mut self, die: DieId, now: SimTime, ready: &mut ReadyDies) {
-        self.idle.remove(die);
-        if self.config.write_allocation == WriteAllocation::Pull && self.may_pull(0, now) {
+        self.state.idle.remove(die);
+        if self.derived.config.write_allocation == WriteAllocation::Pull && self.may_pull(0, now) {
             self.wake_one(ready);
         }
     }
@@ -358,9 +366,9 @@ impl Ftl {
     /// Handles a die that waits for a page buffer before its next program: it is busy, and another idle die, whose
     /// channel may have a free one, is woken for the writes and page moves that this one may have been woken for.
     pub fn die_starved(&mut self, die: DieId, now: SimTime, ready: &mut ReadyDies) {
-        self.idle.remove(die);
-        let writes_wait = self.config.write_allocation == WriteAllocation::Pull && self.may_pull(0, now);
-        if writes_wait || !self.moves.ready.is_empty() {
+        self.state.idle.remove(die);
+        let writes_wait = self.derived.config.write_allocation == WriteAllocation::Pull && self.may_pull(0, now);
+        if writes_wait || !self.state.moves.ready.is_empty() {
             self.wake_one(ready);
         }
     }
@@ -368,11 +376,11 @@ impl Ftl {
     /// Marks a die as idle: it may be woken for the next write, and for background work later.
     #[inline]
     pub fn set_idle(&mut self, die: DieId, now: SimTime, events: &mut Events) {
-        if !self.idle.insert(die) {
+        if !self.state.idle.insert(die) {
             return;
         }
-        self.idle_since[die.index()] = now;
-        if self.config.gc_idle_after.is_some() || self.needs.moves {
+        self.state.idle_since[die.index()] = now;
+        if self.derived.config.gc_idle_after.is_some() || self.derived.needs.moves {
             IdleDelay::ALL.into_iter().for_each(|delay| self.arm_idle(die, delay, events));
         }
     }
@@ -381,52 +389,55 @@ impl Ftl {
     fn idle_delay(&self, die: DieId, delay: IdleDelay) -> Option<Nanos> {
         match delay {
             IdleDelay::Collection => {
-                let wanted = self.space.free_blocks(die) < self.config.gc_idle_target_blocks;
-                self.config.gc_idle_after.filter(|_| wanted)
+                let wanted = self.state.space.free_blocks(die) < self.derived.config.gc_idle_target_blocks;
+                self.derived.config.gc_idle_after.filter(|_| wanted)
             }
-            IdleDelay::Policy => Some(self.needs.idle_after).filter(|&after| self.needs.moves && after > Nanos::ZERO),
+            IdleDelay::Policy => {
+                Some(self.derived.needs.idle_after).filter(|&after| self.derived.needs.moves && after > Nanos::ZERO)
+            }
         }
     }
 
     /// Ensures that a timer is pending for the end of an idle die's delay or for an earlier instant; an early timer
     /// arms the next one. A die has at most one timer for each delay, however often it becomes idle.
     fn arm_idle(&mut self, die: DieId, delay: IdleDelay, events: &mut Events) {
-        if self.idle_armed[delay as usize][die.index()] {
+        if self.state.idle_armed[delay as usize][die.index()] {
             return;
         }
         let Some(after) = self.idle_delay(die, delay) else { return };
-        self.idle_armed[delay as usize][die.index()] = true;
-        let at = self.idle_since[die.index()] + after;
+        self.state.idle_armed[delay as usize][die.index()] = true;
+        let at = self.state.idle_since[die.index()] + after;
         events.push(at, Class::Timer, Event::Timer(Timer::Idle { die, delay }));
     }
 
     /// Handles the idle timer of a die: if its delay is over, the die is asked for work.
     pub(super) fn idle_timer_fired(&mut self, die: DieId, delay: IdleDelay, now: SimTime, out: &mut Outbox) {
-        self.idle_armed[delay as usize][die.index()] = false;
-        let Some(after) = self.idle_delay(die, delay).filter(|_| self.idle.contains(die)) else { return };
-        let idle_for = now.since(self.idle_since[die.index()]);
+        self.state.idle_armed[delay as usize][die.index()] = false;
+        let Some(after) = self.idle_delay(die, delay).filter(|_| self.state.idle.contains(die)) else { return };
+        let idle_for = now.since(self.state.idle_since[die.index()]);
         if idle_for < after {
             self.arm_idle(die, delay, &mut out.events);
             return;
         }
-        self.collectors[die.index()].in_background |= self.config.gc_idle_after.is_some_and(|after| idle_for >= after);
+        self.state.collectors[die.index()].in_background |=
+            self.derived.config.gc_idle_after.is_some_and(|after| idle_for >= after);
         out.ready.mark(die);
     }
 
     /// Deallocates whole units.
     pub fn trim(&mut self, first: Lpn, count: u32, now: SimTime, out: &mut Outbox) {
         for lpn in (first.0..first.0 + count).map(Lpn) {
-            self.counters.trimmed_units += 1;
-            let code = self.store.code_of(lpn);
-            self.store.set_code(lpn, 0);
-            if let Some(cache) = &mut self.cache {
+            self.state.counters.trimmed_units += 1;
+            let code = self.state.store.code_of(lpn);
+            self.state.store.set_code(lpn, 0);
+            if let Some(cache) = &mut self.state.cache {
                 cache.forget(lpn);
             }
             let place = match decode(code) {
                 Mapped::Nowhere => continue,
                 Mapped::At(ppn) => Some(ppn),
                 Mapped::Slot(slot) => {
-                    let unit = &mut self.writes.units[slot];
+                    let unit = &mut self.state.writes.units[slot];
                     unit.dropped = true;
                     match decode(std::mem::replace(&mut unit.prior, 0)) {
                         Mapped::At(ppn) => Some(ppn),
@@ -435,14 +446,14 @@ impl Ftl {
                 }
             };
             if let Some(ppn) = place {
-                self.store.medium.invalidate(ppn);
-                if self.map_cache.is_some() {
+                self.state.store.medium.invalidate(ppn);
+                if self.state.map_cache.is_some() {
                     self.map_changed(lpn, out);
                 }
                 self.wake_if_emptied(ppn, &mut out.ready);
             }
             out.journal.note(|| Record::Trimmed { lpn });
-            if self.needs.dropped {
+            if self.derived.needs.dropped {
                 self.call_policy(now, &out.signals, |policy, view| policy.dropped(lpn, view));
             }
         }
@@ -450,9 +461,9 @@ impl Ftl {
 
     /// Wakes the die of a victim that has lost a valid unit: it may be ready to be erased.
     pub(super) fn wake_if_emptied(&mut self, ppn: Ppn, ready: &mut ReadyDies) {
-        let block = self.store.medium.geometry.block_of(ppn);
-        if self.store.medium.block(block).state() == BlockState::Victim {
-            ready.mark(self.store.medium.geometry.die_of(block));
+        let block = self.state.store.medium.geometry.block_of(ppn);
+        if self.state.store.medium.block(block).state() == BlockState::Victim {
+            ready.mark(self.state.store.medium.geometry.die_of(block));
         }
     }
 
@@ -462,7 +473,7 @@ impl Ftl {
         if let Drain::All(_) = what {
             self.begin_to_save_map(ready);
         }
-        if self.gate.change(what) {
+        if self.state.gate.change(what) {
             self.wake_for_writes(ready);
         }
         if let Drain::All(_) = what {
@@ -472,11 +483,12 @@ impl Ftl {
 
     /// Wakes dies for waiting units.
     pub(super) fn wake_for_writes(&mut self, ready: &mut ReadyDies) {
-        for list in 0..if self.config.write_allocation == WriteAllocation::Pull { 1 } else { self.idle.die_count() } {
-            if self.writes.len(list) == 0 {
+        for list in 0..if self.derived.config.write_allocation == WriteAllocation::Pull { 1 } else { self.state.idle.die_count() }
+        {
+            if self.state.writes.len(list) == 0 {
                 continue;
             }
-            if self.config.write_allocation == WriteAllocation::Pull {
+            if self.derived.config.write_allocation == WriteAllocation::Pull {
                 self.wake_one(ready);
             } else {
                 ready.mark(DieId(list as u32));

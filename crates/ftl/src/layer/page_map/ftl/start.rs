@@ -3,7 +3,7 @@
 
 use super::save::read_origin;
 use crate::layer::page_map::collector::Collector;
-use crate::layer::page_map::ftl::Ftl;
+use crate::layer::page_map::ftl::{Ftl, State};
 use crate::layer::page_map::precondition::StartingKey;
 use crate::map::Store;
 use crate::medium::space::{Space, SpaceImage};
@@ -34,21 +34,23 @@ struct Image {
 impl Ftl {
     /// Returns the key of the state to which [`Ftl::precondition`] brings this drive.
     pub fn starting_key(&self, how: &Preconditioned) -> StartingKey {
-        let cache = self.policy.cache_under_load();
-        StartingKey::of(&self.config, &self.parameters, &self.needs, (self.old_mode, cache), how)
+        let cache = self.state.policy.cache_under_load();
+        StartingKey::of(&self.derived.config, &self.derived.parameters, &self.derived.needs, (self.derived.old_mode, cache), how)
     }
 
     /// Returns the approximate size of a copy of the state, in bytes.
     pub fn starting_state_bytes(&self) -> u64 {
-        let gathered: usize = self.collectors.iter().map(|one| one.gathered.capacity() + one.in_read.capacity()).sum();
-        self.store.bytes() + self.space.bytes() + (size_of_val(self.collectors.as_slice()) + gathered * 4) as u64
+        let gathered: usize = self.state.collectors.iter().map(|one| one.gathered.capacity() + one.in_read.capacity()).sum();
+        self.state.store.bytes()
+            + self.state.space.bytes()
+            + (size_of_val(self.state.collectors.as_slice()) + gathered * 4) as u64
     }
 
     /// Returns a copy of the state to which [`Ftl::precondition`] has brought this drive; it has not been adopted yet.
     /// Fails only if the address space is exhausted. All fields are listed by name, so that a new one is not forgotten:
     /// each is copied, or is as in a new drive.
     pub fn starting_state(&self) -> std::io::Result<StartingState> {
-        let Ftl {
+        let State {
             // Copied.
             store,
             space,
@@ -56,42 +58,26 @@ impl Ftl {
             collectors,
             // Begin anew when the state is reached.
             counters: _,
-            // Follow from the description, the policy and the seed, or are rules without state.
-            config: _,
-            parameters: _,
-            policy: _,
-            needs: _,
-            old_mode: _,
-            read_modes: _,
-            victim: _,
-            wear_rule: _,
-            places: _,
-            critical: _,
-            low: _,
             // As in a new drive: nothing but collection and writes without time has happened yet.
+            policy: _,
             bits: _,
             block_bytes: _,
             retention: _,
             moves: _,
             writes: _,
+            gate: _,
             cache: _,
+            map_cache: _,
+            map_had_turn: _,
             idle: _,
-            arrivals: _,
             idle_since: _,
             idle_armed: _,
-            gate: _,
-            map_cache: _,
-            saves_map: _,
-            map_had_turn: _,
+            arrivals: _,
             policy_armed: _,
-            binding: _,
             worn_out: _,
-            // Empty between calls.
-            scratch: _,
-            sink: _,
-        } = self;
+        } = &self.state;
         let extra_units = store.all_units() - store.user_units;
-        let mode_units = self.parameters.facts.block_units.clone();
+        let mode_units = self.derived.parameters.facts.block_units.clone();
         let mut copy = Store::new(store.medium.geometry, store.user_units, extra_units, mode_units)?;
         copy.expect_dense_use();
         store.copy_to(&mut copy);
@@ -101,29 +87,29 @@ impl Ftl {
     /// Brings a new drive to the state of another one with the same key.
     pub fn start_from(&mut self, state: &StartingState) {
         let StartingState { store, space, rng, collectors } = state;
-        self.store.expect_dense_use();
-        store.copy_to(&mut self.store);
-        self.space.clone_from(space);
-        self.rng.clone_from(rng);
-        self.collectors.clone_from(collectors);
+        self.state.store.expect_dense_use();
+        store.copy_to(&mut self.state.store);
+        self.state.space.clone_from(space);
+        self.state.rng.clone_from(rng);
+        self.state.collectors.clone_from(collectors);
     }
 
     /// Writes the state to which [`Ftl::precondition`] has brought this drive; it has not been adopted yet. What it
     /// writes is what [`Ftl::starting_state`] copies.
     pub fn save_start(&self, to: &mut dyn Write) -> std::io::Result<()> {
-        let store = &self.store;
+        let store = &self.state.store;
         write_value(&store.places.image(), to)?;
         store.places.save_whole(to)?;
         store.medium.valid.save(to)?;
         store.medium.write_tables(to)?;
-        let (space, rng, collectors) = (self.space.image(), self.rng.clone(), self.collectors.clone());
+        let (space, rng, collectors) = (self.state.space.image(), self.state.rng.clone(), self.state.collectors.clone());
         write_value(&Image { closed: store.medium.closed_lists(), space, rng, collectors }, to)
     }
 
     /// Brings a new drive to the state that another one with the same key has written. After an error, which says why
     /// it cannot be read, the drive is in no state.
     pub fn load_start(&mut self, from: &mut dyn Read) -> Result<(), String> {
-        let store = &mut self.store;
+        let store = &mut self.state.store;
         store.expect_dense_use();
         let origin = read_origin(store, from)?;
         store.places.load_whole(origin, from).map_err(unreadable)?;
@@ -131,8 +117,8 @@ impl Ftl {
         store.medium.read_tables(from).map_err(unreadable)?;
         let Image { closed, space, rng, collectors } = read_value(from).map_err(unreadable)?;
         store.medium.restore_as_it_was(&closed);
-        self.space.restore(space)?;
-        (self.rng, self.collectors) = (rng, collectors);
+        self.state.space.restore(space)?;
+        (self.state.rng, self.state.collectors) = (rng, collectors);
         Ok(())
     }
 }

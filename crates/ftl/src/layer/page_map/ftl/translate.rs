@@ -9,35 +9,18 @@ impl Ftl {
     /// ([`Ftl::translate`]).
     #[inline]
     pub fn has_map_cache(&self) -> bool {
-        self.map_cache.is_some()
-    }
-
-    /// Returns the mapping cache, for reports.
-    pub fn map_cache(&self) -> Option<MapCacheReport<'_>> {
-        let cache = self.map_cache.as_ref()?;
-        let (max_pages, capacity_pages) = cache.fill();
-        Some(MapCacheReport { counters: &cache.counters, max_pages, capacity_pages })
-    }
-
-    /// Returns the number of map pages; 0 if the whole map is in memory.
-    pub fn map_pages(&self) -> u32 {
-        self.map_cache.as_ref().map_or(0, |cache| cache.page_count())
+        self.state.map_cache.is_some()
     }
 
     /// Returns the map page with the entry of a unit, if only a part of the map is in memory.
     pub fn map_page_of(&self, lpn: Lpn) -> Option<u32> {
-        self.map_cache.as_ref().map(|cache| cache.page_of(lpn))
-    }
-
-    /// Returns true if the content of a map page on flash is out of date, as the cache knows it. For checks.
-    pub fn map_page_is_changed(&self, page: u32) -> bool {
-        self.map_cache.as_ref().is_some_and(|cache| cache.is_changed(page))
+        self.state.map_cache.as_ref().map(|cache| cache.page_of(lpn))
     }
 
     /// Looks up the map pages of a command's units, one after another. Returns true if all are in memory. Otherwise the
     /// command waits for one of them; when it has been read, the handoff has the command with the first unit after it.
     pub fn translate(&mut self, command: CommandId, units: std::ops::Range<u32>, out: &mut Outbox) -> bool {
-        let Some(cache) = &mut self.map_cache else { return true };
+        let Some(cache) = &mut self.state.map_cache else { return true };
         let (first, last) = (cache.page_of(Lpn(units.start)), cache.page_of(Lpn(units.end - 1)));
         for page in first..=last {
             match cache.look_up(page, command) {
@@ -59,11 +42,11 @@ impl Ftl {
     /// Reads a map page into the cache. A page that was never written, or whose program has not completed, is there at
     /// once.
     fn load_map_page(&mut self, page: u32, out: &mut Outbox) {
-        let cache = self.map_cache.as_ref().expect("a drive with a mapping cache");
-        if let Mapped::At(ppn) = decode(self.store.code_of(cache.lpn_of(MapUnit::Page(page)))) {
-            let (block, unit) = self.store.medium.geometry.split(ppn);
-            if self.store.medium.geometry.program_of(unit) < u32::from(self.store.medium.block(block).programmed) {
-                self.store.medium.pin(ppn);
+        let cache = self.state.map_cache.as_ref().expect("a drive with a mapping cache");
+        if let Mapped::At(ppn) = decode(self.state.store.code_of(cache.lpn_of(MapUnit::Page(page)))) {
+            let (block, unit) = self.state.store.medium.geometry.split(ppn);
+            if self.state.store.medium.geometry.program_of(unit) < u32::from(self.state.store.medium.block(block).programmed) {
+                self.state.store.medium.pin(ppn);
                 let operation = self.map_read(ppn, Owner::MapPage(page));
                 return out.read(operation);
             }
@@ -72,7 +55,7 @@ impl Ftl {
     }
 
     fn map_read(&self, ppn: Ppn, owner: Owner) -> Operation {
-        let geometry = &self.store.medium.geometry;
+        let geometry = &self.state.store.medium.geometry;
         let (block, unit) = geometry.split(ppn);
         Operation {
             kind: OperationKind::Read,
@@ -82,7 +65,7 @@ impl Ftl {
             units: 1,
             pages: 1,
             page_type: geometry.page_type_of(unit),
-            mode: self.read_modes[usize::from(self.store.medium.block(block).mode())],
+            mode: self.derived.read_modes[usize::from(self.state.store.medium.block(block).mode())],
             encode: 0,
             skipped: 0,
             owner,
@@ -91,7 +74,7 @@ impl Ftl {
 
     /// Handles the arrival of a map page in the cache: the commands that waited for it go on.
     fn map_page_arrives(&mut self, page: u32, out: &mut Outbox) {
-        let cache = self.map_cache.as_mut().expect("a drive with a mapping cache");
+        let cache = self.state.map_cache.as_mut().expect("a drive with a mapping cache");
         cache.loaded(page);
         let from = Lpn(cache.units_of(page).end);
         while let Some(command) = cache.next_waiting(page) {
@@ -108,7 +91,9 @@ impl Ftl {
     /// Reads the map pages that waited for space, or whose changes are to be moved to them, as far as there is space
     /// now, and wakes a die for those to be written.
     fn go_on_loading(&mut self, out: &mut Outbox) {
-        while let Some(page) = self.map_cache.as_mut().and_then(|cache| cache.next_awaited().or_else(|| cache.next_to_apply())) {
+        while let Some(page) =
+            self.state.map_cache.as_mut().and_then(|cache| cache.next_awaited().or_else(|| cache.next_to_apply()))
+        {
             self.load_map_page(page, out);
         }
         self.wake_for_map(&mut out.ready);
@@ -118,7 +103,7 @@ impl Ftl {
     // Out of line: most drives hold the whole map.
     #[inline(never)]
     pub(super) fn map_changed(&mut self, lpn: Lpn, out: &mut Outbox) {
-        let Some(cache) = &mut self.map_cache else { return };
+        let Some(cache) = &mut self.state.map_cache else { return };
         let page = cache.page_of(lpn);
         if let Some(page) = cache.change(page) {
             self.load_map_page(page, out);
@@ -129,26 +114,27 @@ impl Ftl {
     /// Returns true if a unit is one of the map's own: a map page, or a part of the journal.
     #[inline]
     pub(crate) fn is_of_map(&self, lpn: Lpn) -> bool {
-        self.map_cache.is_some() && u64::from(lpn.0) >= self.store.user_units
+        self.state.map_cache.is_some() && u64::from(lpn.0) >= self.state.store.user_units
     }
 
     /// Returns true if a program of map data can be made now.
     #[inline]
     pub(super) fn may_write_map(&self) -> bool {
-        self.map_cache.as_ref().is_some_and(|cache| cache.may_write(self.saves_map))
+        self.state.map_cache.as_ref().is_some_and(|cache| cache.may_write(self.scratch.saves_map))
     }
 
     /// Wakes an idle die for map data that waits to be written.
     fn wake_for_map(&mut self, ready: &mut ReadyDies) {
         if self.may_write_map() {
-            let Ftl { idle, space, .. } = self;
+            let State { idle, space, .. } = &mut self.state;
             idle.wake_one(|die| space.has_map_space(die), ready);
         }
     }
 
     /// Returns the stream of map data, which has frontiers of its own.
     pub(crate) fn map_stream(&self) -> usize {
-        usize::from(self.needs.host_streams) + self.parameters.facts.write_modes.len() * self.needs.relocation_frontiers()
+        usize::from(self.derived.needs.host_streams)
+            + self.derived.parameters.facts.write_modes.len() * self.derived.needs.relocation_frontiers()
     }
 
     /// Returns the slot of a program of map data on a die, or of the lazy erase that must precede it.
@@ -156,46 +142,47 @@ impl Ftl {
         if !self.may_bind() {
             return None;
         }
-        let mode = self.old_mode;
+        let mode = self.derived.old_mode;
         let (stream, class) = (self.map_stream(), AllocationClass::Map);
         let mut target = Target { die, stream, mode, class, plane: None, level: 0 };
-        if self.space.levels() > 1
+        if self.state.space.levels() > 1
             && let Some(lazy_erase) = self.choose_level(&mut target, mode, now, out)
         {
             return Some(lazy_erase);
         }
-        let units_per_program = self.store.medium.geometry.units_per_program;
-        let place = self.space.advance(&mut self.store.medium, &target, units_per_program, now)?;
-        let (is_journal, of_checkpoint) = self.map_cache.as_ref()?.next_kind();
+        let units_per_program = self.state.store.medium.geometry.units_per_program;
+        let place = self.state.space.advance(&mut self.state.store.medium, &target, units_per_program, now)?;
+        let (is_journal, of_checkpoint) = self.state.map_cache.as_ref()?.next_kind();
         let reason = if is_journal || of_checkpoint { Reason::Journal } else { Reason::Map };
         self.begin_program(die, place, mode, reason);
         let mut bound = 0;
         while bound < units_per_program {
-            let Some(unit) = self.map_cache.as_mut().and_then(|cache| cache.next_to_write(is_journal)) else { break };
+            let Some(unit) = self.state.map_cache.as_mut().and_then(|cache| cache.next_to_write(is_journal)) else { break };
             self.bind_map(die, unit, Ppn(place.0 + bound), out);
             bound += 1;
         }
-        let is_encoded = self.parameters.facts.codes[mode.index()] != 0;
-        self.store.medium.programs[die.index()].encode = if is_encoded { bound } else { 0 };
+        let is_encoded = self.derived.parameters.facts.codes[mode.index()] != 0;
+        self.state.store.medium.programs[die.index()].encode = if is_encoded { bound } else { 0 };
         let slot = self.finish_program(die, stream, bound, now, out);
         self.wake_for_map(&mut out.ready);
         Some(slot)
     }
 
     fn bind_map(&mut self, die: DieId, unit: MapUnit, ppn: Ppn, out: &mut Outbox) {
-        let cache = self.map_cache.as_ref().expect("a drive with a mapping cache");
+        let cache = self.state.map_cache.as_ref().expect("a drive with a mapping cache");
         let lpn = cache.lpn_of(unit);
-        let superseded = match decode(self.store.code_of(lpn)) {
+        let superseded = match decode(self.state.store.code_of(lpn)) {
             Mapped::At(old) => {
-                self.store.medium.supersede(old);
+                self.state.store.medium.supersede(old);
                 old.0
             }
             Mapped::Nowhere | Mapped::Slot(_) => NO_PLACE,
         };
-        self.store.set_code(lpn, encode(ppn));
-        self.store.place(lpn, ppn);
-        let (mode, reason) = (self.store.medium.programs[die.index()].mode, self.store.medium.programs[die.index()].reason);
-        self.store.medium.programs[die.index()].bind(superseded).kind = match unit {
+        self.state.store.set_code(lpn, encode(ppn));
+        self.state.store.place(lpn, ppn);
+        let (mode, reason) =
+            (self.state.store.medium.programs[die.index()].mode, self.state.store.medium.programs[die.index()].reason);
+        self.state.store.medium.programs[die.index()].bind(superseded).kind = match unit {
             MapUnit::Page(page) => UnitKind::MapPage(page),
             MapUnit::Journal(_) => UnitKind::Moved,
         };
@@ -205,7 +192,7 @@ impl Ftl {
     /// Handles the end of the program of map pages.
     pub(super) fn map_programmed(&mut self, units: &[BoundUnit], out: &mut Outbox) {
         for unit in units {
-            if let (UnitKind::MapPage(page), Some(cache)) = (unit.kind, &mut self.map_cache) {
+            if let (UnitKind::MapPage(page), Some(cache)) = (unit.kind, &mut self.state.map_cache) {
                 cache.written(page);
             }
         }
@@ -214,38 +201,33 @@ impl Ftl {
 
     /// Begins to write the changes of the map so far to flash, before a shutdown or a loss of power.
     pub fn begin_to_save_map(&mut self, ready: &mut ReadyDies) {
-        if let Some(cache) = &mut self.map_cache {
+        if let Some(cache) = &mut self.state.map_cache {
             cache.begin_to_save();
-            self.saves_map = true;
+            self.scratch.saves_map = true;
             self.wake_for_map(ready);
         }
     }
 
     /// Returns true once those changes are on flash.
     pub fn is_map_saved(&mut self, out: &mut Outbox) -> bool {
-        let Some(cache) = &mut self.map_cache else { return true };
+        let Some(cache) = &mut self.state.map_cache else { return true };
         let (left, is_more) = cache.save();
-        self.saves_map = left > 0;
+        self.scratch.saves_map = left > 0;
         if is_more {
             self.go_on_loading(out);
         }
         left == 0
     }
 
-    /// Returns true if the changes of the map survive a loss of power because they are in a journal.
-    pub fn journals_map(&self) -> bool {
-        self.config.map_cache.as_ref().is_some_and(|cache| cache.journal.is_some())
-    }
-
     /// Writes the map pages of a drive whose data was laid down without simulating time.
     pub(crate) fn write_map_untimed(&mut self) {
-        let Some(cache) = &self.map_cache else { return };
-        let (pages, dies) = (cache.page_count(), self.store.medium.geometry.die_count);
+        let Some(cache) = &self.state.map_cache else { return };
+        let (pages, dies) = (cache.page_count(), self.state.store.medium.geometry.die_count);
         for page in 0..pages {
-            let cache = self.map_cache.as_ref().expect("looked at above");
+            let cache = self.state.map_cache.as_ref().expect("looked at above");
             let units = cache.units_of(page);
-            if units.map(Lpn).any(|lpn| self.store.code_of(lpn) != 0) {
-                let lpn = Lpn(self.store.user_units as u32 + page);
+            if units.map(Lpn).any(|lpn| self.state.store.code_of(lpn) != 0) {
+                let lpn = Lpn(self.state.store.user_units as u32 + page);
                 self.write_untimed_to(lpn, DieId(page % dies), self.map_stream());
             }
         }

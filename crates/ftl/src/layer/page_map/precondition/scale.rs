@@ -93,7 +93,7 @@ impl ScaleModels {
             }
         }
         let counts: Arc<[u16]> =
-            model.store.medium.closed_blocks(DieId(0)).map(|block| model.store.medium.block(block).valid).collect();
+            model.state.store.medium.closed_blocks(DieId(0)).map(|block| model.state.store.medium.block(block).valid).collect();
         let mut known = self.known();
         if known.len() == MODELS_KEPT {
             known.clear();

@@ -9,7 +9,7 @@
 
 use super::counted::OfMap;
 use crate::layer::page_map::collector::Collector;
-use crate::layer::page_map::ftl::Ftl;
+use crate::layer::page_map::ftl::{Ftl, State};
 use crate::medium::BlockState;
 use crate::medium::space::{AllocationClass, Target};
 use crate::parameters::Parameters;
@@ -153,11 +153,11 @@ impl Loop {
 impl Ftl {
     /// Has the dies write and collect until the drive has settled. Returns false if `go_on` did.
     pub(super) fn settle(&mut self, rng: &mut Rng, of_map: OfMap, go_on: &mut dyn FnMut() -> bool) -> bool {
-        let dies = u64::from(self.store.medium.geometry.die_count);
+        let dies = u64::from(self.state.store.medium.geometry.die_count);
         let mut load = self.closed_loop(of_map);
-        let block = u64::from(self.store.medium.geometry.units_per_block) * dies;
+        let block = u64::from(self.state.store.medium.geometry.units_per_block) * dies;
         let (mut sum, mut samples, mut last) = (0u128, 0u128, 0i128);
-        (0..dies as usize).for_each(|rank| load.ready.mark(self.idle.die_at(rank)));
+        (0..dies as usize).for_each(|rank| load.ready.mark(self.state.idle.die_at(rank)));
         let mut instants = 0u64;
         let least = BLOCKS * block + rng.below(block);
         while load.written < least + block {
@@ -189,9 +189,9 @@ impl Ftl {
             }
             last = above;
         }
-        self.idle = IdleDies::new(&self.places);
+        self.state.idle = IdleDies::new(&self.derived.places);
         // What has been read is read again, as nothing of it is in the controller.
-        for (collector, gathered) in self.collectors.iter_mut().zip(&load.gathered) {
+        for (collector, gathered) in self.state.collectors.iter_mut().zip(&load.gathered) {
             if let Some(&(row, _)) = gathered.rows.front() {
                 collector.cursor = row;
             }
@@ -202,9 +202,9 @@ impl Ftl {
 
     /// Returns the closed loop before its first write.
     fn closed_loop(&self, of_map: OfMap) -> Loop {
-        let dies = self.store.medium.geometry.die_count as usize;
-        let program = u64::from(self.store.medium.geometry.units_per_program);
-        let least = if self.parameters.buffering.waits_to_fill { program } else { 1 };
+        let dies = self.state.store.medium.geometry.die_count as usize;
+        let program = u64::from(self.state.store.medium.geometry.units_per_program);
+        let least = if self.derived.parameters.buffering.waits_to_fill { program } else { 1 };
         Loop {
             now: 0,
             ends: BinaryHeap::with_capacity(dies),
@@ -215,13 +215,13 @@ impl Ftl {
             gathered: vec![Gathered::default(); dies],
             ready: ReadyDies::new(dies),
             arriving: 0,
-            waiting: self.parameters.load.outstanding_units.max(least),
+            waiting: self.derived.parameters.load.outstanding_units.max(least),
             least,
             written: 0,
             shared_free_at: 0,
-            channel_free_at: vec![0; self.store.medium.geometry.shape.channels as usize],
+            channel_free_at: vec![0; self.state.store.medium.geometry.shape.channels as usize],
             of_map,
-            cache: self.policy.cache_under_load(),
+            cache: self.state.policy.cache_under_load(),
             cached: vec![(0, 0); dies],
         }
     }
@@ -229,8 +229,8 @@ impl Ftl {
     /// Returns the units that can be written before a die has to collect, and the part of those to come from the
     /// collections under way that is due to what they have moved.
     fn space_gained(&self) -> u64 {
-        let (store, block) = (&self.store, u64::from(self.store.medium.geometry.units_per_block));
-        let open = self.space.open_blocks();
+        let (store, block) = (&self.state.store, u64::from(self.state.store.medium.geometry.units_per_block));
+        let open = self.state.space.open_blocks();
         let left: u64 = open
             .map(|open| u64::from(store.medium.units_in(ModeId(store.medium.block(open.block).mode())) - open.next_unit))
             .sum();
@@ -239,13 +239,13 @@ impl Ftl {
             let initial = u64::from(collector.initial_valid);
             if collector.victim.is_some() && initial > 0 { initial.saturating_sub(valid) * block / initial } else { 0 }
         };
-        self.space.total_free_blocks() * block + left + self.collectors.iter().map(moved).sum::<u64>()
+        self.state.space.total_free_blocks() * block + left + self.state.collectors.iter().map(moved).sum::<u64>()
     }
 
     /// Has the writes that follow those done arrive, and asks the dies. Writes without a pause arrive before a die that
     /// has programmed chooses, so that it takes one of them; under a light load it rests by then.
     fn go_on(&mut self, load: &mut Loop, rng: &mut Rng) {
-        if self.parameters.load.is_light {
+        if self.derived.parameters.load.is_light {
             self.start_tasks(load, rng);
         }
         // Once no die takes a write, none takes the following ones.
@@ -274,7 +274,7 @@ impl Ftl {
         if load.waiting < load.least {
             return true;
         }
-        let Ftl { idle, space, .. } = self;
+        let State { idle, space, .. } = &mut self.state;
         idle.wake_one(|die| space.has_space(die), &mut load.ready)
     }
 
@@ -284,9 +284,9 @@ impl Ftl {
             Task::Write(units) => load.arriving += units,
             Task::Read(units) => load.reads[die.index()] = units,
             Task::Transfer(units) => {
-                let way = load.way(&self.parameters, units);
+                let way = load.way(&self.derived.parameters, units);
                 // While its data is decoded, a die is free.
-                load.arrives[die.index()] = load.now + way + u64::from(self.parameters.load.decodes);
+                load.arrives[die.index()] = load.now + way + u64::from(self.derived.parameters.load.decodes);
             }
             Task::Erase => self.finish_collection(die, load),
             Task::Move(_) => {}
@@ -295,14 +295,14 @@ impl Ftl {
 
     /// Starts the next operation of a die that has none, by the order of [`Ftl::choose`].
     fn start_task(&mut self, die: DieId, load: &mut Loop, rng: &mut Rng) {
-        let free = self.space.free_blocks(die);
-        let (critical, low) = (self.critical, self.low);
-        let collects = self.collectors[die.index()].victim.is_some();
-        let may_write = load.waiting >= load.least && self.space.has_space(die);
+        let free = self.state.space.free_blocks(die);
+        let (critical, low) = (self.derived.critical, self.derived.low);
+        let collects = self.state.collectors[die.index()].victim.is_some();
+        let may_write = load.waiting >= load.least && self.state.space.has_space(die);
         let has_arrived = load.arrives[die.index()] <= load.now;
         let read = std::mem::take(&mut load.reads[die.index()]);
         let mut task = (read > 0).then_some(Task::Transfer(read));
-        if task.is_none() && has_arrived && (free < critical || !self.config.gc_preemptible && collects) {
+        if task.is_none() && has_arrived && (free < critical || !self.derived.config.gc_preemptible && collects) {
             task = self.collect_next(die, free < low, &mut load.gathered[die.index()], rng);
         }
         if task.is_none() && may_write {
@@ -312,30 +312,30 @@ impl Ftl {
             task = self.collect_next(die, free < low, &mut load.gathered[die.index()], rng);
         }
         let Some(task) = task else {
-            self.idle.insert(die);
+            self.state.idle.insert(die);
             if !has_arrived {
                 load.push_end(die, load.arrives[die.index()], false);
             }
             return;
         };
-        self.idle.remove(die);
+        self.state.idle.remove(die);
         if matches!(task, Task::Write(_)) {
             self.offer_write(load);
         }
-        let facts = &self.parameters.facts;
+        let facts = &self.derived.parameters.facts;
         let time = match task {
             Task::Write(units) => {
                 // Its data has come to the controller the same way.
-                load.way(&self.parameters, units);
-                let way = load.way(&self.parameters, units);
-                load.transfer(&self.parameters, die, units, way) + facts.program_time.0
+                load.way(&self.derived.parameters, units);
+                let way = load.way(&self.derived.parameters, units);
+                load.transfer(&self.derived.parameters, die, units, way) + facts.program_time.0
             }
             Task::Move(units) => {
-                let way = load.way(&self.parameters, units);
-                load.transfer(&self.parameters, die, units, way) + facts.program_time.0
+                let way = load.way(&self.derived.parameters, units);
+                load.transfer(&self.derived.parameters, die, units, way) + facts.program_time.0
             }
-            Task::Transfer(units) => load.transfer(&self.parameters, die, units, 0),
-            Task::Read(_) => self.parameters.load.read_time.0,
+            Task::Transfer(units) => load.transfer(&self.derived.parameters, die, units, 0),
+            Task::Read(_) => self.derived.parameters.load.read_time.0,
             Task::Erase => facts.erase_time.0,
         };
         load.tasks[die.index()] = Some(task);
@@ -344,16 +344,16 @@ impl Ftl {
 
     /// Programs waiting host units, all of them random.
     fn write_program(&mut self, die: DieId, load: &mut Loop, rng: &mut Rng) -> Task {
-        let count = load.waiting.min(u64::from(self.store.medium.geometry.units_per_program));
+        let count = load.waiting.min(u64::from(self.state.store.medium.geometry.units_per_program));
         let (stream, mode) = self.stream_of_program(die, load);
         let target = Target { die, stream, mode, class: AllocationClass::Host, plane: None, level: 0 };
         let place = self.next_program(&target);
         for _ in 0..count {
             let old = self.block_of_random_unit(&load.of_map, rng);
             self.supersede_counted(old, load, rng);
-            self.store.medium.count_written(self.store.medium.geometry.block_of(place), 1);
+            self.state.store.medium.count_written(self.state.store.medium.geometry.block_of(place), 1);
         }
-        self.space.close_full(&mut self.store.medium, die, stream);
+        self.state.space.close_full(&mut self.state.store.medium, die, stream);
         load.waiting -= count;
         load.written += count;
         Task::Write(count)
@@ -361,15 +361,15 @@ impl Ftl {
 
     /// Counts a random unit of a block as overwritten. One of a victim may have been read already.
     fn supersede_counted(&mut self, block: BlockId, load: &mut Loop, rng: &mut Rng) {
-        let record = self.store.medium.block(block);
+        let record = self.state.store.medium.block(block);
         if record.state() == BlockState::Victim {
-            let gathered = &mut load.gathered[self.store.medium.geometry.die_of(block).index()];
+            let gathered = &mut load.gathered[self.state.store.medium.geometry.die_of(block).index()];
             let rank = rng.below(u64::from(record.valid)) as u32;
             if rank < gathered.units {
                 gathered.drop_unit(rank);
             }
         }
-        self.store.medium.count_superseded(block, 1, |_| {});
+        self.state.store.medium.count_superseded(block, 1, |_| {});
     }
 
     /// Returns the stream and the mode of the next host program of a die: those of the policy's cache while it is not
@@ -378,27 +378,27 @@ impl Ftl {
         if let Some(HostCache { stream, mode, blocks }) = load.cache {
             let (cached, left) = &mut load.cached[die.index()];
             if *left == 0 && *cached < blocks {
-                (*cached, *left) = (*cached + 1, self.store.medium.units_in(mode));
+                (*cached, *left) = (*cached + 1, self.state.store.medium.units_in(mode));
             }
             if *left > 0 {
-                *left -= self.store.medium.geometry.units_per_program;
+                *left -= self.state.store.medium.geometry.units_per_program;
                 return (stream.into(), mode);
             }
         }
-        (0, self.policy.mode_of_old_data())
+        (0, self.state.policy.mode_of_old_data())
     }
 
     /// Takes the next step of a die's collection, like [`Ftl::collect`]. Returns `None` if there is nothing to collect.
     fn collect_next(&mut self, die: DieId, for_space: bool, gathered: &mut Gathered, rng: &mut Rng) -> Option<Task> {
-        if self.collectors[die.index()].victim.is_none() {
+        if self.state.collectors[die.index()].victim.is_none() {
             let victim = if for_space { self.choose_untimed(die)? } else { return None };
             let taken = self.collection_of(victim, Reason::Gc, false);
             self.take_victim(die, &taken, false);
         }
-        let geometry = self.store.medium.geometry;
-        let victim = self.collectors[die.index()].victim?;
+        let geometry = self.state.store.medium.geometry;
+        let victim = self.state.collectors[die.index()].victim?;
         let (first, program) = (geometry.first_of(victim), geometry.units_per_program);
-        let record = self.store.medium.block(victim);
+        let record = self.state.store.medium.block(victim);
         let mut unread = u32::from(record.valid) - gathered.units;
         if gathered.units >= program || unread == 0 && gathered.units > 0 {
             return Some(Task::Move(self.move_gathered_counted(die, victim, gathered.take(program))));
@@ -407,12 +407,12 @@ impl Ftl {
             return Some(Task::Erase);
         }
         let row_units = geometry.units_per_page * geometry.shape.planes_per_program;
-        let end = first.0 + self.store.medium.units_in(ModeId(record.mode()));
+        let end = first.0 + self.state.store.medium.units_in(ModeId(record.mode()));
         loop {
-            let row = self.collectors[die.index()].cursor;
+            let row = self.state.collectors[die.index()].cursor;
             let next = first.0 + (geometry.row_of(row.0 - first.0) + 1) * row_units;
             let units = valid_in_row(next.min(end) - row.0, end - row.0, unread, rng);
-            self.collectors[die.index()].cursor = Ppn(next);
+            self.state.collectors[die.index()].cursor = Ppn(next);
             unread -= units;
             if units > 0 {
                 gathered.add(row, units);
@@ -423,30 +423,30 @@ impl Ftl {
 
     /// Programs gathered units to the die's relocation frontier, and returns their number.
     fn move_gathered_counted(&mut self, die: DieId, victim: BlockId, count: u32) -> u64 {
-        let mode = self.policy.mode_of_old_data();
+        let mode = self.state.policy.mode_of_old_data();
         let stream = self.relocation_stream(mode);
-        let plane = Some(self.store.medium.geometry.group_of(victim));
+        let plane = Some(self.state.store.medium.geometry.group_of(victim));
         let target = Target { die, stream, mode, class: AllocationClass::Relocation, plane, level: 0 };
         let place = self.next_program(&target);
-        self.store.medium.count_superseded(victim, count as u16, |_| {});
-        self.store.medium.count_written(self.store.medium.geometry.block_of(place), count as u16);
-        self.space.close_full(&mut self.store.medium, die, stream);
+        self.state.store.medium.count_superseded(victim, count as u16, |_| {});
+        self.state.store.medium.count_written(self.state.store.medium.geometry.block_of(place), count as u16);
+        self.state.space.close_full(&mut self.state.store.medium, die, stream);
         count.into()
     }
 
     /// Returns the first place of the next program of a frontier.
     fn next_program(&mut self, target: &Target) -> Ppn {
-        let units = self.store.medium.geometry.units_per_program;
-        self.space.advance(&mut self.store.medium, target, units, SimTime::ZERO).expect("the die has space for it")
+        let units = self.state.store.medium.geometry.units_per_program;
+        self.state.space.advance(&mut self.state.store.medium, target, units, SimTime::ZERO).expect("the die has space for it")
     }
 
     /// Erases the victim of a die, which is empty.
     fn finish_collection(&mut self, die: DieId, load: &mut Loop) {
-        let victim = self.collectors[die.index()].victim.take().expect("it is erased");
-        if load.cache.is_some_and(|cache| self.store.medium.block(victim).mode() == cache.mode.0) {
+        let victim = self.state.collectors[die.index()].victim.take().expect("it is erased");
+        if load.cache.is_some_and(|cache| self.state.store.medium.block(victim).mode() == cache.mode.0) {
             load.cached[die.index()].0 -= 1;
         }
-        self.store.medium.begin_erase(victim);
+        self.state.store.medium.begin_erase(victim);
         self.end_erase(victim, ModeId(0));
     }
 }

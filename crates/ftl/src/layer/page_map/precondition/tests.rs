@@ -2,6 +2,7 @@
 //! it, is what a table would hold.
 
 use super::*;
+use crate::layer::mapping::Mapping;
 use crate::layer::page_map::ftl::tests::small;
 use crate::medium::tests::geometry;
 use kit::Nanos;
@@ -66,7 +67,7 @@ fn drives() -> Vec<Ftl> {
 
 /// Map value of each unit, and the unit of each valid place, as explicit tables.
 fn tables(ftl: &Ftl) -> (Vec<u32>, Vec<Option<Lpn>>) {
-    let store = &ftl.store;
+    let store = &ftl.state.store;
     let codes = (0..store.all_units() as u32).map(|unit| store.code_of(Lpn(unit))).collect();
     let places = (0..store.medium.geometry.unit_count() as u32).map(Ppn);
     (codes, places.map(|ppn| store.medium.is_valid(ppn).then(|| store.lpn_at(ppn))).collect())
@@ -77,16 +78,17 @@ fn tables(ftl: &Ftl) -> (Vec<u32>, Vec<Option<Lpn>>) {
 fn a_fill_by_blocks_is_a_fill_unit_by_unit() {
     for (number, (mut by_blocks, mut by_units)) in drives().into_iter().zip(drives()).enumerate() {
         assert!(by_blocks.fill(&mut |_| true));
-        let (program, dies) = (by_units.store.medium.geometry.units_per_program, by_units.store.medium.geometry.die_count);
-        for unit in 0..by_units.store.user_units as u32 {
-            let die = by_units.idle.die_at((unit / program % dies) as usize);
+        let (program, dies) =
+            (by_units.state.store.medium.geometry.units_per_program, by_units.state.store.medium.geometry.die_count);
+        for unit in 0..by_units.state.store.user_units as u32 {
+            let die = by_units.state.idle.die_at((unit / program % dies) as usize);
             by_units.write_untimed(Lpn(unit), die);
         }
-        assert!(by_blocks.store.places.is_computed(Lpn(0)), "drive {number}: whole blocks have no entries");
+        assert!(by_blocks.state.store.places.is_computed(Lpn(0)), "drive {number}: whole blocks have no entries");
         assert_eq!(tables(&by_blocks), tables(&by_units), "drive {number}");
-        assert_eq!(by_blocks.store.medium.blocks.as_slice().len(), by_units.store.medium.blocks.as_slice().len());
+        assert_eq!(by_blocks.state.store.medium.blocks.as_slice().len(), by_units.state.store.medium.blocks.as_slice().len());
         for die in (0..dies).map(DieId) {
-            let closed = [&by_blocks, &by_units].map(|ftl| ftl.store.medium.closed_blocks(die).collect::<Vec<_>>());
+            let closed = [&by_blocks, &by_units].map(|ftl| ftl.state.store.medium.closed_blocks(die).collect::<Vec<_>>());
             assert_eq!(closed[0], closed[1], "drive {number}");
         }
         assert_eq!(by_blocks.audit(true), Vec::<String>::new(), "drive {number}");
@@ -100,23 +102,23 @@ fn computed_places_agree_with_each_other_before_and_after_writes() {
     for (number, mut ftl) in drives().into_iter().enumerate() {
         assert!(ftl.precondition(&STEADY, &ScaleModels::default(), &mut |_| true).expect("memory"));
         assert_eq!(ftl.audit(true), Vec::<String>::new(), "drive {number}");
-        assert!(ftl.store.places.is_computed(Lpn(0)), "drive {number}");
-        let units = ftl.store.user_units;
+        assert!(ftl.state.store.places.is_computed(Lpn(0)), "drive {number}");
+        let units = ftl.state.store.user_units;
         assert_eq!(ftl.mapped_units(), units);
         let (before, _) = tables(&ftl);
         let mut model = before.clone();
         let mut rng = Rng::stream(number as u64, "writes");
         for _ in 0..units * 2 {
             let lpn = Lpn(rng.below(units) as u32);
-            ftl.write_untimed(lpn, DieId(rng.below(u64::from(ftl.store.medium.geometry.die_count)) as u32));
-            model[lpn.index()] = ftl.store.code_of(lpn);
+            ftl.write_untimed(lpn, DieId(rng.below(u64::from(ftl.state.store.medium.geometry.die_count)) as u32));
+            model[lpn.index()] = ftl.state.store.code_of(lpn);
             if rng.chance(0.02) {
                 let (codes, _) = tables(&ftl);
                 // Collections move units: those have new entries, which are in the reverse map.
                 for (unit, (&code, known)) in codes.iter().zip(&mut model).enumerate() {
                     let moved = decode(code) != decode(*known);
                     assert!(
-                        !moved || !ftl.store.places.is_computed(Lpn(unit as u32)),
+                        !moved || !ftl.state.store.places.is_computed(Lpn(unit as u32)),
                         "drive {number}: unit {unit} is elsewhere"
                     );
                     *known = code;
@@ -124,7 +126,7 @@ fn computed_places_agree_with_each_other_before_and_after_writes() {
             }
         }
         assert_eq!(ftl.audit(true), Vec::<String>::new(), "drive {number}");
-        ftl.pad_frontiers().into_iter().for_each(|(first, count)| ftl.store.pad(first, count));
+        ftl.pad_frontiers().into_iter().for_each(|(first, count)| ftl.state.store.pad(first, count));
         ftl.finish_untimed(&STEADY);
         check_saved(&mut ftl);
     }
@@ -142,14 +144,14 @@ fn entered_places_are_the_computed_ones() {
         assert!(ftl.precondition(&how, &ScaleModels::default(), &mut |_| true).expect("memory"));
         let computed = tables(&ftl);
         let mut rng = Rng::stream(number as u64, "lists");
-        let units = ftl.store.all_units() as u32;
-        for die in (0..ftl.store.medium.geometry.die_count).map(DieId) {
-            for block in ftl.store.medium.closed_blocks(die).collect::<Vec<_>>() {
-                let first = ftl.store.medium.geometry.first_of(block);
-                let end = Ppn(first.0 + ftl.store.medium.geometry.units_per_block);
+        let units = ftl.state.store.all_units() as u32;
+        for die in (0..ftl.state.store.medium.geometry.die_count).map(DieId) {
+            for block in ftl.state.store.medium.closed_blocks(die).collect::<Vec<_>>() {
+                let first = ftl.state.store.medium.geometry.first_of(block);
+                let end = Ppn(first.0 + ftl.state.store.medium.geometry.units_per_block);
                 let mut at = first;
                 while at < end && rng.chance(0.9) {
-                    at = ftl.store.look_ahead_moves(&ftl.bits, at, end).0;
+                    at = ftl.state.store.look_ahead_moves(&ftl.state.bits, at, end).0;
                 }
             }
         }
@@ -159,7 +161,7 @@ fn entered_places_are_the_computed_ones() {
             from += list.len() as u32;
             ftl.hint(&list, rng.chance(0.5));
         }
-        assert!((0..units).all(|unit| !ftl.store.places.is_computed(Lpn(unit))), "drive {number}");
+        assert!((0..units).all(|unit| !ftl.state.store.places.is_computed(Lpn(unit))), "drive {number}");
         assert!(tables(&ftl) == computed, "drive {number}, {how:?}");
         assert_eq!(ftl.audit(true), Vec::<String>::new(), "drive {number}");
     }
@@ -168,28 +170,28 @@ fn entered_places_are_the_computed_ones() {
 /// A saved drive has the same tables again, and a damaged one is refused, whether its tables are computed or stored.
 fn check_saved(ftl: &mut Ftl) {
     let mut file = Vec::new();
-    ftl.space.opened.clear();
+    ftl.state.space.opened.clear();
     ftl.save(&mut file).expect("memory");
     let fresh = || {
-        let mut other = small(ftl.store.medium.geometry, |config, parameters| {
-            config.clone_from(&ftl.config);
-            parameters.clone_from(&ftl.parameters);
+        let mut other = small(ftl.state.store.medium.geometry, |config, parameters| {
+            config.clone_from(&ftl.derived.config);
+            parameters.clone_from(&ftl.derived.parameters);
         });
-        other.retention.adopt(&other.store.medium);
+        other.state.retention.adopt(&other.state.store.medium);
         other
     };
     let mut same = fresh();
     let loaded = same.load(&mut &file[..]).expect("it was just saved");
     assert_eq!(same.restore(loaded, true, SimTime(1)), Ok(()));
     assert_eq!(tables(&same), tables(ftl));
-    let valid = (0..ftl.store.medium.geometry.unit_count() as u32)
+    let valid = (0..ftl.state.store.medium.geometry.unit_count() as u32)
         .map(Ppn)
-        .find(|&ppn| ftl.store.medium.is_valid(ppn))
+        .find(|&ppn| ftl.state.store.medium.is_valid(ppn))
         .expect("it has data");
-    let other = (valid.0 + 1..).map(Ppn).find(|&ppn| ftl.store.medium.is_valid(ppn)).expect("it has more data");
+    let other = (valid.0 + 1..).map(Ppn).find(|&ppn| ftl.state.store.medium.is_valid(ppn)).expect("it has more data");
     let mut twice = fresh();
     let loaded = twice.load(&mut &file[..]).expect("it was just saved");
-    twice.store.places.set_unit(valid, ftl.store.lpn_at(other).0);
+    twice.state.store.places.set_unit(valid, ftl.state.store.lpn_at(other).0);
     let complaint = twice.restore(loaded, true, SimTime(1)).expect_err("a unit is at two places");
     assert!(complaint.contains("and at place") || complaint.contains("units are at"), "{complaint}");
 }
@@ -208,7 +210,7 @@ fn a_saved_drive_is_as_small_as_what_was_touched() {
         let mut file = Vec::new();
         ftl.save(&mut file).expect("memory");
         // An entry of the map would take four bytes, the validity of a place takes a bit.
-        let units = ftl.store.medium.geometry.unit_count() as usize;
+        let units = ftl.state.store.medium.geometry.unit_count() as usize;
         assert!(file.len() < units, "{how:?}: {} bytes for {units} places", file.len());
         check_saved(&mut ftl);
     }
@@ -226,7 +228,7 @@ fn valid_units_are_spread_over_their_block() {
             (parameters.facts.die_count, parameters.facts.units_per_program, parameters.seed) = (2, 4, seed);
         });
         assert!(ftl.precondition(&STEADY, &ScaleModels::default(), &mut |_| true).expect("memory"));
-        let store = &ftl.store;
+        let store = &ftl.state.store;
         for block in (0..2).map(DieId).flat_map(|die| store.medium.closed_blocks(die)) {
             let first = store.medium.geometry.first_of(block).0;
             valid.iter_mut().zip(first..).for_each(|(count, ppn)| *count += u32::from(store.medium.is_valid(Ppn(ppn))));

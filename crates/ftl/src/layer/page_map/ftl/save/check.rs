@@ -35,22 +35,22 @@ impl Ftl {
     /// Checks the data of a saved drive whose clock stands at `now`, whichever drive takes it over: its tables, its
     /// closed and open blocks, its collections, and what waits. Enters the places on flash in the map.
     pub(super) fn check_data(&mut self, image: &Image, policy: &PolicyImage, now: SimTime) -> Archived {
-        let modes = self.parameters.facts.write_modes.len();
-        let facts = &self.parameters.facts;
-        self.store.medium.check_records(now, (facts.write_modes.len(), facts.erase_modes.len()))?;
+        let modes = self.derived.parameters.facts.write_modes.len();
+        let facts = &self.derived.parameters.facts;
+        self.state.store.medium.check_records(now, (facts.write_modes.len(), facts.erase_modes.len()))?;
         self.rebuild_map()?;
-        self.store.medium.check_closed(&image.closed)?;
-        image.space.check_frontiers(&self.store.medium)?;
+        self.state.store.medium.check_closed(&image.closed)?;
+        image.space.check_frontiers(&self.state.store.medium)?;
         self.check_collectors(&image.collectors)?;
         if let Some(integrity) = &image.integrity {
-            integrity.check(&self.store.medium, modes)?;
+            integrity.check(&self.state.store.medium, modes)?;
         }
-        let strange = image.writes.units().find(|unit| u64::from(unit.lpn.0) >= self.store.user_units);
+        let strange = image.writes.units().find(|unit| u64::from(unit.lpn.0) >= self.state.store.user_units);
         require(strange.is_none(), || {
             let lpn = strange.map(|unit: &Waiting| unit.lpn.0);
             format!("unit {lpn:?} waits in its write buffer, and the drive does not have it")
         })?;
-        let used = self.store.user_units * u64::from(policy.bits_per_unit);
+        let used = self.state.store.user_units * u64::from(policy.bits_per_unit);
         let last =
             policy.bits.get((used / 64) as usize).filter(|_| !used.is_multiple_of(64)).map_or(0, |last| last >> (used % 64));
         require(last == 0, || "its policy's state has bits beyond the last unit".to_owned())
@@ -59,19 +59,19 @@ impl Ftl {
     /// Enters each valid place in the map. The places of a block must be as many as its record says, and within what
     /// has been programmed; each must hold a unit of the drive, and no unit may be at two places.
     fn rebuild_map(&mut self) -> Archived {
-        let geometry = self.store.medium.geometry;
-        let origin = self.store.places.origin().cloned();
-        let original = Table::zeroed(self.store.medium.valid.as_slice().len());
+        let geometry = self.state.store.medium.geometry;
+        let origin = self.state.store.places.origin().cloned();
+        let original = Table::zeroed(self.state.store.medium.valid.as_slice().len());
         let mut original = original.map_err(|error| format!("its tables do not fit into memory ({error})"))?;
         if let Some(origin) = &origin {
             mark_valid(&mut original, origin, geometry.block_count);
         }
         let (mut all_valid, mut all_computed) = (0, 0);
         for block in (0..geometry.block_count).map(BlockId) {
-            let record = self.store.medium.block(block);
+            let record = self.state.store.medium.block(block);
             let first = geometry.first_of(block);
             let Entered { valid, computed, used } =
-                self.store.enter(first.0, first.0 + geometry.units_per_block, original.as_slice())?;
+                self.state.store.enter(first.0, first.0 + geometry.units_per_block, original.as_slice())?;
             require(valid == u32::from(record.valid), || {
                 format!("block {} counts {} valid units, and {valid} of its places are valid", block.0, record.valid)
             })?;
@@ -83,10 +83,11 @@ impl Ftl {
             all_computed += u64::from(computed);
         }
         let past = geometry.unit_count() % 64;
-        let last = self.store.medium.valid.as_slice().last().filter(|_| past > 0).map_or(0, |last| last >> past);
+        let last = self.state.store.medium.valid.as_slice().last().filter(|_| past > 0).map_or(0, |last| last >> past);
         require(last == 0, || "places beyond the last one are valid".to_owned())?;
         if let Some(origin) = origin {
-            (0..geometry.block_count).for_each(|block| origin.each_stretch(block, |first, bits| self.store.leave(first, bits)));
+            (0..geometry.block_count)
+                .for_each(|block| origin.each_stretch(block, |first, bits| self.state.store.leave(first, bits)));
         }
         self.check_once(all_valid, all_computed)
     }
@@ -96,7 +97,7 @@ impl Ftl {
     /// without an entry: the others are as many as the places that still are computed. Looking at each entry before it
     /// is made would wait for memory: loading took 2.8 times as long.
     fn check_once(&self, all_valid: u64, all_computed: u64) -> Archived {
-        let store = &self.store;
+        let store = &self.state.store;
         let (entered, computed) = store.places.counted();
         if (entered, computed) == (all_valid - all_computed, all_computed) {
             return Ok(());
@@ -110,39 +111,39 @@ impl Ftl {
     }
 
     fn check_collectors(&self, collectors: &[Collector]) -> Archived {
-        let dies = self.collectors.len();
+        let dies = self.state.collectors.len();
         require(collectors.len() == dies, || "its dies are not those of this drive".to_owned())?;
-        (0..).map(DieId).zip(collectors).try_for_each(|(die, collector)| collector.check(die, &self.store))?;
-        let victims = self.store.medium.blocks.as_slice().iter().filter(|record| record.is(BlockState::Victim)).count();
+        (0..).map(DieId).zip(collectors).try_for_each(|(die, collector)| collector.check(die, &self.state.store))?;
+        let victims = self.state.store.medium.blocks.as_slice().iter().filter(|record| record.is(BlockState::Victim)).count();
         let collected = collectors.iter().filter(|collector| collector.victim.is_some()).count();
         require(victims == collected, || format!("{victims} blocks are being emptied, and {collected} dies do so"))
     }
 
     /// Checks what only a drive of the same description and policy has.
     pub(super) fn check_own(&self, image: &Image, now: SimTime) -> Archived {
-        let (store, facts) = (&self.store, &self.parameters.facts);
+        let (store, facts) = (&self.state.store, &self.derived.parameters.facts);
         let modes = facts.write_modes.len();
         for (block, record) in store.medium.blocks.as_slice().iter().enumerate() {
             let programmed = u32::from(record.programmed) * store.medium.geometry.units_per_program;
             let most = store.medium.units_in(ModeId(record.mode()));
             require(programmed <= most, || format!("block {block} has {programmed} programmed units, and its mode {most}"))?;
         }
-        image.space.check_own(&self.space, &store.medium)?;
-        image.retention.check(&self.retention, &store.medium)?;
-        let (splits, streams) = (self.needs.splits_relocations(), self.needs.relocation_streams);
+        image.space.check_own(&self.state.space, &store.medium)?;
+        image.retention.check(&self.state.retention, &store.medium)?;
+        let (splits, streams) = (self.derived.needs.splits_relocations(), self.derived.needs.relocation_streams);
         image.collectors.iter().try_for_each(|collector| collector.check_answers(splits, modes, streams))?;
         self.check_pins(&image.moves.check(store, modes)?)?;
-        let (lists, groups) = (self.writes.list_count(), store.medium.geometry.groups_per_die);
+        let (lists, groups) = (self.state.writes.list_count(), store.medium.geometry.groups_per_die);
         store.check_waiting(&image.writes, (lists, groups), now)?;
         let parts = [
-            (self.store.medium.integrity.is_some(), image.integrity.is_some(), "count of reads"),
-            (self.cache.is_some(), image.cache.is_some(), "read cache"),
-            (self.map_cache.is_some(), image.map_cache.is_some(), "mapping cache"),
+            (self.state.store.medium.integrity.is_some(), image.integrity.is_some(), "count of reads"),
+            (self.state.cache.is_some(), image.cache.is_some(), "read cache"),
+            (self.state.map_cache.is_some(), image.map_cache.is_some(), "mapping cache"),
         ];
         for (own, saved, what) in parts {
             require(own == saved, || format!("a {what} is in only one of the saved drive and this one"))?;
         }
-        if let (Some(cache), Some(image)) = (&self.cache, &image.cache) {
+        if let (Some(cache), Some(image)) = (&self.state.cache, &image.cache) {
             // The map names the copies on flash only: what waits has not been entered yet.
             cache.check(image, store.user_units, |lpn| store.place_of(lpn).is_some())?;
         }
@@ -152,10 +153,10 @@ impl Ftl {
 
     /// Checks that each block has a pin for each page that is to be moved from it, and no other.
     fn check_pins(&self, pinned: &[Ppn]) -> Archived {
-        let mut pins = vec![0; self.store.medium.geometry.block_count as usize];
-        pinned.iter().for_each(|&place| pins[self.store.medium.geometry.block_of(place).index()] += 1);
+        let mut pins = vec![0; self.state.store.medium.geometry.block_count as usize];
+        pinned.iter().for_each(|&place| pins[self.state.store.medium.geometry.block_of(place).index()] += 1);
         let differs = |(_, (record, pins)): &(usize, (&crate::medium::BlockRecord, &u32))| record.pins() != **pins;
-        match self.store.medium.blocks.as_slice().iter().zip(&pins).enumerate().find(differs) {
+        match self.state.store.medium.blocks.as_slice().iter().zip(&pins).enumerate().find(differs) {
             None => Ok(()),
             Some((block, (record, moves))) => {
                 Err(format!("block {block} has {} pins, and {moves} pages are to be moved from it", record.pins()))
@@ -165,13 +166,13 @@ impl Ftl {
 
     /// Checks the states of the dies, and the instants and numbers of the drive as a whole.
     fn check_dies(&self, image: &Image, now: SimTime) -> Archived {
-        let dies = self.collectors.len();
+        let dies = self.state.collectors.len();
         let lengths = [image.idle_since.len(), image.map_had_turn.len(), image.idle_armed[0].len(), image.idle_armed[1].len()];
         require(lengths == [dies; 4], || "its dies are not those of this drive".to_owned())?;
         let late = image.idle_since.iter().find(|since| **since > now);
         require(late.is_none(), || format!("a die is idle since {late:?}, and the clock stands at {now:?}"))?;
-        require((image.arrivals as usize) < self.places.len(), || {
-            format!("the last write went to place {} of {} in the allocation order", image.arrivals, self.places.len())
+        require((image.arrivals as usize) < self.derived.places.len(), || {
+            format!("the last write went to place {} of {} in the allocation order", image.arrivals, self.derived.places.len())
         })?;
         require(image.policy_armed.is_none_or(|at| at < SimTime::FOREVER), || "its policy waits for ever".to_owned())?;
         require(image.worn_out.is_none_or(|die| die.index() < dies), || "a die is worn out that it does not have".to_owned())
@@ -179,27 +180,27 @@ impl Ftl {
 
     /// Checks a restored state together with the gauges of the drive, and with its pending timers.
     pub fn check_restored(&mut self, timers: &[(SimTime, Timer)], now: SimTime, signals: &Signals) -> Archived {
-        let dies_with_space = self.space.dies_with_space();
+        let dies_with_space = self.state.space.dies_with_space();
         require((dies_with_space == 0) == signals.no_space, || {
             format!("{dies_with_space} dies have space, and the drive claims the opposite")
         })?;
-        require((self.moves.urgent > 0) == signals.hold, || {
-            format!("{} urgent moves are under way, and the drive claims the opposite", self.moves.urgent)
+        require((self.state.moves.urgent > 0) == signals.hold, || {
+            format!("{} urgent moves are under way, and the drive claims the opposite", self.state.moves.urgent)
         })?;
         self.check_timers(timers, now)?;
         self.call_policy(now, signals, |policy, view| policy.check(true, view))
     }
 
     fn check_timers(&self, timers: &[(SimTime, Timer)], now: SimTime) -> Archived {
-        self.retention.check_timers(timers.iter().filter(|(_, timer)| *timer == Timer::Retention).map(|(at, _)| *at))?;
-        let mut idle = [vec![0u32; self.collectors.len()], vec![0; self.collectors.len()]];
+        self.state.retention.check_timers(timers.iter().filter(|(_, timer)| *timer == Timer::Retention).map(|(at, _)| *at))?;
+        let mut idle = [vec![0u32; self.state.collectors.len()], vec![0; self.state.collectors.len()]];
         for &(_, timer) in timers {
             match timer {
                 Timer::Idle { die, delay } => {
                     let count = idle[delay as usize].get_mut(die.index());
                     *count.ok_or_else(|| format!("a timer of die {} is pending, which the drive does not have", die.0))? += 1;
                 }
-                Timer::Move(slot) => require(self.moves.has_slot(slot), || {
+                Timer::Move(slot) => require(self.state.moves.has_slot(slot), || {
                     format!("a timer of the page move in slot {slot} is pending, and there is no such slot")
                 })?,
                 Timer::Replay(_) => return Err("a timer of a replay is pending, and the drive replays nothing".to_owned()),
@@ -207,18 +208,18 @@ impl Ftl {
             }
         }
         for delay in IdleDelay::ALL {
-            let armed = self.idle_armed[delay as usize].iter().map(|armed| u32::from(*armed));
+            let armed = self.state.idle_armed[delay as usize].iter().map(|armed| u32::from(*armed));
             require(armed.eq(idle[delay as usize].iter().copied()), || {
                 format!("the idle timers ({delay:?}) that are armed are not those that are pending")
             })?;
         }
-        for (slot, deadline) in self.moves.deadlines() {
+        for (slot, deadline) in self.state.moves.deadlines() {
             let at = deadline.max(now);
             require(timers.contains(&(deadline, Timer::Move(slot))) || timers.contains(&(at, Timer::Move(slot))), || {
                 format!("the page move in slot {slot} is due at {} ns, and no timer is pending for it", deadline.0)
             })?;
         }
-        let armed = self.policy_armed.filter(|at| *at > now);
+        let armed = self.state.policy_armed.filter(|at| *at > now);
         require(armed.is_none_or(|at| timers.contains(&(at, Timer::Policy))), || {
             format!("its policy is to be called at {armed:?}, and no timer is pending for it")
         })

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::config::{FractionOf, PartialWrite, ReadInFlight, UnmappedRead};
+use crate::layer::mapping::Mapping;
 use crate::layer::page_map::ftl::tests::small;
 use crate::layer::page_map::ftl::{Ftl, StartingState};
 use crate::layer::page_map::precondition::ScaleModels;
@@ -66,8 +67,8 @@ impl Case {
             journal: Some(Bytes(8 * UNIT_BYTES)),
         };
         Case {
-            config: FtlSection { map_cache: Some(map_cache), ..ftl.config.clone() },
-            parameters: ftl.parameters.clone(),
+            config: FtlSection { map_cache: Some(map_cache), ..ftl.derived.config.clone() },
+            parameters: ftl.derived.parameters.clone(),
             needs: Needs { host_streams: 1, ..Needs::default() },
             old_mode: ModeId(0),
             how: Preconditioned { method, age: Nanos(1_000_000), pe_cycles: 7 },
@@ -113,14 +114,14 @@ impl Case {
 fn whole(ftl: &mut Ftl) -> Vec<u8> {
     let mut all = Vec::new();
     ftl.save(&mut all).expect("memory");
-    (0..ftl.store.all_units() as u32).for_each(|unit| all.extend(ftl.store.code_of(Lpn(unit)).to_ne_bytes()));
-    let modes = 0..ftl.parameters.facts.write_modes.len() as u8;
-    let dies = (0..ftl.store.medium.geometry.die_count).map(DieId);
+    (0..ftl.state.store.all_units() as u32).for_each(|unit| all.extend(ftl.state.store.code_of(Lpn(unit)).to_ne_bytes()));
+    let modes = 0..ftl.derived.parameters.facts.write_modes.len() as u8;
+    let dies = (0..ftl.state.store.medium.geometry.die_count).map(DieId);
     for (die, mode) in dies.flat_map(|die| modes.clone().map(move |mode| (die, ModeId(mode)))) {
-        let space = (ftl.space.free_blocks(die), ftl.space.has_space(die), ftl.space.dies_with_space());
-        all.extend(format!("{:?} {space:?}", ftl.store.medium.min_valid(die, mode)).bytes());
+        let space = (ftl.state.space.free_blocks(die), ftl.state.space.has_space(die), ftl.state.space.dies_with_space());
+        all.extend(format!("{:?} {space:?}", ftl.state.store.medium.min_valid(die, mode)).bytes());
     }
-    let store = &ftl.store;
+    let store = &ftl.state.store;
     let totals = (
         store.medium.erase_total,
         store.medium.wear_total,
@@ -136,10 +137,10 @@ fn whole(ftl: &mut Ftl) -> Vec<u8> {
 fn go_on(ftl: &mut Ftl) {
     let mut rng = Rng::stream(1, "further writes");
     for step in 0..3000 {
-        let unit = rng.below(ftl.store.user_units) as u32;
-        ftl.write_untimed(Lpn(unit), DieId(step % ftl.store.medium.geometry.die_count));
+        let unit = rng.below(ftl.state.store.user_units) as u32;
+        ftl.write_untimed(Lpn(unit), DieId(step % ftl.state.store.medium.geometry.die_count));
     }
-    ftl.space.opened.clear();
+    ftl.state.space.opened.clear();
 }
 
 const METHODS: [Precondition; 3] = [Precondition::Fill, Precondition::Random { passes: 1 }, Precondition::Steady];
@@ -184,7 +185,7 @@ fn a_copy_of_a_state_is_the_state() {
         let cut = case.new_drive().load_start(&mut &file[..file.len() - 1]);
         assert!(cut.is_err(), "{method:?}, {kind}: a file that is cut off is refused");
         assert!(whole(&mut case.new_drive()) != expected, "{method:?}, {kind}: nothing was to be copied");
-        assert!(started.starting_state_bytes() > 4 * started.store.all_units(), "{method:?}, {kind}");
+        assert!(started.starting_state_bytes() > 4 * started.state.store.all_units(), "{method:?}, {kind}");
         all.insert(expected);
     }
     assert!(all.len() > 20, "few of the {} states differ: {}", METHODS.len() * KINDS.len(), all.len());

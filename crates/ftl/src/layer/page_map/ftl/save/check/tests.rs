@@ -11,8 +11,8 @@ fn file() -> Vec<u8> {
     let mut ftl = drive();
     let units: Vec<Lpn> = (0..20).chain(3..9).map(Lpn).collect();
     ftl.program_untimed(&units, SimTime(5));
-    ftl.space.opened.clear();
-    ftl.retention.adopt(&ftl.store.medium);
+    ftl.state.space.opened.clear();
+    ftl.state.retention.adopt(&ftl.state.store.medium);
     let mut file = Vec::new();
     ftl.save(&mut file).expect("memory takes all");
     file
@@ -36,25 +36,31 @@ fn each_claim_that_contradicts_another_is_found() {
     assert_eq!(found(&file, |_, _| {}), Ok(()));
     type Change = fn(&mut Ftl, &mut Image);
     let changes: [(Change, &str); 24] = [
-        (|ftl, _| ftl.store.medium.valid.set(0, ftl.store.medium.valid.get(0) & !1), "valid units, and"),
-        (|ftl, _| ftl.store.places.set_unit(Ppn(0), 9999), "holds unit 9999, which the drive does not have"),
-        (|ftl, _| ftl.store.places.set_unit(Ppn(0), ftl.store.lpn_at(Ppn(1)).0), "and at place"),
-        (|ftl, _| ftl.store.medium.blocks.update(BlockId(0), |record| record.programmed = 1), "units are programmed"),
-        (|ftl, _| ftl.store.medium.blocks.update(BlockId(0), |record| record.programmed = 99), "and place for 4"),
-        (|ftl, _| ftl.store.medium.blocks.update(BlockId(0), |record| record.set_state(BlockState::Erasing)), "in no state"),
-        (|ftl, _| ftl.store.medium.blocks.update(BlockId(0), |record| record.set_state(BlockState::Free)), "is empty, and has"),
+        (|ftl, _| ftl.state.store.medium.valid.set(0, ftl.state.store.medium.valid.get(0) & !1), "valid units, and"),
+        (|ftl, _| ftl.state.store.places.set_unit(Ppn(0), 9999), "holds unit 9999, which the drive does not have"),
+        (|ftl, _| ftl.state.store.places.set_unit(Ppn(0), ftl.state.store.lpn_at(Ppn(1)).0), "and at place"),
+        (|ftl, _| ftl.state.store.medium.blocks.update(BlockId(0), |record| record.programmed = 1), "units are programmed"),
+        (|ftl, _| ftl.state.store.medium.blocks.update(BlockId(0), |record| record.programmed = 99), "and place for 4"),
         (
-            |ftl, _| ftl.store.medium.blocks.update(BlockId(0), |record| record.set_state(BlockState::Open)),
+            |ftl, _| ftl.state.store.medium.blocks.update(BlockId(0), |record| record.set_state(BlockState::Erasing)),
+            "in no state",
+        ),
+        (
+            |ftl, _| ftl.state.store.medium.blocks.update(BlockId(0), |record| record.set_state(BlockState::Free)),
+            "is empty, and has",
+        ),
+        (
+            |ftl, _| ftl.state.store.medium.blocks.update(BlockId(0), |record| record.set_state(BlockState::Open)),
             "is none or listed twice",
         ),
         (
-            |ftl, _| ftl.store.medium.blocks.update(BlockId(7), |record| record.set_state(BlockState::Retired)),
+            |ftl, _| ftl.state.store.medium.blocks.update(BlockId(7), |record| record.set_state(BlockState::Retired)),
             "listed as a free block",
         ),
-        (|ftl, _| ftl.store.medium.blocks.update(BlockId(0), crate::medium::BlockRecord::pin), "1 pins, and 0 pages"),
-        (|ftl, _| ftl.store.medium.erase_counts[3] = u32::MAX, "more than can be counted"),
-        (|ftl, _| ftl.store.medium.first_program[3] = 1001, "was opened at 1001 ns"),
-        (|ftl, _| ftl.store.medium.erase_modes[3] = 7, "erased in mode 7"),
+        (|ftl, _| ftl.state.store.medium.blocks.update(BlockId(0), crate::medium::BlockRecord::pin), "1 pins, and 0 pages"),
+        (|ftl, _| ftl.state.store.medium.erase_counts[3] = u32::MAX, "more than can be counted"),
+        (|ftl, _| ftl.state.store.medium.first_program[3] = 1001, "was opened at 1001 ns"),
+        (|ftl, _| ftl.state.store.medium.erase_modes[3] = 7, "erased in mode 7"),
         (|_, image| image.closed[0].truncate(1), "blocks are closed, and"),
         (|_, image| image.closed[0][1] = image.closed[0][0], "is none or listed twice"),
         (|_, image| image.closed[0][0] = u32::MAX, "is none or listed twice"),
@@ -81,5 +87,5 @@ fn a_number_of_slots_takes_no_memory() {
     let mut loaded = ftl.load(&mut &file[..]).expect("a good file");
     loaded.image.writes.claim_slots(usize::MAX);
     assert_eq!(ftl.restore(loaded, true, NOW), Ok(()));
-    assert_eq!(ftl.writes.units.len(), 0);
+    assert_eq!(ftl.state.writes.units.len(), 0);
 }
