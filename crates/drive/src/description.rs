@@ -405,6 +405,7 @@ impl Description {
             (self.ftl.map_cache.is_some(), "a mapping cache (ftl.map_cache)"),
             (self.buffer.read_cache.is_some(), "a read cache (buffer.read_cache)"),
             (self.ecc.source().is_some(), "errors of stored data (ecc.errors)"),
+            (self.buffer.rewritten != Default::default(), "a write buffer that appends what is rewritten (buffer.rewritten)"),
         ];
         let (_, what) = unsupported.into_iter().find(|(is_there, _)| *is_there)?;
         Some(Problem::new(

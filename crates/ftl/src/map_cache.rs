@@ -101,17 +101,17 @@ impl MapCacheConfig {
         if pages < 4 * units_per_program {
             let least = (f64::from(4 * units_per_program * UNIT_BYTES as u32) / (1.0 - self.update_share)).ceil();
             let complaint = format!("{}: expected at least {least}B, for the pages of four programs and the changes", self.size);
-            problems.add("ftl.state.map_cache.size", complaint);
+            problems.add("ftl.map_cache.size", complaint);
         }
         if let Some(journal) = self.journal
             && self.journal_units(units_per_program) < 2 * u64::from(units_per_program)
         {
             let least = 2 * u64::from(units_per_program) * UNIT_BYTES;
-            problems.add("ftl.state.map_cache.journal", format!("{journal}: expected at least {least}B, two programs"));
+            problems.add("ftl.map_cache.journal", format!("{journal}: expected at least {least}B, two programs"));
         }
         if self.memory == MapMemory::Host && self.journal.is_none() {
             let complaint = "missing: the changes of a map in host memory are lost at a reset; expected for example \"4MiB\"";
-            problems.add("ftl.state.map_cache.journal", complaint);
+            problems.add("ftl.map_cache.journal", complaint);
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::command::ReadSource;
 use crate::ids::{BlockId, ChannelId, CommandId, DieId, Lpn, ModeId, Ppn};
-use crate::operation::{OperationKind, Owner};
+use crate::operation::{Operation, OperationKind, Owner};
 use crate::reason::Reason;
 use crate::units::SimTime;
 
@@ -125,6 +125,28 @@ pub enum Record {
         /// The place.
         ppn: Ppn,
     },
+    /// A unit of a host write will not be programmed: its zone was reset before its data came, or a firmware trace
+    /// has no program for it.
+    Dropped {
+        /// The command.
+        command: CommandId,
+        /// The unit.
+        lpn: Lpn,
+    },
+    /// A unit that the buffer held will not be programmed: it was trimmed in the run that a firmware trace records.
+    DroppedFromBuffer {
+        /// The buffer's slot.
+        slot: u32,
+        /// The unit.
+        lpn: Lpn,
+    },
+    /// The data of a zone or a chunk was given up, in the write buffer and on flash.
+    Reset {
+        /// The first unit.
+        first: Lpn,
+        /// Number of units.
+        count: u32,
+    },
     /// A unit was deallocated.
     Trimmed {
         /// The unit.
@@ -193,6 +215,14 @@ impl Journal {
     pub fn note(&mut self, record: impl FnOnce() -> Record) {
         if self.enabled {
             self.records.push(record());
+        }
+    }
+
+    /// Notes that a read has delivered the data of its places.
+    #[inline]
+    pub fn note_sensed(&mut self, read: &Operation) {
+        for ppn in (read.first.0..read.first.0 + read.units).map(Ppn) {
+            self.note(|| Record::ReadSensed { ppn, owner: read.owner });
         }
     }
 }

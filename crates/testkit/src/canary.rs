@@ -1,5 +1,6 @@
 //! Falsification of records on their way to the oracle, to prove that the oracle notices it.
 
+use crate::describe::Layer;
 use kit::{Lpn, Ppn, ReadSource, Record, Rng};
 
 /// A way to falsify one record.
@@ -31,6 +32,10 @@ pub enum Forgery {
     DropTrim,
     /// The record of data taken by the write buffer names another slot.
     BufferElsewhere,
+    /// The record of the reset of a zone or a chunk is left out.
+    DropReset,
+    /// The record of an erase is left out.
+    DropErase,
 }
 
 impl Forgery {
@@ -49,12 +54,28 @@ impl Forgery {
         Forgery::AcceptTwice,
         Forgery::DropTrim,
         Forgery::BufferElsewhere,
+        Forgery::DropReset,
+        Forgery::DropErase,
     ];
 
-    /// Returns true if the oracle must always notice the forgery. A missing trim can go unnoticed: the unit may be
-    /// written again before it is read or audited.
-    pub fn is_always_caught(self) -> bool {
-        self != Forgery::DropTrim
+    /// Returns the least share of forgeries that the oracle must notice in the records of a layer; `None` if it cannot.
+    ///
+    /// A missing trim, reset or erase can go unnoticed: the unit or the block may not be used again. Most lines that
+    /// move in place were never written, so that it does not matter where they are. A zone may be read before the data
+    /// of a write has come. A replay does not say which units it reads.
+    pub fn least_share_caught(self, layer: Option<Layer>) -> Option<f64> {
+        use Forgery::{
+            DropErase, DropProgram, DropReset, DropSensing, DropTrim, ReadNothing, RelocateAnother, RelocateFromElsewhere,
+        };
+        match (self, layer) {
+            (DropTrim, _) => Some(0.25),
+            (DropReset | DropErase, Some(Layer::Chunks)) => Some(0.7),
+            (ReadNothing, Some(Layer::Zones)) => Some(0.8),
+            (RelocateAnother | RelocateFromElsewhere, Some(Layer::InPlace)) => Some(0.1),
+            (DropProgram, Some(Layer::InPlace)) => Some(0.6),
+            (DropSensing, Some(Layer::Replay)) => None,
+            _ => Some(1.0),
+        }
     }
 
     /// Returns the false records that replace `record`; `None` if the forgery does not apply to records of its kind.
@@ -83,6 +104,8 @@ impl Forgery {
             (Forgery::DropSensing, Record::ReadSensed { owner: kit::Owner::Command(_), .. }) => Some(Vec::new()),
             (Forgery::AcceptTwice, Record::WriteAccepted { .. }) => Some(vec![record, record]),
             (Forgery::DropTrim, Record::Trimmed { .. }) => Some(Vec::new()),
+            (Forgery::DropReset, Record::Reset { .. }) => Some(Vec::new()),
+            (Forgery::DropErase, Record::Erased { .. }) => Some(Vec::new()),
             (Forgery::BufferElsewhere, Record::Buffered { command, lpn, slot }) => {
                 Some(vec![Record::Buffered { command, lpn, slot: slot + 1 }])
             }

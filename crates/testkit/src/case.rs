@@ -1,14 +1,16 @@
 //! A random test case: a drive, commands, and rests, saves or power failures between parts of the commands, all from
 //! one seed.
 
+mod layers;
+
 use crate::Violation;
-use crate::commands::{Commands, Mix};
+use crate::commands::{Commands, Mix, Wanted};
 use crate::describe::{controller, describe, errors, map_cache, power};
 use crate::oracle::Counts;
 use crate::rig::{MakePolicy, Rig, Tamper};
 use drive::{Description, Drive};
 use kit::history::Digest;
-use kit::{HostCommand, Rng};
+use kit::{Bytes, CommandFlags, HostCommand, Op, Rng, ZoneAction};
 
 /// Tag of the flush that empties the buffer between two parts of a case. The tags of random commands never reach it.
 const LAST_TAG: u32 = u32::MAX;
@@ -37,6 +39,14 @@ pub struct Passed {
     pub drive: Drive,
 }
 
+impl Passed {
+    /// Returns the result of a case that has come to its end.
+    fn of(mut rig: Rig<'_>) -> Passed {
+        let (history, digest) = (rig.history(), rig.drive.history().close());
+        Passed { counts: rig.oracle.counts.clone(), history, digest, pauses: 0, drive: rig.drive }
+    }
+}
+
 /// Parts of a random drive beside those that every case has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Detail {
@@ -52,7 +62,23 @@ pub enum Detail {
     /// Currents of the flash; most drives have a cap on their power or suspension windows, many of them with reads that
     /// can fail or a detailed controller.
     Power,
+    /// Another translation layer than the page map, or the page map with a record of its firmware.
+    Layer(Beside),
 }
+
+/// Parts of a random drive beside its translation layer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Beside {
+    /// None.
+    #[default]
+    Nothing,
+    /// Reads that can fail.
+    Errors,
+    /// A detailed controller.
+    Controller,
+}
+
+pub use layers::{layer_of, replay_of};
 
 /// Returns the description of a seed, if it is accepted.
 pub fn description(seed: u64) -> Option<Description> {
@@ -61,12 +87,20 @@ pub fn description(seed: u64) -> Option<Description> {
 
 /// Returns the description of a seed with these parts, if it is accepted.
 pub fn detailed(seed: u64, detail: Detail) -> Option<Description> {
-    Description::read("random.toml", &text(seed), &overrides(seed, detail)).ok()
+    Description::read("random.toml", &text_with(seed, detail), &overrides(seed, detail)).ok()
 }
 
 /// Returns the text of a seed's description.
 pub fn text(seed: u64) -> String {
     describe(&mut Rng::stream(seed, "testkit.description"))
+}
+
+/// Returns the text of the description of a seed's drive with these parts.
+pub fn text_with(seed: u64, detail: Detail) -> String {
+    match detail {
+        Detail::Layer(beside) => layers::text(seed, beside),
+        _ => text(seed),
+    }
 }
 
 /// Returns the overrides by which a seed's drive has these parts.
@@ -84,6 +118,7 @@ pub fn overrides(seed: u64, detail: Detail) -> Vec<String> {
             overrides(seed, beside).into_iter().chain(larger).chain([format!("ftl.mapping_unit={unit}")]).collect()
         }
         Detail::Errors => with_errors(),
+        Detail::Layer(beside) => layers::overrides(seed, beside),
         Detail::Power => {
             let mut rng = Rng::stream(seed, "testkit.power");
             let beside = [Detail::None, Detail::Errors, Detail::Controller][rng.below(3) as usize];
@@ -127,6 +162,9 @@ pub fn overrides(seed: u64, detail: Detail) -> Vec<String> {
 /// Runs the case of a seed with about `commands` commands; `None` if its description is refused.
 pub fn run(seed: u64, detail: Detail, commands: u32, tamper: Option<Tamper<'_>>) -> Result<Option<Passed>, Violation> {
     let Some(description) = detailed(seed, detail) else { return Ok(None) };
+    if let Detail::Layer(beside) = detail {
+        return layers::run(&description, (seed, beside), commands, tamper);
+    }
     run_described(&description, seed, commands, tamper).map(Some)
 }
 
@@ -196,13 +234,18 @@ fn play_all(mut rig: Rig<'_>, description: &Description, seed: u64, commands: u3
         }
     }
     rig.drain()?;
+    if rig.drive.translator().zones().is_some() {
+        // What waits for the rest of its program unit is programmed.
+        let flags = CommandFlags::zone(ZoneAction::Finish, true);
+        rig.submit(HostCommand { flags, ..HostCommand::new(Op::Zone, LAST_TAG, Bytes(0), Bytes(0)) }, rig.drive.now());
+        rig.drain()?;
+    }
     if rng.chance(0.3) {
         let until = rig.drive.now() + kit::Nanos(rng.below(500 * program_ns));
         rig.idle(until)?;
     }
     rig.finish()?;
-    let (history, digest) = (rig.history(), rig.drive.history().close());
-    Ok(Passed { counts: rig.oracle.counts.clone(), history, digest, pauses, drive: rig.drive })
+    Ok(Passed { pauses, ..Passed::of(rig) })
 }
 
 /// Runs a closed loop with idle gaps and delayed arrivals.
@@ -217,7 +260,8 @@ fn play(rig: &mut Rig<'_>, stream: &mut Commands, commands: u32) -> Result<(), V
             rig.idle(until)?;
         }
         let at = rig.drive.now() + kit::Nanos(stream.delay_ns());
-        rig.submit(stream.next_command(), at);
+        let Wanted { command, units } = stream.next_for(&mut rig.drive);
+        rig.submit_for(command, units, at);
         // Without a step in between, the next command may arrive at the same instant.
         if stream.chance(0.3) {
             rig.step()?;
@@ -237,7 +281,7 @@ fn between(rig: &mut Rig<'_>, description: &Description, rng: &mut Rng, seed: u6
         return Ok(false);
     }
     rig.drain()?;
-    if choice == 2 {
+    if choice == 2 && rig.drive.translator().map().is_some() {
         // Power is off for 1 ns to 5 h. The write buffer is not flushed first.
         return rig.fail_power(kit::Nanos(1 << rng.below(45))).map(|_| false);
     }
@@ -248,7 +292,9 @@ fn between(rig: &mut Rig<'_>, description: &Description, rng: &mut Rng, seed: u6
         rig.drain()?;
     }
     if choice == 3 {
-        return rig.quiesce().map(|()| false);
+        // Without a map, a flush may leave work for dies that are not woken for it.
+        let has_map = rig.drive.translator().map().is_some();
+        return if has_map { rig.quiesce() } else { rig.rest() }.map(|()| false);
     }
     // The write buffer is not flushed, and relocations may be in progress.
     match pause {

@@ -12,6 +12,8 @@ struct Numbers {
     units_per_block: u64,
     units_per_program: u64,
     programs_per_block: u64,
+    /// Pages of a block of one plane.
+    pages_per_block: u64,
     /// Times of a page read, a program and an erase \[ns\]. The transfers of reads and programs wait for all other dies
     /// of the channel; the erase time is doubled.
     read_ns: u64,
@@ -72,10 +74,12 @@ macro_rules! line {
 mod controller;
 mod errors;
 mod geometry;
+mod layers;
 mod power;
 
 pub use controller::{controller, map_cache};
 pub use errors::errors;
+pub use layers::{Layer, describe_layer};
 pub use power::power;
 
 /// Returns the description of a random small drive, based on the preset `tiny`. Most descriptions are accepted; some
@@ -132,6 +136,7 @@ fn shape(rng: &mut Rng, text: &mut String) -> Numbers {
         units_per_block,
         units_per_program,
         programs_per_block: units_per_block / units_per_program,
+        pages_per_block: geometry.pages_per_block(),
         read_ns: read_us * 1000 + transfer_ns / 4,
         program_ns: program_us * 1000 + transfer_ns,
         erase_ns: erase_us * 2000,

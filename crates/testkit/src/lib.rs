@@ -10,7 +10,7 @@ mod auditor;
 pub mod canary;
 pub mod case;
 pub mod commands;
-mod describe;
+pub mod describe;
 mod difference;
 mod oracle;
 mod random_policy;

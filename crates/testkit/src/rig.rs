@@ -38,9 +38,10 @@ pub struct Rig<'a> {
 /// Brings a new drive to the starting state of its description.
 pub fn prepare(drive: &mut Drive, description: &Description) {
     let how = description.state.preconditioned();
-    let done =
-        drive.ftl_mut().precondition(&how, &ScaleModels::default(), &mut |_| true).expect("a small drive fits into memory");
-    assert!(done, "nobody interrupted it");
+    if drive.translator().map().is_some() {
+        let done = drive.ftl_mut().precondition(&how, &ScaleModels::default(), &mut |_| true);
+        assert!(done.expect("a small drive fits into memory"), "nobody interrupted it");
+    }
     drive.adopt();
 }
 
@@ -55,6 +56,15 @@ impl<'a> Rig<'a> {
     /// Creates the drive of a description in its starting state, under its own policy.
     pub fn new(description: &Description, seed: u64, tamper: Option<Tamper<'a>>) -> Result<Rig<'a>, Violation> {
         Rig::run_by(description, seed, tamper, None)
+    }
+
+    /// Creates the drive of a description in its starting state, with a record of its firmware.
+    pub fn recording(description: &Description, seed: u64, tamper: Option<Tamper<'a>>) -> Result<Rig<'a>, Violation> {
+        let mut drive = built(description, seed, None).recording_firmware();
+        prepare(&mut drive, description);
+        drive.journal().enable(true);
+        let oracle = Oracle::attach(&drive, description)?;
+        Ok(Rig { tamper, ..Rig::with(drive, oracle) })
     }
 
     /// Creates the drive of a description in its starting state, under `guest` if it is given.
@@ -96,7 +106,7 @@ impl<'a> Rig<'a> {
         drive.submit(HostCommand::flush(u32::MAX), drive.now());
         let mut done = Vec::new();
         drive.advance_into(SimTime::FOREVER, &mut done);
-        ensure(!done.is_empty(), || format!("the loaded drive serves no command\n{}", drive.map().stall_report()))?;
+        ensure(!done.is_empty(), || format!("the loaded drive serves no command\n{}", stall_report(&drive)))?;
         drive.rest();
         drive.journal().enable(true);
         let oracle = Oracle::attach(&drive, description)?;
@@ -121,8 +131,16 @@ impl<'a> Rig<'a> {
 
     /// Submits a command; its tag must differ from all those in flight.
     pub fn submit(&mut self, command: HostCommand, at: SimTime) {
+        self.submit_for(command, None, at);
+    }
+
+    /// Submits a command for these units, if they are given: its offset stands for a list of addresses.
+    pub fn submit_for(&mut self, command: HostCommand, units: Option<Vec<u32>>, at: SimTime) {
         let id = self.drive.submit(command, at);
-        self.oracle.submitted(id, command, at);
+        match units {
+            None => self.oracle.submitted(id, command, at),
+            Some(units) => self.oracle.submitted_for(id, command, at, units),
+        }
     }
 
     /// Returns true if a guest policy runs the drive.
@@ -144,9 +162,10 @@ impl<'a> Rig<'a> {
     pub fn step(&mut self) -> Result<usize, Violation> {
         let Some(at) = self.drive.next_event() else {
             return Err(Violation(format!(
-                "stalled: nothing is to happen and {} commands are in flight\n{}",
+                "stalled: nothing is to happen and {} commands are in flight:{}\n{}",
                 self.outstanding(),
-                self.drive.map().stall_report()
+                self.oracle.describe_outstanding(),
+                stall_report(&self.drive)
             )));
         };
         let count = self.advance(at)?;
@@ -155,7 +174,7 @@ impl<'a> Rig<'a> {
             let (now, left) = (self.drive.now(), self.outstanding());
             format!(
                 "stalled: {PATIENCE} instants without a completion, {left} commands in flight at {now:?}\n{}\n{:?}",
-                self.drive.map().stall_report(),
+                stall_report(&self.drive),
                 self.last
             )
         })?;
@@ -235,7 +254,7 @@ impl<'a> Rig<'a> {
             batches < SHUTDOWN
         });
         if batches == SHUTDOWN {
-            let stall_report = self.drive.map().stall_report();
+            let stall_report = stall_report(&self.drive);
             let journal = &self.drive.journal().records;
             let last = &journal[journal.len().saturating_sub(LAST_WORDS as usize)..];
             return Err(Violation(format!("the shutdown does not come to an end\n{stall_report}\n{last:?}")));
@@ -285,4 +304,9 @@ impl<'a> Rig<'a> {
         self.drive.go_on();
         Ok(())
     }
+}
+
+/// Describes what waits in a drive that has stalled, as far as its translation layer says.
+fn stall_report(drive: &Drive) -> String {
+    drive.translator().map().map_or_else(String::new, |map| map.stall_report())
 }

@@ -176,6 +176,10 @@ impl Drive {
                 self.host.settle_buffer(self.now, &mut self.out.handoff);
                 self.host.free_buffer_space(&mut self.out.signals);
             }
+            if self.checks_commands {
+                // Units of a zone that was reset meanwhile have left the buffer, perhaps as the last ones.
+                self.fill_buffer_piecewise();
+            }
             self.check_watermarks();
             if !self.host.is_durable(command) && self.host.parts_done(command, count) {
                 self.command_done(command, &Ledger::default());

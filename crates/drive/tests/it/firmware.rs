@@ -128,15 +128,6 @@ fn play(drive: &mut Drive, description: &Description, seed: u64) -> Vec<Entry> {
     drive.history().take().collect()
 }
 
-/// Returns the description of a replay of `trace` on the drive of `description`.
-fn of_replay(description: &Description, trace: &str) -> Result<Description, Problems> {
-    let mut plain = description.clone();
-    plain.policy = ftl::PolicyConfig::default();
-    plain.ftl.retire_at_cycles = None;
-    let set = "ftl.translation={ kind = \"replay\", file = \"x.fw\" }".to_owned();
-    Description::read_with("replay.toml", &plain.to_toml(), &[set], &|_| Ok(trace.to_owned()))
-}
-
 /// A case of which the record and the replay are compared.
 struct Compared {
     seed: u64,
@@ -159,7 +150,7 @@ fn compare(seed: u64, detail: Detail) -> Option<Compared> {
     testkit::prepare(&mut drive, &description);
     let first = play(&mut drive, &description, seed);
     let trace = drive.take_firmware(true);
-    let replay = of_replay(&description, &trace).unwrap_or_else(|problems| panic!("seed {seed}: {problems}"));
+    let replay = case::replay_of(&description, &trace).unwrap_or_else(|problems| panic!("seed {seed}: {problems}"));
     let mut again = Drive::new(&replay, seed).expect("a small drive");
     again.adopt();
     let second = play(&mut again, &description, seed);

@@ -1,13 +1,17 @@
 //! Simulation fuzz: random drives under random commands, checked by the oracle. A failure prints its seed;
 //! `SSDLAB_SEED=<seed> cargo test -p drive one_seed -- --ignored` runs that case alone, with `SSDLAB_ERRORS=1` on a
 //! drive whose reads can fail, with `SSDLAB_CONTROLLER=1` on one with a detailed controller, with `SSDLAB_POWER=1` on
-//! one with currents.
+//! one with currents, and with `SSDLAB_LAYERS=1`, `2` (errors) or `3` (a controller) on one with another translation
+//! layer.
 
+use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
-use testkit::case::{self, Detail};
+
+use testkit::case::{self, Beside, Detail};
+use testkit::describe::Layer;
 
 /// Number of cases of the short run. Refused descriptions do not count.
 const CASES: u64 = 10_000;
@@ -72,7 +76,12 @@ fn run_all(detail: Detail, first: u64, cases: u64, commands: u32) -> (Vec<(u64, 
             let outcome = failure(detail, seed, commands);
             accepted.fetch_add(u64::from(!matches!(outcome, Ok(None))), Ordering::Relaxed);
             match outcome {
-                Ok(Some(passed)) => seen.add(&passed),
+                Ok(Some(passed)) => {
+                    seen.add(&passed);
+                    if let Detail::Layer(beside) = detail {
+                        seen.add_layer(case::layer_of(seed, beside), &passed.counts);
+                    }
+                }
                 Ok(None) => seen.refused += 1,
                 Err(why) => {
                     eprintln!("seed {seed}: {why}");
@@ -109,6 +118,9 @@ struct Seen {
     capped: [u64; 4],
     /// Cases in which a command waited for each of [`WAITS`].
     waits: [u64; WAITS.len()],
+    /// Cases of each translation layer, units programmed and read, erases, units moved, commands refused, and media
+    /// errors.
+    layers: BTreeMap<Layer, [u64; 7]>,
 }
 
 /// Causes of waits in a detailed controller.
@@ -139,6 +151,15 @@ impl Seen {
         self.errors.iter_mut().zip(other.errors).for_each(|(sum, count)| *sum += count);
         self.capped.iter_mut().zip(other.capped).for_each(|(sum, count)| *sum += count);
         self.waits.iter_mut().zip(other.waits).for_each(|(sum, count)| *sum += count);
+        for (layer, counts) in &other.layers {
+            self.layers.entry(*layer).or_default().iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
+        }
+    }
+
+    fn add_layer(&mut self, layer: Layer, c: &testkit::Counts) {
+        let moved = c.relocated.iter().sum();
+        let new = [1, c.programmed, c.flash_reads, c.erased, moved, c.refused, c.media_errors];
+        self.layers.entry(layer).or_default().iter_mut().zip(new).for_each(|(sum, count)| *sum += count);
     }
 
     fn add(&mut self, passed: &case::Passed) {
@@ -156,7 +177,7 @@ impl Seen {
             c.unmapped_reads,
             passed.drive.flash().counters.suspensions,
             (0..medium.geometry.die_count).map(|die| u64::from(medium.retired_blocks(kit::DieId(die)))).sum(),
-            u64::from(passed.drive.map().worn_out_die().is_some()),
+            u64::from(passed.drive.translator().map().is_some_and(|map| map.worn_out_die().is_some())),
         ];
         self.totals.iter_mut().zip(new).for_each(|(sum, count)| *sum += count);
         let (all, _) = passed.drive.statistics.totals.all();
@@ -214,6 +235,46 @@ fn ten_thousand_random_cases_with_a_controller() {
             assert!(cases > 500, "only {cases} of {} cases wait for {}", seen.passed, cause.name());
         }
     }
+}
+
+/// Drives with all other translation layers: zones, physical addresses, writes in place, the write amplification
+/// factor, and the page map with a record of its firmware and the replay of it.
+fn all_layers(beside: Beside) {
+    let first = given("SSDLAB_FIRST").unwrap_or(0);
+    let cases = given("SSDLAB_CASES").unwrap_or(CASES);
+    let seen = all_pass(Detail::Layer(beside), first, cases);
+    if cases < CASES {
+        return;
+    }
+    // The test is meaningful only if the cases reach every layer, and what is its own.
+    for layer in Layer::ALL {
+        let Some(of_layer) = seen.layers.get(&layer) else {
+            let is_recorded = matches!(layer, Layer::Recorded | Layer::Replay);
+            assert!(is_recorded && beside == Beside::Errors, "no case has {layer:?}");
+            continue;
+        };
+        let [cases, programmed, read, erased, moved, refused, media_errors] = *of_layer;
+        assert!(cases > 400 && programmed > 60 * cases && read > 15 * cases, "{layer:?}: {of_layer:?}");
+        assert!(erased > cases || layer == Layer::InPlace, "{layer:?}: {erased} erases");
+        assert!(moved > 10 * cases || layer != Layer::InPlace, "{layer:?}: {moved} moves");
+        assert!(refused > 5 * cases || !matches!(layer, Layer::Zones | Layer::Chunks), "{layer:?}: {refused} are refused");
+        assert!(media_errors > cases || beside != Beside::Errors, "{layer:?}: {media_errors} media errors");
+    }
+}
+
+#[test]
+fn ten_thousand_random_cases_over_all_layers() {
+    all_layers(Beside::Nothing);
+}
+
+#[test]
+fn ten_thousand_random_cases_over_all_layers_with_errors() {
+    all_layers(Beside::Errors);
+}
+
+#[test]
+fn ten_thousand_random_cases_over_all_layers_with_a_controller() {
+    all_layers(Beside::Controller);
 }
 
 /// Drives whose mapping units are larger than 4 KiB: many commands begin or end within a unit.
@@ -282,7 +343,13 @@ fn one_seed() {
         (false, false, true) => Detail::Errors,
         (false, false, false) => Detail::None,
     };
-    println!("{}\n{}", case::text(seed), case::overrides(seed, detail).join("\n"));
+    let detail = match given("SSDLAB_LAYERS") {
+        Some(1) => Detail::Layer(Beside::Nothing),
+        Some(2) => Detail::Layer(Beside::Errors),
+        Some(3) => Detail::Layer(Beside::Controller),
+        _ => detail,
+    };
+    println!("{}\n{}", case::text_with(seed, detail), case::overrides(seed, detail).join("\n"));
     let mut told = Vec::new();
     let outcome = catch_unwind(AssertUnwindSafe(|| {
         let mut note = |record, to: &mut Vec<kit::Record>| {

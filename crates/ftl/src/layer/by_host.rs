@@ -11,7 +11,8 @@ use crate::queue::order::places;
 use crate::queue::{NONE, Waiting, WriteQueue, Writer};
 use kit::archive::{Archive, Archived, require};
 use kit::{
-    BlockId, CommandId, Demand, DieId, Ended, HostUnit, ModeId, Operation, OperationKind, Outbox, Owner, Ppn, Reason, SimTime,
+    BlockId, CommandId, Demand, DieId, Ended, HostUnit, Lpn, ModeId, Operation, OperationKind, Outbox, Owner, Ppn, ReadSource,
+    Reason, Record, SimTime,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
@@ -81,7 +82,9 @@ impl ByHost {
     /// Accepts a unit of a host write, and adds it to those of its program. Returns its slot.
     pub fn accept(&mut self, unit: &HostUnit, writer: Writer, gathered: &mut Gathered, now: SimTime, out: &mut Outbox) -> u32 {
         self.counters.host_units += 1;
-        let slot = self.writes.accept(unit.lpn, writer, unit.last);
+        let (command, lpn) = (unit.command, unit.lpn);
+        out.journal.note(|| Record::WriteAccepted { command, lpn });
+        let slot = self.writes.accept(lpn, writer, unit.last);
         self.writes.keep(slot, now, &out.signals.clock);
         out.signals.queued_write_pages += 1;
         out.signals.queued_write_requests += u64::from(unit.last);
@@ -107,7 +110,7 @@ impl ByHost {
     pub fn queue_erase(&mut self, block: BlockId, waits: Option<CommandId>, now: SimTime, out: &mut Outbox) {
         self.medium.give_up(block);
         let waiting = waits.map_or(NONE, |command| {
-            let slot = self.writes.accept(kit::Lpn(0), Writer::Command(command), true);
+            let slot = self.writes.accept(Lpn(0), Writer::Command(command), true);
             self.writes.keep(slot, now, &out.signals.clock);
             slot
         });
@@ -145,8 +148,9 @@ impl ByHost {
         }
     }
 
-    /// Adds the read of a place to those of a command, and pins its block.
-    pub fn read(&mut self, ppn: Ppn, command: CommandId, reads: &mut Joined, out: &mut Outbox) {
+    /// Adds the read of a unit at a place to those of a command, and pins its block.
+    pub fn read(&mut self, (lpn, ppn): (Lpn, Ppn), command: CommandId, reads: &mut Joined, out: &mut Outbox) {
+        out.journal.note(|| Record::ReadResolved { command, lpn, source: ReadSource::Flash(ppn) });
         self.medium.pin(ppn);
         let read = self.medium.read_at(ppn, self.read_mode, Reason::Host, Owner::Command(command));
         reads.add(read, &self.medium, out);
@@ -154,8 +158,9 @@ impl ByHost {
 
     fn program(&mut self, (block, program): (BlockId, u32), chain: u32, now: SimTime, out: &mut Outbox) -> Operation {
         let (die, units) = (self.medium.geometry.die_of(block), self.medium.geometry.units_per_program);
+        let first = Ppn(self.medium.geometry.first_of(block).0 + program * units);
         self.medium.begin_program_of(block, self.mode);
-        let bound = self.medium.programs[die.index()].bind_chain(chain, &mut self.writes, now, &mut out.signals);
+        let bound = self.medium.programs[die.index()].bind_chain(chain, (first, self.mode), &mut self.writes, now, out);
         self.counters.count_program(Reason::Host, self.mode, bound, units);
         let encode = if self.parameters.facts.codes[self.mode.index()] == 0 { 0 } else { bound };
         self.medium.program_at(block, program, self.mode, Reason::Host, encode)
@@ -193,6 +198,7 @@ impl ByHost {
     pub fn operation_done(&mut self, ended: Ended, operation: &Operation, now: SimTime, out: &mut Outbox) {
         let die = operation.die;
         if let Owner::Command(_) = operation.owner {
+            out.journal.note_sensed(operation);
             let pins = self.medium.read_done(operation);
             if pins == 0 && matches!(self.work[die.index()].front(), Some(Work::Erase { .. })) {
                 out.ready.mark(die);

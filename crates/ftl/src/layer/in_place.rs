@@ -250,15 +250,11 @@ impl InPlace {
     /// Returns the slot of the program of the oldest waiting unit of a die, at the unit's own place.
     fn program_host(&mut self, die: DieId, slot: u32, now: SimTime, out: &mut Outbox) -> u32 {
         let unit = &self.writes.queue.units[slot];
-        let (lpn, writer, mode) = (unit.lpn, unit.writer, self.mode);
-        self.medium.programs[die.index()].bind_host(slot, &mut self.writes.queue, now, &mut out.signals);
+        let (lpn, writer) = (unit.lpn, unit.writer);
         let ppn = self.placement.place_of(lpn);
-        match writer {
-            Writer::Command(command) => out.journal.note(|| Record::Bound { lpn, ppn, command, mode }),
-            Writer::Buffer => {
-                self.buffered.remove(lpn.0);
-                out.journal.note(|| Record::BoundFromBuffer { slot, lpn, ppn, mode });
-            }
+        self.medium.programs[die.index()].bind_host(slot, (ppn, self.mode), &mut self.writes.queue, now, out);
+        if writer == Writer::Buffer {
+            self.buffered.remove(lpn.0);
         }
         if let Some(region) = self.placement.written(ppn, self.gap_interval) {
             self.dies[die.index()].owed.push_back(region);
@@ -337,20 +333,17 @@ impl Translation for InPlace {
     }
 
     fn write(&mut self, unit: &HostUnit, now: SimTime, out: &mut Outbox) -> bool {
-        let HostUnit { command, lpn, whole, buffered, .. } = *unit;
+        let HostUnit { lpn, whole, buffered, .. } = *unit;
         self.counters.host_units += 1;
-        out.journal.note(|| Record::WriteAccepted { command, lpn });
         if let (Some(number), Some(slot)) = (buffered, self.buffered.get(lpn.0)) {
             self.counters.absorbed += 1;
             self.writes.absorb(slot, (unit, number), now, out);
-            out.journal.note(|| Record::Buffered { command, lpn, slot });
             self.writes.program_soon(slot, unit, ANY, &mut out.ready);
             return false;
         }
         let slot = self.writes.accept(unit, now, out);
         if buffered.is_some() {
             *self.buffered.entry(lpn.0) = slot;
-            out.journal.note(|| Record::Buffered { command, lpn, slot });
         } else if self.writes.queue.follows(slot, whole, now) {
             return false;
         }

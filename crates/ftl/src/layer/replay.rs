@@ -14,7 +14,7 @@ use kit::archive::{Archive, Archived, require};
 use kit::queue::Class;
 use kit::{
     BlockId, Cause, CommandId, Demand, DieId, Encoding, Ended, Event, Events, Geometry, HostUnit, Ledger, Lpn, Nanos, Operation,
-    OperationKind, Outbox, Owner, Part, Ppn, Problem, Problems, ReadyDies, Reason, SimTime, Timer,
+    OperationKind, Outbox, Owner, Part, Ppn, Problem, Problems, ReadyDies, Reason, Record, SimTime, Timer,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -360,6 +360,11 @@ impl Replay {
         for taken in units {
             let slot = self.take_unit(taken);
             let unit = &self.writes.queue.units[slot];
+            let (lpn, writer) = (unit.lpn, unit.writer);
+            out.journal.note(|| match writer {
+                Writer::Buffer => Record::DroppedFromBuffer { slot, lpn },
+                Writer::Command(command) => Record::Dropped { command, lpn },
+            });
             out.signals.queued_write_pages -= 1;
             out.signals.queued_write_requests -= u64::from(unit.last);
             match unit.writer {
@@ -376,9 +381,10 @@ impl Replay {
     fn issue(&mut self, die: DieId, entry: &Entry, now: SimTime, out: &mut Outbox) -> u32 {
         let Action::Operation { operation, lpn, moved } = entry.action else { unreachable!("an operation") };
         self.note_issue(&operation, lpn);
-        for taken in &entry.units {
+        for (place, taken) in (operation.first.0..).map(Ppn).zip(&entry.units) {
             let slot = self.take_unit(taken);
-            self.medium.programs[die.index()].bind_host(slot, &mut self.writes.queue, now, &mut out.signals);
+            let target = (place, operation.mode);
+            self.medium.programs[die.index()].bind_host(slot, target, &mut self.writes.queue, now, out);
             if let Some(block) = taken.supersedes {
                 self.medium.pin(self.parameters.geometry.first_of(BlockId(block)));
                 self.dies[die.index()].supersedes.push(block);
@@ -428,6 +434,9 @@ impl Replay {
 
     /// Answers a unit of a write as if it were programmed.
     fn answer_at_once(&mut self, unit: &HostUnit, out: &mut Outbox) -> bool {
+        let (command, lpn) = (unit.command, unit.lpn);
+        out.journal.note(|| Record::WriteAccepted { command, lpn });
+        out.journal.note(|| Record::Dropped { command, lpn });
         out.handoff.released.extend(unit.buffered);
         if unit.buffered.is_none() || unit.durable {
             let mut ledger = Ledger::default();
@@ -435,6 +444,19 @@ impl Replay {
             out.handoff.parts.push(Part { command: unit.command, ledger, ..Part::default() });
         }
         false
+    }
+}
+
+/// Notes the end of an operation in the journal. The places that a collection reads are not known.
+fn note_end(operation: &Operation, geometry: &Geometry, out: &mut Outbox) {
+    let (block, first, count) = (geometry.block_of(operation.first), operation.first, operation.units);
+    match (operation.kind, operation.owner) {
+        (OperationKind::Program | OperationKind::Copyback, _) => {
+            out.journal.note(|| Record::Programmed { block, first, count });
+        }
+        (OperationKind::Erase, _) => out.journal.note(|| Record::Erased { block }),
+        (OperationKind::Read, Owner::Command(_)) if operation.reads_data() => out.journal.note_sensed(operation),
+        (OperationKind::Read | OperationKind::LazyErase, _) => {}
     }
 }
 
@@ -560,6 +582,7 @@ impl Translation for Replay {
 
     fn operation_done(&mut self, ended: Ended, operation: &Operation, now: SimTime, out: &mut Outbox) {
         ended.expect_done(operation);
+        note_end(operation, &self.parameters.geometry, out);
         let die = operation.die;
         let block = operation.reads_data().then(|| self.parameters.geometry.block_of(operation.first));
         match operation.owner {

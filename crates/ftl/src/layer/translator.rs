@@ -10,8 +10,8 @@ use crate::medium::Medium;
 use crate::queue::{Buffered, Drain};
 use kit::archive::{Archive, Archived, read_value, unreadable, write_value};
 use kit::{
-    CommandId, Demand, DieId, Ended, HostCommand, HostUnit, Journal, Lpn, Operation, Outbox, Ppn, Problem, ReadyDies, SimTime,
-    Status, Stored, Timer,
+    CommandId, Demand, DieId, Ended, HostCommand, HostUnit, Journal, Lpn, Operation, Outbox, Ppn, Problem, ReadyDies, Record,
+    SimTime, Status, Stored, Timer,
 };
 use std::io::{Read, Write};
 use std::ops::Range;
@@ -400,7 +400,10 @@ impl Translator {
 
     /// Handles places that the read of `operation` could not correct.
     pub fn read_failed(&mut self, operation: &Operation, places: &[Ppn], journal: &mut Journal) {
-        self.page_map_mut().into_iter().for_each(|map| map.read_failed(operation, places, journal));
+        for &ppn in places {
+            journal.note(|| Record::Uncorrectable { ppn, owner: operation.owner });
+        }
+        self.page_map_mut().into_iter().for_each(|map| map.read_failed(operation, places));
     }
 
     /// Returns true if a read, which could be corrected, delivers data that was lost before.

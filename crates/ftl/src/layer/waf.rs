@@ -265,10 +265,16 @@ impl Waf {
     /// Returns the slot of the program of the oldest waiting units.
     fn program_host(&mut self, die: DieId, now: SimTime, out: &mut Outbox) -> u32 {
         let units_per_program = self.medium.geometry.units_per_program;
-        let mut bound = 0;
+        let (first, mut bound) = (self.frontier(die), 0);
         while bound < units_per_program {
             let Some(slot) = self.writes.take(die) else { break };
-            self.medium.programs[die.index()].bind_host(slot, &mut self.writes.queue, now, &mut out.signals);
+            self.medium.programs[die.index()].bind_host(
+                slot,
+                (Ppn(first.0 + bound), self.mode),
+                &mut self.writes.queue,
+                now,
+                out,
+            );
             bound += 1;
         }
         let encode = if self.parameters.facts.codes[self.mode.index()] == 0 { 0 } else { bound };
@@ -278,6 +284,13 @@ impl Waf {
             self.begin_collection(die);
         }
         slot
+    }
+
+    /// Returns the first place of the next program at the frontier of a die.
+    fn frontier(&self, die: DieId) -> Ppn {
+        let (geometry, log) = (&self.medium.geometry, &self.dies[die.index()]);
+        let block = BlockId(geometry.blocks_of(die).start + log.block);
+        Ppn(geometry.first_of(block).0 + log.program * geometry.units_per_program)
     }
 
     /// Returns the slot of a program at the frontier of a die.
@@ -329,12 +342,20 @@ impl Waf {
         }
         let room =
             (u64::from(free) * u64::from(geometry.programs_per_block)).saturating_sub(log.program.into()) * u64::from(whole);
-        let moves = match log.collection.or(log.begun) {
-            Some(collection) => collection.units + log.gathered,
-            None => largest - (self.between >> FRACTION) as u32 + 1 + log.gathered,
-        };
-        let needed = u64::from(moves) + (log.left.max(0) as u64 >> FRACTION) + 1 + u64::from(whole);
-        require(room >= needed, || format!("die {} has room for {room} units before its next erase, and needs {needed}", die.0))
+        // Most units that are programmed before the next erase, which must leave a unit free: the frontier may not meet
+        // the victim. Before a collection the host programs what is left to it, in whole programs.
+        let needed = u64::from(log.gathered)
+            + match log.collection.or(log.begun) {
+                Some(collection) => collection.units.into(),
+                None => {
+                    u64::from(largest - (self.between >> FRACTION) as u32)
+                        + (log.left.max(0) as u64 >> FRACTION)
+                        + u64::from(whole)
+                }
+            };
+        require(room > needed, || {
+            format!("die {} has room for {room} units before its next erase, and needs more than {needed}", die.0)
+        })
     }
 
     /// Begins a collection, which frees a block: what the host does not program of it is moved.
@@ -473,7 +494,7 @@ impl Translation for Waf {
                 self.dies[operation.die.index()].is_reading = false;
                 out.ready.mark(operation.die);
             }
-            _ => {}
+            _ => out.journal.note_sensed(operation),
         }
     }
 

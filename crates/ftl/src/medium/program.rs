@@ -2,7 +2,7 @@
 
 use crate::queue::{NONE, WriteQueue, Writer};
 use kit::clock::{Reading, charge_wait};
-use kit::{Cause, CommandId, DriveClock, ModeId, Nanos, Outbox, Part, Ppn, Reason, Signals, SimTime};
+use kit::{Cause, CommandId, DriveClock, ModeId, Nanos, Outbox, Part, Ppn, Reason, Record, SimTime};
 
 /// The number of no place.
 pub(crate) const NO_PLACE: u32 = u32::MAX;
@@ -74,27 +74,41 @@ impl ProgramUnit {
     }
 
     /// Binds a chain of waiting units of host data, which begins with the unit that came last, in the order in which
-    /// they came. Returns their number.
-    pub fn bind_chain(&mut self, chain: u32, writes: &mut WriteQueue, now: SimTime, signals: &mut Signals) -> u32 {
-        let (mut first, mut rest, mut bound) = (NONE, chain, 0);
+    /// they came, in a mode. They are successive units, for the places from `first` on. Returns their number.
+    pub fn bind_chain(
+        &mut self,
+        chain: u32,
+        (first, mode): (Ppn, ModeId),
+        writes: &mut WriteQueue,
+        now: SimTime,
+        out: &mut Outbox,
+    ) -> u32 {
+        let (mut turned, mut rest, mut bound, mut lowest) = (NONE, chain, 0, u32::MAX);
         while rest != NONE {
-            let next = std::mem::replace(&mut writes.units[rest].next, first);
-            (first, rest) = (rest, next);
-            bound += 1;
+            lowest = lowest.min(writes.units[rest].lpn.0);
+            let next = std::mem::replace(&mut writes.units[rest].next, turned);
+            (turned, rest) = (rest, next);
         }
-        while first != NONE {
-            let slot = first;
-            first = writes.units[slot].next;
-            self.bind_host(slot, writes, now, signals);
+        while turned != NONE {
+            let slot = turned;
+            turned = writes.units[slot].next;
+            let place = first.0 + (writes.units[slot].lpn.0 - lowest);
+            self.bind_host(slot, (Ppn(place), mode), writes, now, out);
+            bound += 1;
         }
         bound
     }
 
-    /// Binds a waiting unit of host data that supersedes no place, and releases its slot.
-    pub fn bind_host(&mut self, slot: u32, writes: &mut WriteQueue, now: SimTime, signals: &mut Signals) {
-        signals.queued_write_pages -= 1;
-        signals.queued_write_requests -= u64::from(writes.units[slot].last);
-        self.bind(NO_PLACE).take(slot, writes, now, &signals.clock);
+    /// Binds a waiting unit of host data, which supersedes no place, to a place in a mode, and releases its slot.
+    pub fn bind_host(&mut self, slot: u32, (ppn, mode): (Ppn, ModeId), writes: &mut WriteQueue, now: SimTime, out: &mut Outbox) {
+        let (lpn, last, writer) = (writes.units[slot].lpn, writes.units[slot].last, writes.units[slot].writer);
+        out.signals.queued_write_pages -= 1;
+        out.signals.queued_write_requests -= u64::from(last);
+        out.journal.note(|| match writer {
+            Writer::Command(command) => Record::Bound { lpn, ppn, command, mode },
+            Writer::Buffer => Record::BoundFromBuffer { slot, lpn, ppn, mode },
+        });
+        self.bind(NO_PLACE).take(slot, writes, now, &out.signals.clock);
         writes.units.release(slot);
     }
 

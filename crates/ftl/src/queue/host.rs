@@ -4,7 +4,7 @@ use super::idle::IdleDies;
 use super::order::WriteAllocation;
 use super::{Buffered, Buffering, Drain, Gate, WriteQueue, Writer};
 use kit::archive::{Archive, Archived, require};
-use kit::{DieId, HostUnit, Outbox, ReadyDies, SimTime};
+use kit::{DieId, HostUnit, Outbox, ReadyDies, Record, SimTime};
 
 /// Waiting host writes: in one list, from which idle dies take the oldest, or in a list for each die, which is chosen
 /// on arrival.
@@ -70,6 +70,7 @@ impl HostWrites {
             self.queue.units[slot].number = number;
             self.wait_if_durable(slot, unit, now, out);
         }
+        note_accepted(unit, slot, out);
         slot
     }
 
@@ -85,6 +86,7 @@ impl HostWrites {
         let renews = self.buffering.renews && self.queue.units[slot].number > self.gate.flush_until;
         out.handoff.released.push(if renews { self.queue.renew(slot, number) } else { number });
         self.wait_if_durable(slot, unit, now, out);
+        note_accepted(unit, slot, out);
     }
 
     /// Adds a complete unit to the list that its die takes from: its own die's with `own`, and otherwise that of the
@@ -205,5 +207,14 @@ impl HostWrites {
     /// Returns the units of the write buffer that wait.
     pub fn buffered(&self) -> Buffered {
         Buffered { flush_until: self.gate.flush_until, ..self.queue.buffered() }
+    }
+}
+
+/// Notes in the journal that a unit was accepted, and taken into a slot of the write buffer if it is to wait there.
+fn note_accepted(unit: &HostUnit, slot: u32, out: &mut Outbox) {
+    let HostUnit { command, lpn, buffered, .. } = *unit;
+    out.journal.note(|| Record::WriteAccepted { command, lpn });
+    if buffered.is_some() {
+        out.journal.note(|| Record::Buffered { command, lpn, slot });
     }
 }

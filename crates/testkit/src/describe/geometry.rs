@@ -82,7 +82,12 @@ impl Geometry {
     }
 
     pub fn units_per_block(&self) -> u64 {
-        self.units_per_row() * self.wordlines * self.bits * self.superblock
+        self.units_per_row() * self.pages_per_block() * self.superblock
+    }
+
+    /// Returns the pages of a block of one plane.
+    pub fn pages_per_block(&self) -> u64 {
+        self.wordlines * self.bits
     }
 
     /// Appends the fields of the geometry.
@@ -90,7 +95,7 @@ impl Geometry {
         let Self { channels, chips, dies_per_chip, concurrent, planes, multi_plane, blocks_per_plane, .. } = self;
         line!(text, "[flash]\nchannels = {channels}\nchips_per_channel = {chips}\ndies_per_chip = {dies_per_chip}");
         line!(text, "concurrent_dies_per_chip = {concurrent}\nplanes_per_die = {planes}\nmulti_plane = {multi_plane}");
-        let (pages, kib) = (self.wordlines * self.bits, self.page_units * 4);
+        let (pages, kib) = (self.pages_per_block(), self.page_units * 4);
         line!(text, "blocks_per_plane = {blocks_per_plane}\npages_per_block = {pages}\npage_size = \"{kib}KiB\"");
     }
 }

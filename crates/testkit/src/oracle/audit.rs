@@ -1,7 +1,7 @@
 //! Checks of the drive as a whole: consistency of the engine's tables, and conservation laws.
 
 use super::power::PowerWatch;
-use super::{Check, Content, Location, Loss, Oracle, Progress, Version, ensure};
+use super::{Check, Content, Data, Location, Loss, Oracle, Progress, Version, ensure};
 use drive::Drive;
 use ftl::FtlCounters;
 use kit::reason::REASON_COUNT;
@@ -48,6 +48,8 @@ pub struct Counts {
     pub uncorrectable: u64,
     /// Reads that completed with a media error.
     pub media_errors: u64,
+    /// Commands that failed as they were served.
+    pub refused: u64,
 }
 
 /// The engine's counters at the time when the oracle was attached.
@@ -78,16 +80,18 @@ impl Oracle {
     /// Takes over the data that the drive holds at the beginning.
     pub(super) fn take_over(&mut self, drive: &Drive) -> Check {
         let medium = drive.medium();
+        if !(self.rules.erases() && self.rules.knows_blocks) {
+            return self.audit(drive, true);
+        }
         for (block, shadow) in (0..self.geometry.block_count).map(BlockId).zip(&mut self.blocks) {
             shadow.next_program = u32::from(medium.block(block).programmed) * self.geometry.units_per_program;
             shadow.next_bind = shadow.next_program;
             let first = self.geometry.first_of(block).index();
             self.places[first..first + shadow.next_program as usize].iter_mut().for_each(|place| place.programmed = true);
         }
-        for lpn in (0..self.units.len() as u32).map(Lpn) {
-            let Some(ppn) = drive.map().place_of(lpn) else { continue };
+        for (lpn, ppn) in self.places_at_start(drive) {
             let version = self.versions.len() as u32;
-            let loss = if drive.medium().is_lost_at(ppn) { Loss::Lost } else { Loss::Intact };
+            let loss = if medium.is_lost_at(ppn) { Loss::Lost } else { Loss::Intact };
             self.versions.push(Version { lpn, completed: Some(0), progress: Progress::Durable, loss });
             let place = &mut self.places[ppn.index()];
             ensure(place.programmed && place.content.is_none(), || {
@@ -100,7 +104,7 @@ impl Oracle {
             self.copies.insert(lpn.0, version);
         }
         // Data that is lost and no longer current is known until its block is erased.
-        for ppn in (0..self.places.len() as u32).map(Ppn).filter(|&ppn| drive.medium().is_lost_at(ppn)) {
+        for ppn in (0..self.places.len() as u32).map(Ppn).filter(|&ppn| medium.is_lost_at(ppn)) {
             let version = self.versions.len() as u32;
             if self.places[ppn.index()].content.is_none() {
                 let (lpn, loss) = (Lpn(drive.translator().unit_at(ppn)), Loss::Lost);
@@ -111,33 +115,66 @@ impl Oracle {
         self.audit(drive, true)
     }
 
+    /// Returns the units that are on flash at the start, with their places.
+    fn places_at_start(&self, drive: &Drive) -> Vec<(Lpn, Ppn)> {
+        match (self.rules.data, drive.translator().map()) {
+            (_, Some(map)) => {
+                let place = |lpn: u32| Some((Lpn(lpn), map.place_of(Lpn(lpn))?));
+                (0..self.units.len() as u32).filter_map(place).collect()
+            }
+            (Data::Placed, None) => {
+                let programmed = (0..self.places.len() as u32).filter(|ppn| self.places[*ppn as usize].programmed).map(Ppn);
+                programmed.map(|ppn| (Lpn(drive.translator().unit_at(ppn)), ppn)).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+
     /// Checks that the drive's tables agree with each other and with the oracle's map. May be called between any two
     /// calls of `advance`.
     pub fn audit(&self, drive: &Drive, at_rest: bool) -> Check {
-        let found = drive.map().audit(at_rest);
+        let found = drive.translator().map().map_or(Vec::new(), |map| map.audit(at_rest));
         ensure(found.is_empty(), || found.join("; "))?;
         ensure(!at_rest || drive.flash().page_buffers_rest(), || "a page buffer is in use at rest".to_owned())?;
         self.agree_on_places(drive)?;
+        self.agree_on_blocks(drive)?;
         self.agree_on_pages(drive)?;
         self.agree_on_flags(drive)
     }
 
-    /// Checks that the engine's map agrees with the records.
+    /// Checks that the engine's map, or the places that it computes, agree with the records.
     pub(super) fn agree_on_places(&self, drive: &Drive) -> Check {
-        let differs = |unit: &usize| {
-            let known = match self.units[*unit].location {
+        if !self.rules.tells_places() {
+            return Ok(());
+        }
+        let (layer, map) = (drive.translator(), drive.translator().map());
+        for (lpn, unit) in (0..).map(Lpn).zip(&self.units) {
+            let known = match unit.location {
                 Location::At(ppn) => Some(ppn),
                 Location::Nowhere | Location::Slot(_) => None,
             };
-            drive.map().place_of(Lpn(*unit as u32)) != known
-        };
-        match (0..self.units.len()).find(differs) {
-            None => Ok(()),
-            Some(unit) => {
-                let (place, known) = (drive.map().place_of(Lpn(unit as u32)), self.units[unit].location);
-                ensure(false, || format!("the map has unit {unit} at {place:?}, the records say {known:?}"))
+            if let Some(map) = map {
+                let place = map.place_of(lpn);
+                ensure(place == known, || format!("the map has {lpn:?} at {place:?}, the records say {:?}", unit.location))?;
+            } else if let Some(ppn) = known {
+                let held = layer.unit_at(ppn);
+                ensure(held == lpn.0, || format!("{ppn:?} is the place of unit {held}, the records say of {lpn:?}"))?;
             }
         }
+        Ok(())
+    }
+
+    /// Checks that the medium agrees with the records on the programs and the erases of each block.
+    fn agree_on_blocks(&self, drive: &Drive) -> Check {
+        if !(self.rules.erases() && self.rules.knows_blocks) {
+            return Ok(());
+        }
+        for (block, shadow) in (0..).map(BlockId).zip(&self.blocks) {
+            let record = drive.medium().block(block);
+            let programmed = u32::from(record.programmed) * self.geometry.units_per_program;
+            ensure(programmed == shadow.next_program, || format!("{block:?} is {record:?}, the records say {shadow:?}"))?;
+        }
+        Ok(())
     }
 
     /// Checks that the mapping cache knows every page of the map that is out of date on flash.
@@ -186,29 +223,36 @@ impl Oracle {
         let erases = erases_of(drive) - self.baseline.erases;
         let operations =
             |kind: OperationKind| drive.flash().counters.operations[kind as usize] - self.baseline.operations[kind as usize];
+        let is_mapped = self.rules.data == Data::Mapped;
         let equal = [
             ("commands in and out", counts.submitted, counts.completed),
             ("host units", done.host_units, counts.accepted),
-            ("absorbed units", done.absorbed, counts.absorbed),
             ("units still waiting", waiting, 0),
             ("host units programmed", programmed(Reason::Host), counts.bound),
-            ("padding", programmed(Reason::Padding), counts.padding),
             ("units programmed", total, counts.programmed),
+            ("host units by mode", done.host_units_by_mode.iter().sum(), counts.bound),
+            ("units programmed, from programs and copybacks", total, self.units_of_programs(drive)),
+            ("erase operations", operations(OperationKind::Erase), counts.erased),
+        ];
+        // What is told of a layer whose places are told, or that keeps account of its blocks.
+        let of_places = [
+            ("padding", programmed(Reason::Padding), counts.padding),
             ("units programmed, from their parts", total, counts.bound + moved + counts.padding),
             ("units by mode", done.units_by_mode.iter().sum(), counts.bound + moved),
-            ("host units by mode", done.host_units_by_mode.iter().sum(), counts.bound),
-            ("erases", erases, counts.erased),
-            ("erase operations", operations(OperationKind::Erase), counts.erased),
-            ("units programmed, from programs and copybacks", total, self.units_of_programs(drive)),
+            ("absorbed units", done.absorbed, counts.absorbed),
             ("unmapped reads", done.unmapped_reads, counts.unmapped_reads),
-            ("reads in flight", done.reads_in_flight, counts.controller_reads),
-            ("buffer hits", done.buffer_hits, counts.buffer_reads),
             ("cache hits", done.cache_hits, counts.cache_reads),
+            ("reads without the flash", done.reads_in_flight + done.buffer_hits, counts.controller_reads + counts.buffer_reads),
         ];
-        for (what, engine, oracle) in equal {
+        let of_map = [("reads in flight", done.reads_in_flight, counts.controller_reads)];
+        let of_blocks = [("erases", erases, counts.erased)];
+        let told = of_places.iter().filter(|_| self.rules.tells_places());
+        let kept = of_blocks.iter().filter(|_| self.rules.knows_blocks);
+        for (what, engine, oracle) in equal.iter().chain(told).chain(kept).chain(of_map.iter().filter(|_| is_mapped)) {
             ensure(engine == oracle, || format!("{what}: {engine} counted, {oracle} seen"))?;
         }
-        for reason in Reason::ALL.iter().copied().filter(|reason| !matches!(reason, Reason::Host | Reason::Padding)) {
+        let of_moves = |reason: &Reason| self.rules.tells_places() && !matches!(reason, Reason::Host | Reason::Padding);
+        for reason in Reason::ALL.iter().copied().filter(of_moves) {
             let (engine, oracle) = (programmed(reason), counts.relocated[reason as usize]);
             ensure(engine == oracle, || format!("units moved for {}: {engine} counted, {oracle} seen", reason.name()))?;
         }
@@ -224,7 +268,7 @@ impl Oracle {
     /// Checks that the place of every unit is programmed, and that no die or channel was busy for longer than the
     /// elapsed time.
     fn check_final_state(&self, drive: &Drive) -> Check {
-        for (lpn, unit) in self.units.iter().enumerate() {
+        for (lpn, unit) in self.units.iter().enumerate().filter(|_| self.rules.tells_places()) {
             let Location::At(ppn) = unit.location else { continue };
             ensure(self.places[ppn.index()].programmed, || format!("unit {lpn} at {ppn:?} was never programmed"))?;
         }

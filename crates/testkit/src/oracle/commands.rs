@@ -1,7 +1,8 @@
 //! The host's side: submissions, the data that reads return, and completions.
 
-use super::{Check, Location, Loss, Oracle, Progress, Violation, ensure};
-use kit::{CommandFlags, CommandId, Completion, HostCommand, Lpn, Op, Owner, Ppn, ReadSource, SimTime, UnitSize};
+use super::{Check, Data, Location, Loss, Oracle, Progress, Unit, Violation, ensure};
+use kit::{CommandFlags, CommandId, Completion, HostCommand, Lpn, Op, Owner, Ppn, ReadSource, SimTime, Status, UnitSize};
+use std::collections::BTreeMap;
 
 /// A command that was submitted and has not completed.
 #[derive(Clone, Debug)]
@@ -9,15 +10,18 @@ pub(super) struct InFlight {
     command: HostCommand,
     at: SimTime,
     step: u64,
-    first: u32,
-    /// For a write: the version of each unit, once accepted.
-    versions: Vec<Option<u32>>,
+    /// Its units; none of an append, whose place is not known yet.
+    units: Vec<u32>,
+    /// For a write or an append: the version of each unit that was accepted.
+    versions: BTreeMap<u32, u32>,
     /// For a read: for each unit, the latest submission among the writes and trims that had completed when the read was
     /// submitted \[step\].
     floors: Vec<u64>,
     unresolved: Vec<bool>,
-    /// For a read: places that it will sense, with the erase count of their block.
-    to_sense: Vec<(Ppn, u32)>,
+    /// For a read: places that it will sense, with their units and the erase count of their block.
+    to_sense: Vec<(Ppn, Lpn, u32)>,
+    /// For a read: number of its units that were sensed.
+    sensed: usize,
     /// For a read: the worst of its data.
     pub(super) loss: Loss,
 }
@@ -32,11 +36,11 @@ impl InFlight {
         };
     }
 
-    /// Returns true if a write covers a unit completely.
+    /// Returns true if a write covers a unit completely, as an append does.
     pub(super) fn covers(&self, lpn: Lpn, unit: UnitSize) -> bool {
         let (start, end) = (self.command.offset.0, self.command.offset.0 + self.command.length.0);
         let first = unit.offset(u64::from(lpn.0));
-        start <= first && end >= first + unit.bytes()
+        self.command.op == Op::Append || start <= first && end >= first + unit.bytes()
     }
 }
 
@@ -46,8 +50,8 @@ fn range_of(command: &HostCommand, unit: UnitSize) -> (u32, u32) {
     let (start, end) = (command.offset.0, command.offset.0 + command.length.0);
     let (first, last) = match command.op {
         Op::Trim => (unit.begun(start), unit.whole(end)),
-        Op::Read | Op::Write | Op::Append => (unit.whole(start), unit.begun(end)),
-        Op::Flush | Op::Zone => (0, 0),
+        Op::Read | Op::Write => (unit.whole(start), unit.begun(end)),
+        Op::Append | Op::Flush | Op::Zone => (0, 0),
     };
     (first as u32, last.saturating_sub(first) as u32)
 }
@@ -56,30 +60,35 @@ impl Oracle {
     /// Follows the submission of a command; `id` is its name in the journal. Its tag must differ from the tags of all
     /// commands in flight.
     pub fn submitted(&mut self, id: CommandId, command: HostCommand, at: SimTime) {
+        let (first, count) = range_of(&command, self.geometry.unit);
+        self.submitted_for(id, command, at, (first..first + count).collect());
+    }
+
+    /// Follows the submission of a command for these units, whatever its offset says.
+    pub fn submitted_for(&mut self, id: CommandId, command: HostCommand, at: SimTime, units: Vec<u32>) {
         self.step += 1;
         self.counts.submitted += 1;
-        let (first, count) = range_of(&command, self.geometry.unit);
-        let units = first as usize..(first + count) as usize;
         let mut state = InFlight {
             command,
             at,
             step: self.step,
-            first,
-            versions: Vec::new(),
+            versions: BTreeMap::new(),
             floors: Vec::new(),
             unresolved: Vec::new(),
             to_sense: Vec::new(),
+            sensed: 0,
             loss: Loss::Intact,
+            units,
         };
         match command.op {
-            Op::Write => state.versions = vec![None; count as usize],
             Op::Read => {
-                state.floors = self.units[units].iter().map(|unit| unit.floor).collect();
-                state.unresolved = vec![true; count as usize];
+                state.floors = state.units.iter().map(|unit| self.units[*unit as usize].floor).collect();
+                state.unresolved = vec![self.rules.tells_places(); state.units.len()];
             }
-            Op::Trim => self.units[units].iter_mut().for_each(|unit| unit.trims_in_flight += 1),
-            // A drive with zones keeps no map that the oracle could follow.
-            Op::Append | Op::Zone | Op::Flush => {}
+            Op::Trim if self.rules.trims() => {
+                state.units.iter().for_each(|unit| self.units[*unit as usize].trims_in_flight += 1);
+            }
+            Op::Write | Op::Append | Op::Zone | Op::Flush | Op::Trim => {}
         }
         let index = id.0 as usize;
         if self.commands.len() <= index {
@@ -97,38 +106,51 @@ impl Oracle {
             .ok_or_else(|| Violation(format!("no {} of this number is in flight", op.name())))
     }
 
-    /// Returns the entry for the version of a unit of a write.
-    pub(super) fn version_entry(&mut self, command: CommandId, lpn: Lpn) -> Result<&mut Option<u32>, Violation> {
-        let state = self.in_flight(command, Op::Write)?;
-        let index = lpn.0.wrapping_sub(state.first) as usize;
-        state.versions.get_mut(index).ok_or_else(|| Violation("the unit is not in the command's range".to_owned()))
+    /// Enters the version of a unit of a write or an append.
+    pub(super) fn enter_version(&mut self, command: CommandId, lpn: Lpn, version: u32) -> Check {
+        let state = self.writing(command)?;
+        let is_covered = state.command.op == Op::Append || state.units.contains(&lpn.0);
+        ensure(is_covered, || "the unit is not in the command's range".to_owned())?;
+        ensure(state.versions.insert(lpn.0, version).is_none(), || "accepted twice".to_owned())
+    }
+
+    /// Returns the version of a unit of a write or an append, if it has been accepted.
+    pub(super) fn version_of(&mut self, command: CommandId, lpn: Lpn) -> Result<Option<u32>, Violation> {
+        Ok(self.writing(command)?.versions.get(&lpn.0).copied())
     }
 
     pub(super) fn accepted_version(&mut self, command: CommandId, lpn: Lpn) -> Result<u32, Violation> {
-        self.version_entry(command, lpn)?.ok_or_else(|| Violation("the unit was never accepted".to_owned()))
+        self.version_of(command, lpn)?.ok_or_else(|| Violation("the unit was never accepted".to_owned()))
+    }
+
+    /// Returns a write or an append in flight.
+    pub(super) fn writing(&mut self, command: CommandId) -> Result<&mut InFlight, Violation> {
+        let state = self.commands.get_mut(command.0 as usize).and_then(Option::as_mut);
+        state
+            .filter(|state| state.command.op.writes())
+            .ok_or_else(|| Violation("no write of this number is in flight".to_owned()))
     }
 
     pub(super) fn read_resolved(&mut self, command: CommandId, lpn: Lpn, source: ReadSource) -> Check {
         let state = self.in_flight(command, Op::Read)?;
-        let index = lpn.0.wrapping_sub(state.first) as usize;
-        ensure(index < state.floors.len(), || "the unit is not in the command's range".to_owned())?;
-        ensure(std::mem::take(&mut state.unresolved[index]), || "resolved twice".to_owned())?;
+        let index = state.units.iter().zip(&state.unresolved).position(|(unit, open)| *unit == lpn.0 && *open);
+        let Some(index) = index else {
+            return ensure(false, || "the unit is not in the command's range, or was resolved before".to_owned());
+        };
+        state.unresolved[index] = false;
         let floor = state.floors[index];
         let unit = &self.units[lpn.index()];
         let version = match (unit.location, source) {
-            (Location::Nowhere, ReadSource::Unmapped) => {
-                self.counts.unmapped_reads += 1;
-                let admissible = unit.trims_in_flight > 0 || unit.emptied.is_some_and(|at| at >= floor);
-                return ensure(admissible, || "a completed write is lost".to_owned());
-            }
+            (Location::Nowhere, _) => return self.read_of_nothing(command, lpn, source, floor),
             (Location::At(at), ReadSource::Flash(ppn)) if at == ppn => {
                 let place = self.places[ppn.index()];
                 ensure(place.programmed || self.waits_for_program, || format!("not programmed yet: {place:?}"))?;
-                let block = &mut self.blocks[self.geometry.block_of(ppn).index()];
-                block.reads += 1;
-                let erases = block.erases;
-                self.in_flight(command, Op::Read)?.to_sense.push((ppn, erases));
+                self.will_sense(command, lpn, ppn)?;
                 place.content.map(|content| (content.lpn, content.version))
+            }
+            (Location::Slot(slot), ReadSource::Controller(_)) if self.rules.data == Data::Placed => {
+                self.counts.controller_reads += 1;
+                self.slots[slot as usize].map(|held| (held.lpn, held.version))
             }
             (Location::At(at), ReadSource::Controller(ppn)) if at == ppn => {
                 let place = self.places[ppn.index()];
@@ -161,9 +183,40 @@ impl Oracle {
         })
     }
 
+    /// Follows a read of a unit that holds nothing; `floor`: the latest submission among its writes that had completed
+    /// when the read was submitted.
+    fn read_of_nothing(&mut self, command: CommandId, lpn: Lpn, source: ReadSource, floor: u64) -> Check {
+        let Unit { trims_in_flight, emptied, .. } = self.units[lpn.index()];
+        let is_emptied = trims_in_flight > 0 || emptied.is_some_and(|at| at >= floor);
+        match (source, self.rules.data) {
+            (ReadSource::Unmapped, _) => self.counts.unmapped_reads += 1,
+            // A write in flight whose data has not come; or a line that was never written, and that is moved.
+            (ReadSource::Controller(_), Data::Placed | Data::InPlace) => self.counts.controller_reads += 1,
+            // A place that was never programmed with the data of this unit.
+            (ReadSource::Flash(ppn), Data::InPlace) => self.will_sense(command, lpn, ppn)?,
+            _ => return ensure(false, || "the unit holds nothing".to_owned()),
+        }
+        ensure(is_emptied, || "a completed write is lost".to_owned())
+    }
+
+    /// Notes that a read will sense a place for one of its units.
+    fn will_sense(&mut self, command: CommandId, lpn: Lpn, ppn: Ppn) -> Check {
+        self.places[ppn.index()].reads += 1;
+        let erases = self.blocks[self.geometry.block_of(ppn).index()].erases;
+        self.in_flight(command, Op::Read)?.to_sense.push((ppn, lpn, erases));
+        Ok(())
+    }
+
     pub(super) fn read_sensed(&mut self, ppn: Ppn, owner: Owner) -> Check {
+        if !self.rules.tells_places() {
+            self.counts.flash_reads += 1;
+            let Owner::Command(command) = owner else { return Ok(()) };
+            self.in_flight(command, Op::Read)?.sensed += 1;
+            return Ok(());
+        }
         let place = self.places[ppn.index()];
-        ensure(place.programmed && place.content.is_some(), || format!("nothing is programmed there: {place:?}"))?;
+        let is_there = place.programmed && place.content.is_some();
+        ensure(is_there || self.rules.data == Data::InPlace, || format!("nothing is programmed there: {place:?}"))?;
         let loss = place.content.map_or(Loss::Intact, |content| content.loss);
         if let Owner::MapPage(page) = owner {
             let location = self.units[(self.user_units + page) as usize].location;
@@ -179,13 +232,15 @@ impl Oracle {
         };
         let state = self.in_flight(command, Op::Read)?;
         state.suffer(loss);
-        let Some(index) = state.to_sense.iter().position(|(at, _)| *at == ppn) else {
+        let Some(index) = state.to_sense.iter().position(|(at, ..)| *at == ppn) else {
             return ensure(false, || "the read was not resolved to this place".to_owned());
         };
-        let (_, erases) = state.to_sense.swap_remove(index);
-        let block = &mut self.blocks[self.geometry.block_of(ppn).index()];
+        let (_, lpn, erases) = state.to_sense.swap_remove(index);
+        self.places[ppn.index()].reads -= 1;
+        let block = &self.blocks[self.geometry.block_of(ppn).index()];
         ensure(block.erases == erases, || "the block was erased while the read waited".to_owned())?;
-        block.reads -= 1;
+        let is_its_own = place.content.is_none_or(|content| content.lpn == lpn) || self.rules.data == Data::InPlace;
+        ensure(is_its_own, || format!("it holds the data of another unit: {place:?}"))?;
         self.counts.flash_reads += 1;
         Ok(())
     }
@@ -200,24 +255,49 @@ impl Oracle {
         let known = (state.command.op, state.command.length, state.at, now);
         ensure(told == known && state.at <= now, || format!("{completion:?}: expected {known:?}"))?;
         self.counts.media_errors += u64::from(completion.media_error());
+        if !matches!(completion.status, Status::Success | Status::MediaError) {
+            return self.refused(&state, completion);
+        }
         ensure(state.loss == Loss::Unknown || completion.media_error() == (state.loss == Loss::Lost), || {
             format!("{completion:?}: its data is {:?}", state.loss)
         })?;
         let context = |Violation(why)| Violation(format!("{completion:?} of {:?}: {why}", state.command));
         match state.command.op {
-            Op::Read => ensure(state.to_sense.is_empty() && !state.unresolved.contains(&true), || "parts are missing".to_owned()),
-            Op::Write => self.write_completed(&state),
-            Op::Trim => self.trim_completed(&state),
+            Op::Read => {
+                // A layer that keeps no data, and plays no record, has all of it on flash.
+                let all_sensed = self.rules.tells_places() || !self.rules.knows_blocks || state.sensed == state.units.len();
+                let is_whole = state.to_sense.is_empty() && !state.unresolved.contains(&true) && all_sensed;
+                ensure(is_whole, || "parts are missing".to_owned())
+            }
+            Op::Write | Op::Append => self.write_completed(&state, completion),
+            Op::Trim => self.trim_completed(&state, true),
             Op::Flush => self.flush_completed(&state),
-            Op::Append | Op::Zone => Ok(()),
+            Op::Zone => Ok(()),
         }
         .map_err(context)
     }
 
-    fn write_completed(&mut self, state: &InFlight) -> Check {
-        let is_durable = self.writes_through || state.command.flags.contains(CommandFlags::FUA);
-        for (version, lpn) in state.versions.iter().zip(state.first..) {
-            let Some(version) = *version else { return ensure(false, || format!("unit {lpn} was never accepted")) };
+    /// Follows the completion of a command that failed as it was served: it must have had no effect.
+    fn refused(&mut self, state: &InFlight, completion: &Completion) -> Check {
+        ensure(state.versions.is_empty() && state.to_sense.is_empty(), || format!("{completion:?}: it was served"))?;
+        ensure(self.rules.data == Data::Placed, || format!("{completion:?}: nothing is refused"))?;
+        self.counts.refused += 1;
+        if state.command.op == Op::Trim { self.trim_completed(state, false) } else { Ok(()) }
+    }
+
+    fn write_completed(&mut self, state: &InFlight, completion: &Completion) -> Check {
+        let is_durable = (self.writes_through || state.command.flags.contains(CommandFlags::FUA)) && !self.rules.keeps_buffer;
+        let (first, count) = match state.command.op {
+            Op::Append => {
+                range_of(&HostCommand { op: Op::Write, offset: completion.offset, ..state.command }, self.geometry.unit)
+            }
+            _ => (0, 0),
+        };
+        for lpn in state.units.iter().copied().chain(first..first + count) {
+            let Some(version) = state.versions.get(&lpn).copied() else {
+                // It is acknowledged once its data is in the buffer.
+                return ensure(false, || format!("unit {lpn} was never accepted"));
+            };
             let unit = &mut self.units[lpn as usize];
             unit.floor = unit.floor.max(state.step);
             let held = &mut self.versions[version as usize];
@@ -235,10 +315,16 @@ impl Oracle {
         Ok(())
     }
 
-    fn trim_completed(&mut self, state: &InFlight) -> Check {
-        let (first, count) = range_of(&state.command, self.geometry.unit);
-        for unit in &mut self.units[first as usize..(first + count) as usize] {
+    fn trim_completed(&mut self, state: &InFlight, took_effect: bool) -> Check {
+        if !self.rules.trims() {
+            return Ok(());
+        }
+        for unit in &state.units {
+            let unit = &mut self.units[*unit as usize];
             unit.trims_in_flight -= 1;
+            if !took_effect {
+                continue;
+            }
             unit.emptied = Some(self.step);
             unit.floor = unit.floor.max(state.step);
         }
@@ -246,11 +332,21 @@ impl Oracle {
     }
 
     fn flush_completed(&mut self, state: &InFlight) -> Check {
+        if self.rules.keeps_buffer {
+            return Ok(());
+        }
         let left =
             self.volatile.iter().find(|version| self.versions[**version as usize].completed.is_some_and(|at| at < state.step));
         ensure(left.is_none(), || {
             format!("a write that completed before the flush is not on flash: {:?}", left.map(|v| self.versions[*v as usize]))
         })
+    }
+
+    /// Describes the commands in flight, in the order of their submission.
+    pub fn describe_outstanding(&self) -> String {
+        let mut all: Vec<&InFlight> = self.commands.iter().flatten().collect();
+        all.sort_by_key(|state| state.step);
+        all.iter().map(|state| format!("\n{:?}", state.command)).collect()
     }
 
     /// Returns the number of commands in flight.

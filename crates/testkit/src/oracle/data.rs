@@ -1,6 +1,6 @@
 //! The data's side: binding, buffering, relocation, programming, erasing and trimming.
 
-use super::{Check, Content, Location, Loss, Oracle, Place, Progress, Slot, Version, ensure};
+use super::{Check, Content, Data, Location, Loss, Oracle, Place, Progress, Slot, Version, ensure};
 use kit::{BlockId, CommandId, Lpn, Ppn, Reason};
 
 impl Oracle {
@@ -8,10 +8,7 @@ impl Oracle {
         let version = u32::try_from(self.versions.len()).expect("fewer than 2^32 writes in a test");
         self.versions.push(Version { lpn, completed: None, progress: Progress::Waiting, loss: Loss::Intact });
         self.counts.accepted += 1;
-        let entry = self.version_entry(command, lpn)?;
-        let fresh = entry.is_none();
-        *entry = Some(version);
-        ensure(fresh, || "accepted twice".to_owned())
+        self.enter_version(command, lpn, version)
     }
 
     pub(super) fn bound(&mut self, lpn: Lpn, ppn: Ppn, command: CommandId) -> Check {
@@ -19,7 +16,7 @@ impl Oracle {
         let progress = self.versions[version as usize].progress;
         ensure(progress == Progress::Waiting && !self.is_buffered, || format!("its data is {progress:?}"))?;
         let old = match self.units[lpn.index()].location {
-            Location::At(old) => Some(old),
+            Location::At(old) => Some(old).filter(|_| self.rules.data == Data::Mapped),
             Location::Nowhere => None,
             Location::Slot(slot) => {
                 return ensure(false, || format!("the unit is in buffer slot {slot} of a drive without buffer"));
@@ -28,9 +25,16 @@ impl Oracle {
         let loss = self.versions[version as usize].loss;
         self.occupy(ppn, lpn, version, old, loss)?;
         self.counts.bound += 1;
-        self.units[lpn.index()].location = Location::At(ppn);
+        self.locate(lpn, Location::At(ppn));
         self.entry_changed(lpn);
         Ok(())
+    }
+
+    /// Enters the location of a unit, if the layer tells it.
+    fn locate(&mut self, lpn: Lpn, location: Location) {
+        if self.rules.tells_places() {
+            self.units[lpn.index()].location = location;
+        }
     }
 
     pub(super) fn buffered(&mut self, command: CommandId, lpn: Lpn, slot: u32) -> Check {
@@ -42,8 +46,9 @@ impl Oracle {
             self.slots.resize(slot as usize + 1, None);
         }
         let held = &mut self.slots[slot as usize];
-        if self.units[lpn.index()].location == Location::Slot(slot) {
+        if self.units[lpn.index()].location == Location::Slot(slot) || !self.rules.tells_places() && held.is_some() {
             let held = held.as_mut().expect("the oracle's own map and slots agree");
+            ensure(held.lpn == lpn, || format!("the slot holds {held:?}"))?;
             let old = std::mem::replace(&mut held.version, version);
             if is_whole {
                 (held.loss, held.replaced_whole) = (Loss::Intact, true);
@@ -68,17 +73,19 @@ impl Oracle {
             }
         };
         self.slots[slot as usize] = Some(Slot { lpn, version, prior, loss, replaced_whole: false, is_obsolete: false });
-        self.units[lpn.index()].location = Location::Slot(slot);
+        self.locate(lpn, Location::Slot(slot));
         Ok(())
     }
 
     pub(super) fn bound_from_buffer(&mut self, slot: u32, lpn: Lpn, ppn: Ppn) -> Check {
         let held = self.slots.get_mut(slot as usize).and_then(Option::take);
-        let held = held.filter(|held| held.lpn == lpn && self.units[lpn.index()].location == Location::Slot(slot));
+        let is_newest = self.units[lpn.index()].location == Location::Slot(slot) || !self.rules.tells_places();
+        let held = held.filter(|held| held.lpn == lpn && is_newest);
         let Some(held) = held else { return ensure(false, || "the slot does not hold the unit".to_owned()) };
-        self.occupy(ppn, lpn, held.version, held.prior, held.loss)?;
+        let prior = held.prior.filter(|_| self.rules.data == Data::Mapped);
+        self.occupy(ppn, lpn, held.version, prior, held.loss)?;
         self.counts.bound += 1;
-        self.units[lpn.index()].location = Location::At(ppn);
+        self.locate(lpn, Location::At(ppn));
         self.entry_changed(lpn);
         Ok(())
     }
@@ -94,6 +101,9 @@ impl Oracle {
     }
 
     pub(super) fn relocated(&mut self, lpn: Lpn, from: Ppn, to: Ppn, reason: Reason) -> Check {
+        if self.rules.data == Data::InPlace {
+            return self.moved_into_gap(lpn, from, to, reason);
+        }
         let content = self.places[from.index()].content.filter(|content| content.lpn == lpn);
         let Some(content) = content else { return ensure(false, || "the source does not hold the unit".to_owned()) };
         let location = self.units[lpn.index()].location;
@@ -109,6 +119,39 @@ impl Oracle {
         self.units[lpn.index()].location = new;
         self.entry_changed(lpn);
         self.counts.relocated[reason as usize] += 1;
+        Ok(())
+    }
+
+    /// Follows the move of a line into the gap of its region. What the line's old place holds stays there until a line
+    /// moves into it.
+    fn moved_into_gap(&mut self, lpn: Lpn, from: Ppn, to: Ppn, reason: Reason) -> Check {
+        let gap = self.places[to.index()];
+        ensure(gap.reads == 0, || format!("{} reads wait for the old data of the gap", gap.reads))?;
+        self.counts.relocated[reason as usize] += 1;
+        // There are more lines than units of the user.
+        let location = self.units.get(lpn.index()).map_or(Location::Nowhere, |unit| unit.location);
+        let held = match location {
+            Location::At(at) => Some(at),
+            Location::Slot(slot) => self.prior_of(slot),
+            Location::Nowhere => None,
+        };
+        if held.is_none() {
+            // A line that was never written.
+            let stale = self.places[from.index()].content;
+            let is_stale = stale.is_none_or(|content| self.units[content.lpn.index()].location != Location::At(from));
+            ensure(is_stale, || format!("another line is there: {stale:?}"))?;
+            let place = &mut self.places[to.index()];
+            (place.content, place.programmed) = (None, false);
+            return Ok(());
+        }
+        let Place { content, programmed, .. } = self.places[from.index()];
+        let content = content.filter(|content| content.lpn == lpn && programmed && held == Some(from));
+        let Some(content) = content else { return ensure(false, || format!("the line is at {location:?}")) };
+        self.occupy(to, lpn, content.version, None, content.loss)?;
+        match location {
+            Location::Slot(slot) => self.slots[slot as usize].as_mut().expect("it has a prior").prior = Some(to),
+            Location::At(_) | Location::Nowhere => self.units[lpn.index()].location = Location::At(to),
+        }
         Ok(())
     }
 
@@ -144,9 +187,17 @@ impl Oracle {
         let (block, unit) = self.geometry.split(ppn);
         let record = &mut self.blocks[block.index()];
         let place = &mut self.places[ppn.index()];
-        ensure(!place.programmed && place.content.is_none(), || format!("the place is not erased: {place:?}"))?;
-        ensure(unit >= record.next_bind && !record.sealed, || format!("out of order in its block: {record:?}"))?;
-        record.next_bind = unit + 1;
+        if self.rules.erases() {
+            ensure(!place.programmed && place.content.is_none(), || format!("the place is not erased: {place:?}"))?;
+            // Units that the host places have the order within a program in which they come.
+            let whole = if self.rules.data == Data::Placed { self.geometry.units_per_program } else { 1 };
+            let is_next = (unit / whole >= record.next_bind.div_ceil(whole) || unit / whole == record.next_program / whole)
+                || record.unknown;
+            ensure(is_next && !record.sealed, || format!("out of order in its block: {record:?}"))?;
+            record.next_bind = record.next_bind.max(unit + 1);
+        } else {
+            place.programmed = false;
+        }
         place.content = Some(Content { lpn, version, supersedes, loss });
         let progress = &mut self.versions[version as usize].progress;
         if *progress != Progress::Durable {
@@ -161,16 +212,22 @@ impl Oracle {
     pub(super) fn programmed(&mut self, block: BlockId, first: Ppn, count: u32) -> Check {
         let (of, unit) = self.geometry.split(first);
         let record = &mut self.blocks[block.index()];
-        ensure(of == block && unit == record.next_program, || format!("out of order in its block: {record:?}"))?;
-        record.next_program += count;
-        record.next_bind = record.next_bind.max(record.next_program);
+        if std::mem::take(&mut record.unknown) {
+            record.next_program = unit;
+        }
+        let is_next = of == block && (unit == record.next_program || !self.rules.erases());
+        ensure(is_next, || format!("out of order in its block: {record:?}"))?;
+        if self.rules.erases() {
+            record.next_program += count;
+            record.next_bind = record.next_bind.max(record.next_program);
+        }
         self.counts.programmed += u64::from(count);
         for ppn in (first.0..first.0 + count).map(Ppn) {
             let place = &mut self.places[ppn.index()];
-            ensure(!place.programmed, || format!("{ppn:?} was not erased"))?;
+            ensure(!place.programmed, || format!("{ppn:?} was programmed before"))?;
             place.programmed = true;
             let Some(content) = &mut place.content else {
-                self.counts.padding += 1;
+                self.counts.padding += u64::from(self.rules.erases());
                 continue;
             };
             let (version, supersedes) = (content.version, content.supersedes.take());
@@ -186,11 +243,12 @@ impl Oracle {
     pub(super) fn erased(&mut self, block: BlockId) -> Check {
         let first = self.geometry.first_of(block).0;
         let record = self.blocks[block.index()];
-        ensure(record.reads == 0, || format!("{} reads of it are waiting", record.reads))?;
+        ensure(self.rules.erases(), || "nothing is erased where pages are written in place".to_owned())?;
         ensure(record.next_bind <= record.next_program, || format!("a program of it is in flight: {record:?}"))?;
         for ppn in (first..first + self.geometry.units_per_block).map(Ppn) {
             let place = self.places[ppn.index()];
-            let Some(content) = place.content else { continue };
+            ensure(place.reads == 0, || format!("{} reads of {ppn:?} are waiting", place.reads))?;
+            let Some(content) = place.content.filter(|_| self.rules.tells_places()) else { continue };
             ensure(place.successors_pending == 0, || {
                 format!("{:?} at {ppn:?} has a successor that is not durable", content.lpn)
             })?;
@@ -212,6 +270,44 @@ impl Oracle {
         let content = place.content.filter(|content| content.lpn == lpn && content.loss != Loss::Lost && place.programmed);
         let Some(content) = content else { return ensure(false, || format!("it is no copy of the unit: {place:?}")) };
         self.copies.insert(lpn.0, content.version);
+        Ok(())
+    }
+
+    /// Follows a unit of a write that will not be programmed.
+    pub(super) fn dropped(&mut self, command: CommandId, lpn: Lpn) -> Check {
+        if let Some(version) = self.version_of(command, lpn)? {
+            let progress = self.versions[version as usize].progress;
+            ensure(progress == Progress::Waiting, || format!("its data is {progress:?}"))?;
+            self.counts.dropped += 1;
+            self.replaced(version);
+            return Ok(());
+        }
+        let version = self.versions.len() as u32;
+        self.versions.push(Version { lpn, completed: None, progress: Progress::Replaced, loss: Loss::Intact });
+        self.enter_version(command, lpn, version)
+    }
+
+    /// Follows a unit of the write buffer that will not be programmed.
+    pub(super) fn dropped_from_buffer(&mut self, slot: u32, lpn: Lpn) -> Check {
+        let held = self.slots.get_mut(slot as usize).and_then(Option::take).filter(|held| held.lpn == lpn);
+        let Some(held) = held else { return ensure(false, || "the slot does not hold the unit".to_owned()) };
+        self.replaced(held.version);
+        self.counts.dropped += 1;
+        Ok(())
+    }
+
+    /// Follows the reset of a zone or a chunk.
+    pub(super) fn reset(&mut self, first: Lpn, count: u32) -> Check {
+        ensure(self.rules.data == Data::Placed, || "nothing can be reset".to_owned())?;
+        for lpn in first.0..first.0 + count {
+            let unit = &mut self.units[lpn as usize];
+            unit.emptied = Some(self.step);
+            if let Location::Slot(slot) = std::mem::take(&mut unit.location) {
+                let held = self.slots[slot as usize].take().expect("the oracle's own map and slots agree");
+                self.replaced(held.version);
+                self.counts.dropped += 1;
+            }
+        }
         Ok(())
     }
 

@@ -1,6 +1,6 @@
 //! Data that could not be corrected: host reads of it are media errors, and it stays lost wherever it is moved.
 
-use super::{Check, Loss, Oracle, Progress, Violation, ensure};
+use super::{Check, Data, Loss, Oracle, Progress, Violation, ensure};
 use drive::Drive;
 use kit::{CommandId, Lpn, Op, Owner, Ppn};
 
@@ -8,12 +8,15 @@ impl Oracle {
     /// Returns true if a write in flight covers a unit completely.
     pub(super) fn writes_whole(&mut self, command: CommandId, lpn: Lpn) -> Result<bool, Violation> {
         let unit = self.geometry.unit;
-        Ok(self.in_flight(command, Op::Write)?.covers(lpn, unit))
+        Ok(self.writing(command)?.covers(lpn, unit))
     }
 
     /// Follows a flash read that could not correct the data of a place.
     pub(super) fn uncorrectable(&mut self, ppn: Ppn, owner: Owner) -> Check {
         self.counts.uncorrectable += 1;
+        if self.rules.data != Data::Mapped {
+            return self.uncorrectable_unmapped(owner);
+        }
         let place = &mut self.places[ppn.index()];
         ensure(place.programmed && place.content.is_some(), || format!("nothing is programmed there: {place:?}"))?;
         match owner {
@@ -29,6 +32,15 @@ impl Oracle {
             Owner::ProgramUnit | Owner::FreeBlock | Owner::Retry(_) => {
                 return ensure(false, || "its owner does not read".to_owned());
             }
+        }
+        Ok(())
+    }
+
+    /// Follows such a read under a layer without a map, which forgets that data is lost once it has moved it, or has
+    /// completed a write with it.
+    fn uncorrectable_unmapped(&mut self, owner: Owner) -> Check {
+        if let Owner::Command(command) = owner {
+            self.in_flight(command, Op::Read)?.suffer(Loss::Lost);
         }
         Ok(())
     }

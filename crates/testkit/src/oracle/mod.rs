@@ -12,6 +12,7 @@ mod commands;
 mod data;
 mod loss;
 mod power;
+mod rules;
 
 pub use audit::Counts;
 
@@ -19,6 +20,7 @@ use commands::InFlight;
 use drive::{Description, Drive};
 use kit::{CommandId, Geometry, Lpn, Ppn, Record, SimTime};
 use power::PowerWatch;
+use rules::{Data, Rules};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// An action or state that is impossible in a correct drive.
@@ -105,6 +107,8 @@ struct Place {
     programmed: bool,
     /// Number of newer copies that are bound and not yet programmed.
     successors_pending: u32,
+    /// Number of host reads that were resolved to this place and have not sensed it yet.
+    reads: u32,
 }
 
 /// A block (erase unit).
@@ -115,8 +119,8 @@ struct Block {
     /// True if the block must be erased before it is written again.
     sealed: bool,
     erases: u32,
-    /// Number of host reads that were resolved to this block and have not sensed it yet.
-    reads: u32,
+    /// True if nothing is known of it: it was not erased since the start of a drive that does not know its blocks.
+    unknown: bool,
 }
 
 /// A slot of the write buffer.
@@ -135,6 +139,7 @@ struct Slot {
 /// Shadow model of one drive.
 pub struct Oracle {
     geometry: Geometry,
+    rules: Rules,
     waits_for_program: bool,
     is_buffered: bool,
     /// True if a unit that is written again takes a slot of its own.
@@ -180,20 +185,21 @@ impl Oracle {
     /// its tables are consistent.
     pub fn attach(drive: &Drive, description: &Description) -> Result<Oracle, Violation> {
         let geometry = description.geometry();
-        let dies = geometry.die_count as usize;
+        let (dies, rules, map) = (geometry.die_count as usize, Rules::of(drive, description), drive.translator().map());
+        let user_units = map.map_or(drive.user_bytes() / drive.unit().bytes(), |map| map.user_units());
         let mut oracle = Oracle {
             waits_for_program: description.ftl.read_in_flight == ftl::ReadInFlight::Wait,
             appends: description.buffer.rewritten != Default::default(),
             is_buffered: description.buffer.units(drive.unit()) > 0,
             writes_through: description.buffer.units(drive.unit()) > 0 && !drive.acknowledges_in_buffer(),
             suspends: description.flash.suspension.is_some(),
-            marked_mode: drive.map().policy().marked_mode(),
-            units: vec![Unit { emptied: Some(0), ..Unit::default() }; drive.map().all_units() as usize],
-            user_units: drive.map().user_units() as u32,
-            stale_pages: vec![false; drive.map().map_pages() as usize],
+            marked_mode: map.and_then(|map| map.policy().marked_mode()),
+            units: vec![Unit { emptied: Some(0), ..Unit::default() }; map.map_or(user_units, |map| map.all_units()) as usize],
+            user_units: user_units as u32,
+            stale_pages: vec![false; map.map_or(0, |map| map.map_pages()) as usize],
             page_entries: description.ftl.map_cache.as_ref().map_or(1, |cache| cache.page_entries),
             places: vec![Place::default(); geometry.unit_count() as usize],
-            blocks: vec![Block::default(); geometry.block_count as usize],
+            blocks: vec![Block { unknown: !rules.knows_blocks, ..Block::default() }; geometry.block_count as usize],
             slots: Vec::new(),
             copies: BTreeMap::new(),
             versions: Vec::new(),
@@ -209,6 +215,7 @@ impl Oracle {
             carried: 0,
             power: PowerWatch::of(drive, description),
             geometry,
+            rules,
         };
         oracle.take_over(drive)?;
         Ok(oracle)
@@ -220,7 +227,11 @@ impl Oracle {
     pub fn move_to(&mut self, drive: &Drive) -> Check {
         self.agree_on_places(drive)?;
         for (id, block) in (0..).map(kit::BlockId).zip(&mut self.blocks) {
-            block.sealed = block.next_program > 0 && drive.medium().block(id).state() != ftl::BlockState::Open;
+            let is_open = drive.medium().block(id).state() == ftl::BlockState::Open;
+            block.sealed = self.rules.data == Data::Mapped && block.next_program > 0 && !is_open;
+        }
+        if self.rules.data == Data::Placed {
+            self.find_slots(drive)?;
         }
         self.bus_free.fill(drive.now());
         self.die_spans.fill(vec![(drive.now(), drive.now())]);
@@ -233,6 +244,24 @@ impl Oracle {
         self.counts = Counts::default();
         self.baseline = audit::Baseline::of(drive);
         self.audit(drive, true)
+    }
+
+    /// Finds the units of the write buffer, which a drive without a map keeps in other slots once it is loaded.
+    fn find_slots(&mut self, drive: &Drive) -> Check {
+        let held = std::mem::take(&mut self.slots);
+        let units = drive.translator().buffered().units;
+        for &(slot, lpn, _) in &units {
+            let Location::Slot(before) = self.units[lpn.index()].location else {
+                return ensure(false, || format!("{lpn:?} waits, and it was not in the write buffer"));
+            };
+            if self.slots.len() <= slot as usize {
+                self.slots.resize(slot as usize + 1, None);
+            }
+            self.slots[slot as usize] = held[before as usize];
+            self.units[lpn.index()].location = Location::Slot(slot);
+        }
+        let before = held.iter().flatten().count();
+        ensure(units.len() == before, || format!("{} units wait, and {before} did", units.len()))
     }
 
     /// Returns the number of units that were accepted and are neither bound, replaced in the buffer, nor trimmed.
@@ -263,6 +292,9 @@ impl Oracle {
             Record::ReadResolved { command, lpn, source } => self.read_resolved(command, lpn, source),
             Record::ReadSensed { ppn, owner } => self.read_sensed(ppn, owner),
             Record::Uncorrectable { ppn, owner } => self.uncorrectable(ppn, owner),
+            Record::Dropped { command, lpn } => self.dropped(command, lpn),
+            Record::DroppedFromBuffer { slot, lpn } => self.dropped_from_buffer(slot, lpn),
+            Record::Reset { first, count } => self.reset(first, count),
             Record::Trimmed { lpn } => self.trimmed(lpn),
             Record::Cached { lpn, ppn } => self.cached(lpn, ppn),
             Record::DieSpan { die, begin, end, .. } => self.die_span(die.index(), begin, end),

@@ -12,7 +12,7 @@ use crate::queue::{Buffered, Drain, Writer};
 use kit::archive::{Archive, Archived, require};
 use kit::{
     BlockId, CommandId, Demand, DieId, Ended, HostCommand, HostUnit, Lpn, Op, Operation, OperationKind, Outbox, Owner, Ppn,
-    ReadyDies, SimTime, Slab, Status, UNIT_BYTES,
+    ReadyDies, Record, SimTime, Slab, Status, UNIT_BYTES,
 };
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -176,14 +176,16 @@ impl Translation for PassThrough {
     fn read(&mut self, command: CommandId, first: Lpn, count: u32, _now: SimTime, out: &mut Outbox) -> u32 {
         let mut reads = Joined::default();
         for lpn in (first.0..first.0 + count).map(Lpn) {
-            self.blocks.read(Ppn(self.lists.resolve(lpn)), command, &mut reads, out);
+            let address = self.lists.resolve(lpn);
+            self.blocks.read((Lpn(address), Ppn(address)), command, &mut reads, out);
         }
         self.lists.release(first);
         reads.issue(out)
     }
 
     fn write(&mut self, unit: &HostUnit, now: SimTime, out: &mut Outbox) -> bool {
-        let (chunk, place) = self.split(self.lists.resolve(unit.lpn));
+        let address = self.lists.resolve(unit.lpn);
+        let (chunk, place) = self.split(address);
         self.lists.came(unit.lpn);
         let whole = self.blocks.medium.geometry.units_per_program;
         let pending = &mut self.pending[chunk as usize];
@@ -191,7 +193,8 @@ impl Translation for PassThrough {
         if pending.gathered.len() <= at {
             pending.gathered.resize(at + 1, Gathered::default());
         }
-        self.blocks.accept(unit, Writer::Command(unit.command), &mut pending.gathered[at], now, out);
+        let unit = HostUnit { lpn: Lpn(address), ..*unit };
+        self.blocks.accept(&unit, Writer::Command(unit.command), &mut pending.gathered[at], now, out);
         // The programs of a chunk are in order, also where the data of a later one comes first.
         while let Some(&Gathered { chain, .. }) = pending.gathered.front().filter(|gathered| gathered.units == whole) {
             pending.gathered.pop_front();
@@ -310,6 +313,8 @@ impl Physical for PassThrough {
         let chunks: Vec<u32> = self.chunks.touched().collect();
         for &chunk in &chunks {
             self.resets += 1;
+            let count = self.chunks.rules().units;
+            out.journal.note(|| Record::Reset { first: Lpn(chunk * count), count });
             self.pending[chunk as usize].queued = 0;
             self.blocks.queue_erase(BlockId(chunk), Some(command), now, out);
         }

@@ -38,10 +38,10 @@ pub(super) fn oldest_first(a: f64) -> f64 {
 
 /// Returns the write amplification of uniform random writes where the block with the fewest valid units is collected:
 /// approximately that of the oldest one with k a in place of a, divided by k = 1 + 1 / (2 N), for blocks of N units
-/// (Desnoyers, SYSTOR 2012).
+/// (Desnoyers, SYSTOR 2012). Where that is less than 1, with few units in a block and much spare capacity, it is 1.
 pub(super) fn greedy(a: f64, block_units: u32) -> f64 {
     let k = 1.0 + 0.5 / f64::from(block_units);
-    oldest_first(k * a) / k
+    (oldest_first(k * a) / k).max(1.0)
 }
 
 /// Returns the write amplification of uniform random writes where, of the oldest blocks, the one with the fewest valid

@@ -11,7 +11,7 @@ use crate::queue::{Buffered, Drain, Waiting, Writer};
 use kit::archive::{Archive, Archived, require};
 use kit::{
     BlockId, CommandFlags, CommandId, Demand, DieId, Ended, HostCommand, HostUnit, Ledger, Lpn, Op, Operation, Outbox, Part, Ppn,
-    ReadyDies, SimTime, Status, UNIT_BYTES,
+    ReadSource, ReadyDies, Record, SimTime, Status, UNIT_BYTES,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, VecDeque};
@@ -171,6 +171,8 @@ impl Zns {
     /// Discards the data of a zone: what waits, what is on its way, and what is on the medium.
     fn reset(&mut self, zone: u32, now: SimTime, out: &mut Outbox) {
         self.counts.resets += 1;
+        let (first, count) = (Lpn(zone * self.size), self.size);
+        out.journal.note(|| Record::Reset { first, count });
         let pending = &mut self.pending[zone as usize];
         pending.epoch = pending.epoch.wrapping_add(1);
         (pending.expected, pending.first, pending.is_finished) = (0, 0, false);
@@ -236,6 +238,7 @@ impl Translation for Zns {
         for lpn in (first.0..first.0 + count).map(Lpn) {
             if lpn.0 % self.size >= self.table.zones()[(lpn.0 / self.size) as usize].written {
                 self.blocks.counters.unmapped_reads += 1;
+                out.journal.note(|| Record::ReadResolved { command, lpn, source: ReadSource::Unmapped });
                 at_once += 1;
                 continue;
             }
@@ -243,10 +246,11 @@ impl Translation for Zns {
             let (block, unit) = geometry.split(ppn);
             if geometry.program_of(unit) >= self.blocks.medium.programs_done(block) {
                 self.blocks.counters.buffer_hits += 1;
+                out.journal.note(|| Record::ReadResolved { command, lpn, source: ReadSource::Controller(ppn) });
                 at_once += 1;
                 continue;
             }
-            self.blocks.read(ppn, command, &mut reads, out);
+            self.blocks.read((lpn, ppn), command, &mut reads, out);
         }
         let mut parts = reads.issue(out);
         if at_once > 0 {
@@ -262,6 +266,7 @@ impl Translation for Zns {
         let number = buffered.expect("validated: the drive has a write buffer");
         if self.epochs[command.0 as usize] != self.pending[zone as usize].epoch {
             self.blocks.counters.trimmed_units += 1;
+            out.journal.note(|| Record::Dropped { command, lpn });
             out.handoff.released.push(number);
             return false;
         }
@@ -274,6 +279,7 @@ impl Translation for Zns {
             pending.gathered.resize(at + 1, Gathered::default());
         }
         let slot = self.blocks.accept(unit, Writer::Buffer, &mut pending.gathered[at], now, out);
+        out.journal.note(|| Record::Buffered { command, lpn, slot });
         self.blocks.writes.units[slot].number = number;
         if pending.gathered[at].units == whole {
             self.queue_complete(zone, program, now, out);

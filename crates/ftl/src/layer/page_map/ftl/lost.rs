@@ -38,10 +38,7 @@ impl Ftl {
 
     /// Handles places that the read of `operation` could not correct. Data that was to be moved, or to complete a
     /// partial write, is lost from now on.
-    pub fn read_failed(&mut self, operation: &Operation, places: &[Ppn], journal: &mut kit::Journal) {
-        for &ppn in places {
-            journal.note(|| Record::Uncorrectable { ppn, owner: operation.owner });
-        }
+    pub fn read_failed(&mut self, operation: &Operation, places: &[Ppn]) {
         let integrity = self.state.store.medium.integrity.as_mut().expect("reads can fail");
         match operation.owner {
             Owner::Collector | Owner::Page(_) => places.iter().for_each(|&ppn| integrity.lose(ppn)),
