@@ -25,9 +25,9 @@ pub mod wear;
 
 pub use config::{FractionOf, PartialWrite, ReadInFlight, UnmappedRead};
 pub use counters::FtlCounters;
-pub use layer::page_map::audit::DieState;
+pub use layer::mapping::{DieState, MapCacheReport};
 pub use layer::page_map::endurance::max_streams_per_die;
-pub use layer::page_map::ftl::{Ftl, Loaded, MapCacheReport, StartingState};
+pub use layer::page_map::ftl::{Ftl, Loaded, StartingState};
 pub use layer::page_map::precondition::{ScaleModels, StartingKey};
 pub use layer::{FtlConfig, LoadedLayer, Mapping, Pulled, Translation, TranslationConfig, Translator};
 pub use map_cache::{MapCacheConfig, MapCounters, MapMemory};

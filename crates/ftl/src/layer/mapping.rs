@@ -1,8 +1,7 @@
 //! The contract of a layer that keeps a map, for those who only look at it: results, lifetimes, power failures, saving
 //! and checks.
 
-use super::page_map::audit::DieState;
-use super::page_map::ftl::translate::MapCacheReport;
+use crate::map_cache::MapCounters;
 use crate::policy::{ModePolicy, Needs};
 use kit::{BlockId, DieId, Lpn, ModeId, Ppn, SimTime};
 
@@ -75,4 +74,28 @@ pub trait Mapping {
     /// Describes waiting work for the report of a stall: page moves, write queues, and the free blocks, collection,
     /// frontiers and block fill of each die.
     fn stall_report(&self) -> String;
+}
+
+/// State of the mapping cache, for results.
+#[derive(Clone, Copy, Debug)]
+pub struct MapCacheReport<'a> {
+    /// Counts.
+    pub counters: &'a MapCounters,
+    /// Largest number of pages held: a change of an entry cannot wait for space.
+    pub max_pages: u32,
+    /// Pages that there is memory for.
+    pub capacity_pages: u32,
+}
+
+/// Position of a die in its cycle of host writes and collections.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DieState {
+    /// Number of free blocks.
+    pub free_blocks: u32,
+    /// Number of valid units.
+    pub valid: u64,
+    /// Stream of each open block, and the share of the block that is written.
+    pub open: Vec<(usize, f64)>,
+    /// Valid units that the victim of the collection under way still has, and those that it had; `None` without one.
+    pub victim: Option<(u32, u32)>,
 }

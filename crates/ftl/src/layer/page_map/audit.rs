@@ -1,7 +1,7 @@
 //! Consistency checks of the FTL's tables, which tests run after every simulation. They change nothing and visit every
 //! entry.
 
-use crate::layer::mapping::Mapping;
+use crate::layer::mapping::{DieState, Mapping};
 use crate::layer::page_map::ftl::Ftl;
 use crate::medium::BlockState;
 use kit::{BlockId, DieId, Lpn, ModeId, Ppn};
@@ -109,19 +109,6 @@ impl Ftl {
             }
         }
     }
-}
-
-/// Position of a die in its cycle of host writes and collections.
-#[derive(Clone, Debug, PartialEq)]
-pub struct DieState {
-    /// Number of free blocks.
-    pub free_blocks: u32,
-    /// Number of valid units.
-    pub valid: u64,
-    /// Stream of each open block, and the share of the block that is written.
-    pub open: Vec<(usize, f64)>,
-    /// Valid units that the victim of the collection under way still has, and those that it had; `None` without one.
-    pub victim: Option<(u32, u32)>,
 }
 
 impl Ftl {

@@ -11,13 +11,13 @@ mod relocate;
 mod save;
 mod serve;
 mod start;
-pub(crate) mod translate;
+mod translate;
 
 use crate::config::{FtlSection, PartialWrite, ReadInFlight, UnmappedRead};
 use crate::counters::FtlCounters;
 use crate::declared::{Bits, BlockBytes, Bytes, UnitBits};
 use crate::layer::contract::{Pulled, Report};
-use crate::layer::mapping::Mapping;
+use crate::layer::mapping::{DieState, MapCacheReport, Mapping};
 use crate::layer::page_map::collector::{Collector, RelocationRequest};
 use crate::layer::page_map::moves::PageMoves;
 use crate::layer::page_map::retention::{MoveTimes, Retention, limits_of_blocks};
@@ -47,7 +47,6 @@ use kit::{
 pub use save::Loaded;
 pub use start::StartingState;
 use std::sync::Arc;
-pub use translate::MapCacheReport;
 
 /// Permission to bind data to a program of the die that chooses its next operation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -1,7 +1,6 @@
 //! The page map for those who only look at it.
 
 use super::*;
-use crate::layer::page_map::audit::DieState;
 
 impl Mapping for Ftl {
     fn user_units(&self) -> u64 {

@@ -233,14 +233,3 @@ impl Ftl {
         }
     }
 }
-
-/// State of the mapping cache, for results.
-#[derive(Clone, Copy, Debug)]
-pub struct MapCacheReport<'a> {
-    /// Counts.
-    pub counters: &'a crate::map_cache::MapCounters,
-    /// Largest number of pages held: a change of an entry cannot wait for space.
-    pub max_pages: u32,
-    /// Pages that there is memory for.
-    pub capacity_pages: u32,
-}
