@@ -403,8 +403,8 @@ impl Translation for InPlace {
             Owner::ProgramUnit => {
                 self.dies[operation.die.index()].programming = NONE;
                 let block = self.medium.geometry.block_of(operation.first);
-                out.journal.note(|| Record::Programmed { block, first: operation.first, count: 1 });
                 ended.expect_done(operation);
+                out.journal.note(|| Record::Programmed { block, first: operation.first, count: 1 });
                 self.medium.report_units(ended, operation.die, &mut self.writes.queue, out);
             }
             Owner::PartialRead(waiting) => {
