@@ -148,7 +148,7 @@ impl Translator {
     #[inline(always)]
     pub fn die_started(&mut self, die: DieId, now: SimTime, out: &mut Outbox) {
         match self {
-            Translator::PageMap(map) => map.die_started(die, now, &mut out.ready),
+            Translator::PageMap(map) => map.die_started(die, &mut out.ready),
             Translator::Other(other) => other.layer_mut().turn_ended(die, TurnEnd::Started, now, out),
         }
     }
@@ -156,7 +156,7 @@ impl Translator {
     /// Records that a die waits for a page buffer before its next program ([`TurnEnd::Starved`]).
     pub fn die_starved(&mut self, die: DieId, now: SimTime, out: &mut Outbox) {
         match self {
-            Translator::PageMap(map) => map.die_starved(die, now, &mut out.ready),
+            Translator::PageMap(map) => map.die_starved(die, &mut out.ready),
             Translator::Other(other) => other.layer_mut().turn_ended(die, TurnEnd::Starved, now, out),
         }
     }

@@ -403,6 +403,14 @@ impl Medium {
         self.add_wear(block, more_wear_thousandths);
     }
 
+    /// Handles the end of an erase, which adds `wear_thousandths` to the effective wear of its block: the block is free.
+    pub(crate) fn erase_done(&mut self, ended: Ended, operation: &Operation, wear_thousandths: u32, out: &mut Outbox) {
+        ended.expect_done(operation);
+        let block = self.geometry.block_of(operation.first);
+        self.end_erase(block, operation.mode, wear_thousandths);
+        out.journal.note(|| Record::Erased { block });
+    }
+
     /// Completes the erase of a victim, which adds `wear_thousandths` to its effective wear.
     pub(crate) fn end_erase(&mut self, block: BlockId, mode: ModeId, wear_thousandths: u32) {
         self.blocks.update(block, |record| {

@@ -3,7 +3,7 @@
 
 use super::{BlockState, Medium};
 use crate::queue::WriteQueue;
-use kit::{BlockId, Ended, ModeId, Nanos, Operation, Outbox, Ppn, Record, SimTime};
+use kit::{BlockId, Ended, ModeId, Nanos, Operation, Outbox, Ppn, SimTime};
 
 impl Medium {
     /// Takes all blocks as erased `cycles` times, the last time `age` ago.
@@ -78,14 +78,10 @@ impl Medium {
         self.block(self.geometry.block_of(operation.first)).pins()
     }
 
-    /// Handles the end of an erase, which adds `wear` in thousandths of a nominal erase. The age of the block's data
-    /// counts from now on.
+    /// Handles the end of an erase like [`Medium::erase_done`]. The age of the block's data counts from now on.
     pub(crate) fn erased(&mut self, ended: Ended, operation: &Operation, wear: u32, now: SimTime, out: &mut Outbox) {
-        ended.expect_done(operation);
-        let block = self.geometry.block_of(operation.first);
-        self.end_erase(block, operation.mode, wear);
-        self.note_first_program(block, now);
-        out.journal.note(|| Record::Erased { block });
+        self.erase_done(ended, operation, wear, out);
+        self.note_first_program(self.geometry.block_of(operation.first), now);
     }
 
     /// Returns the most erases of a block.

@@ -1,21 +1,22 @@
-//! Host writes that wait for dies, and the idle dies that may take them, under layers without a map.
+//! Host writes that wait for dies, and the idle dies that may take them.
 
 use super::idle::IdleDies;
 use super::order::WriteAllocation;
 use super::{Buffered, Buffering, Drain, Gate, WriteQueue, Writer};
 use kit::archive::{Archive, Archived, require};
-use kit::{DieId, HostUnit, Outbox, ReadyDies, Record, SimTime};
+use kit::{DieId, HostUnit, Lpn, Outbox, ReadyDies, Record, SimTime};
 
 /// Waiting host writes: in one list, from which idle dies take the oldest, or in a list for each die, which is chosen
 /// on arrival.
 pub(crate) struct HostWrites {
     pub queue: WriteQueue,
-    gate: Gate,
+    pub gate: Gate,
     pub idle: IdleDies,
     allocation: WriteAllocation,
-    /// Dies in the order in which they take turns, and the position of the last write under round-robin allocation.
-    turns: Vec<DieId>,
-    arrivals: u32,
+    /// Dies, with their groups of planes where planes take turns, in the order in which they take turns, and the
+    /// position of the last write under round-robin allocation.
+    turns: Vec<(DieId, Option<u32>)>,
+    pub arrivals: u32,
     units_per_program: u32,
     buffering: Buffering,
 }
@@ -34,7 +35,7 @@ impl HostWrites {
             gate: Gate::default(),
             idle,
             allocation,
-            turns: places.iter().map(|(die, _)| *die).collect(),
+            turns: places.to_vec(),
             arrivals: 0,
             units_per_program,
             buffering,
@@ -42,11 +43,13 @@ impl HostWrites {
     }
 
     /// Returns true if idle dies take writes from one list.
+    #[inline]
     pub fn are_pulled(&self) -> bool {
         self.allocation == WriteAllocation::Pull
     }
 
     /// Returns the list from which a die takes writes.
+    #[inline]
     pub fn list_of(&self, die: DieId) -> usize {
         if self.are_pulled() { 0 } else { die.index() }
     }
@@ -56,11 +59,14 @@ impl HostWrites {
         self.may_pull_from(self.list_of(die))
     }
 
-    fn may_pull_from(&self, list: usize) -> bool {
+    /// Returns true if a program may be taken of the writes that wait in a list ([`WriteQueue::may_pull`]).
+    #[inline]
+    pub fn may_pull_from(&self, list: usize) -> bool {
         self.queue.may_pull(list, self.units_per_program, &self.gate, &self.buffering)
     }
 
     /// Accepts a unit of a host write. Returns its slot.
+    #[inline]
     pub fn accept(&mut self, unit: &HostUnit, now: SimTime, out: &mut Outbox) -> u32 {
         let HostUnit { command, lpn, last, buffered, .. } = *unit;
         let writer = if buffered.is_some() { Writer::Buffer } else { Writer::Command(command) };
@@ -91,22 +97,47 @@ impl HostWrites {
 
     /// Adds a complete unit to the list that its die takes from: its own die's with `own`, and otherwise that of the
     /// die that the allocation chooses. Returns the list.
+    #[inline]
     pub fn push(&mut self, slot: u32, own: Option<DieId>, now: SimTime, out: &mut Outbox) -> usize {
-        let die = own.or_else(|| match self.allocation {
-            WriteAllocation::Pull => None,
-            WriteAllocation::Static => Some(self.turns[self.queue.units[slot].lpn.index() % self.turns.len()]),
-            WriteAllocation::RoundRobin => {
+        let list = match (own, self.allocation) {
+            (Some(die), _) => die.index(),
+            (None, WriteAllocation::Pull) => 0,
+            (None, WriteAllocation::Static) => self.assign(slot, self.queue.units[slot].lpn.index() % self.turns.len()),
+            (None, WriteAllocation::RoundRobin) => {
                 self.arrivals = (self.arrivals + 1) % self.turns.len() as u32;
-                Some(self.turns[self.arrivals as usize])
+                self.assign(slot, self.arrivals as usize)
             }
-        });
-        let list = die.map_or(0, DieId::index);
+        };
         out.signals.queued_write_pages += 1;
         self.queue.push(list, slot, now, &out.signals.clock);
         list
     }
 
+    /// Assigns a waiting unit the die and group of planes at a position in the allocation order. Returns the list of
+    /// that die.
+    fn assign(&mut self, slot: u32, position: usize) -> usize {
+        let (die, plane) = self.turns[position];
+        self.queue.units[slot].plane = plane;
+        die.index()
+    }
+
+    /// Returns the die of a unit whose die follows from its number (`static` allocation).
+    pub fn die_of(&self, lpn: Lpn) -> DieId {
+        self.turns[lpn.index() % self.turns.len()].0
+    }
+
+    /// Forgets which dies are idle, and which of them had the last turn.
+    pub fn forget_idle(&mut self) {
+        self.idle = IdleDies::new(&self.turns);
+    }
+
+    /// Returns the number of turns of the dies.
+    pub fn turn_count(&self) -> usize {
+        self.turns.len()
+    }
+
     /// Wakes a die for what waits in a list. `takes`: the die can take writes.
+    #[inline]
     pub fn wake_for(&mut self, list: usize, takes: impl Fn(DieId) -> bool, ready: &mut ReadyDies) {
         if self.may_pull_from(list) {
             if self.are_pulled() {
@@ -155,10 +186,13 @@ impl HostWrites {
     }
 
     /// Has a unit of the write buffer programmed for which its command waits, with the units before it.
+    #[inline]
     pub fn program_soon(&mut self, slot: u32, unit: &HostUnit, takes: impl Fn(DieId) -> bool, ready: &mut ReadyDies) {
-        let number = self.queue.units[slot].number;
-        if unit.durable && unit.buffered.is_some() && self.buffering.waits_to_fill && number > self.gate.flush_until {
-            self.drain(Drain::Flush(number), takes, ready);
+        if unit.durable && unit.buffered.is_some() && self.buffering.waits_to_fill {
+            let number = self.queue.units[slot].number;
+            if number > self.gate.flush_until {
+                self.drain(Drain::Flush(number), takes, ready);
+            }
         }
     }
 

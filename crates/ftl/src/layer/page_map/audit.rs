@@ -21,7 +21,7 @@ impl Ftl {
     fn audit_map(&self, found: &mut Vec<String>) {
         let mut mapped = 0u64;
         for lpn in (0..self.state.store.all_units as u32).map(Lpn) {
-            let Some(ppn) = self.state.store.copy_on_flash(&self.state.writes, lpn) else { continue };
+            let Some(ppn) = self.state.store.copy_on_flash(&self.state.writes.queue, lpn) else { continue };
             mapped += 1;
             if !self.state.store.medium.is_valid(ppn) || self.state.store.lpn_at(ppn) != lpn {
                 found.push(format!(
@@ -149,11 +149,7 @@ impl Ftl {
             text += &format!(
                 "\ndie {}: {} writes wait since {:?}, {} free blocks, room: {}, victim {victim:?}, {} gathered, reading: {}, urgent: {}, {} wanted",
                 die.0,
-                self.state.writes.len(if self.derived.config.write_allocation == crate::queue::order::WriteAllocation::Pull {
-                    0
-                } else {
-                    die.index()
-                }),
+                self.state.writes.queue.len(self.state.writes.list_of(die)),
                 self.demand(die).oldest_write,
                 self.state.space.free_blocks(die),
                 self.state.space.has_space(die),

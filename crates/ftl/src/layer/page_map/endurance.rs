@@ -3,7 +3,7 @@
 use crate::layer::page_map::ftl::Ftl;
 use crate::parameters::Parameters;
 use crate::policy::Needs;
-use kit::{BlockId, DieId, ModeId, effective_wear_class};
+use kit::{BlockId, DieId, Ended, ModeId, Operation, Outbox, effective_wear_class};
 
 /// Returns the largest number of write frontiers that can be open on a die (per group of planes, where planes take
 /// turns program by program): those of relocations in each of `write_modes`, and the policy's host streams, counted as
@@ -47,10 +47,12 @@ impl Ftl {
     }
 
     /// Completes an erase: the block becomes free, or is retired if it is worn out and the die can spare it.
-    pub(crate) fn end_timed_erase(&mut self, block: BlockId, mode: ModeId) {
+    pub(crate) fn end_timed_erase(&mut self, ended: Ended, operation: &Operation, out: &mut Outbox) {
+        let block = self.state.store.medium.geometry.block_of(operation.first);
         self.state.retention.erased(&self.state.store.medium, block);
         let worn_before = self.state.store.medium.wear_thousandths(block);
-        self.state.store.medium.end_erase(block, mode, self.derived.parameters.wear_of_erase(mode, worn_before));
+        let wear = self.derived.parameters.wear_of_erase(operation.mode, worn_before);
+        self.state.store.medium.erase_done(ended, operation, wear, out);
         let is_worn_out =
             self.derived.parameters.retire_at.is_some_and(|limit| self.state.store.medium.wear_thousandths(block) >= limit);
         if is_worn_out && self.can_spare(self.state.store.medium.geometry.die_of(block)) {
@@ -107,7 +109,8 @@ mod tests {
         ftl.state.space.close_full(&mut ftl.state.store.medium, DIE, 0);
         ftl.state.store.medium.take_victim(block);
         ftl.state.store.medium.begin_erase(block);
-        ftl.end_timed_erase(block, ModeId(0));
+        let erase = ftl.state.store.medium.erase_of(block, kit::Reason::Gc);
+        ftl.end_timed_erase(Ended::read(0), &erase, &mut Outbox::new(1, 1));
         (block, ftl.state.store.medium.block(block).state())
     }
 

@@ -31,9 +31,9 @@ use crate::policy::future::Future;
 use crate::policy::{
     Candidate, Collection, Dispatch, Idle, ModePolicy, Moving, Needs, PageMove, Placed, Relocation, UnitRead, View,
 };
-use crate::queue::idle::IdleDies;
+use crate::queue::host::HostWrites;
 use crate::queue::order::{WriteAllocation, places};
-use crate::queue::{Drain, Gate, WriteQueue, Writer};
+use crate::queue::{Drain, Writer};
 use crate::read_cache::ReadCache;
 use crate::victim::{Candidates, Victim};
 use crate::wear::{Wear, WearLeveling};
@@ -97,20 +97,17 @@ pub(crate) struct State {
     pub rng: Rng,
     pub collectors: Vec<Collector>,
     pub moves: PageMoves,
-    pub writes: WriteQueue,
-    pub gate: Gate,
+    /// Host writes that wait for dies, and the idle dies.
+    pub writes: HostWrites,
     /// The read cache, if there is one.
     pub cache: Option<Box<ReadCache>>,
     /// The part of the map in memory, where that is not all of it.
     pub map_cache: Option<Box<MapCache>>,
     /// True for each die whose last turn was a program of map data.
     pub map_had_turn: Vec<bool>,
-    pub idle: IdleDies,
     pub idle_since: Vec<SimTime>,
     /// True while an idle timer is pending, by delay and die.
     pub idle_armed: [Vec<bool>; 2],
-    /// Position in the allocation order of the last write under round-robin allocation.
-    pub arrivals: u32,
     pub policy_armed: Option<SimTime>,
     /// First die that could not do without a worn-out block.
     pub worn_out: Option<DieId>,
@@ -128,8 +125,6 @@ pub(crate) struct Derived {
     pub read_modes: [ModeId; 16],
     pub victim: Box<dyn Victim>,
     pub wear_rule: Box<dyn WearLeveling>,
-    /// Dies, with their groups of planes where planes take turns, in allocation order.
-    pub places: Vec<(DieId, Option<u32>)>,
     /// Numbers of free blocks of a die below which collection takes precedence over host writes, and below which it
     /// runs when no write waits.
     pub critical: u32,
@@ -165,9 +160,7 @@ impl Ftl {
             store.medium.keep_integrity(needs.page_scope);
         }
         let (critical, low) = config.thresholds_with(&geometry, user_units);
-        let places = places(config.allocation_order, &geometry);
         let dies = geometry.die_count as usize;
-        let lists = if config.write_allocation == WriteAllocation::Pull { 1 } else { dies };
         let state = State {
             bits: UnitBits::new(needs.bits_per_unit, store.user_units),
             block_bytes: BlockBytes::new(needs.bytes_per_block, geometry.block_count),
@@ -187,15 +180,17 @@ impl Ftl {
             rng: Rng::stream(parameters.seed, "ftl.gc"),
             collectors: (0..dies).map(|_| Collector::new(geometry.units_per_program)).collect(),
             moves: PageMoves::new(),
-            writes: WriteQueue::new(lists),
-            gate: Gate::default(),
+            writes: HostWrites::new(
+                config.write_allocation,
+                &places(config.allocation_order, &geometry),
+                geometry.units_per_program,
+                parameters.buffering,
+            ),
             cache: ReadCache::new(&parameters.buffering.read_cache),
             map_cache,
             map_had_turn: vec![false; dies],
-            idle: IdleDies::new(&places),
             idle_since: vec![SimTime::ZERO; dies],
             idle_armed: [vec![false; dies], vec![false; dies]],
-            arrivals: 0,
             policy_armed: None,
             worn_out: None,
             counters: FtlCounters::default(),
@@ -205,7 +200,6 @@ impl Ftl {
         let derived = Derived {
             victim: config.victim.build(()),
             wear_rule: config.wear_leveling.build(()),
-            places,
             critical,
             low,
             config: config.clone(),
@@ -239,8 +233,7 @@ impl Ftl {
     /// Returns the number of writes that wait for each die; `None` if they wait for any die.
     pub(crate) fn waiting_by_die(&self) -> Option<Vec<u64>> {
         let lists = 0..self.state.store.medium.geometry.die_count as usize;
-        (self.derived.config.write_allocation != WriteAllocation::Pull)
-            .then(|| lists.map(|list| self.state.writes.len(list)).collect())
+        (!self.state.writes.are_pulled()).then(|| lists.map(|list| self.state.writes.queue.len(list)).collect())
     }
 
     /// Returns the units of the program of a die.
@@ -266,13 +259,8 @@ impl Ftl {
     pub fn demand(&self, die: DieId) -> Demand {
         Demand {
             urgent_move: self.state.collectors[die.index()].urgent,
-            oldest_write: self.state.writes.oldest(self.list_of(die)),
+            oldest_write: self.state.writes.queue.oldest(self.state.writes.list_of(die)),
         }
-    }
-
-    #[inline]
-    fn list_of(&self, die: DieId) -> usize {
-        if self.derived.config.write_allocation == WriteAllocation::Pull { 0 } else { die.index() }
     }
 }
 

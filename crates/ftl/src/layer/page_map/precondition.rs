@@ -85,7 +85,7 @@ impl Ftl {
         let Some(filled) = self.fill_blocks(progress) else { return false };
         for first in (filled..units).step_by(program as usize) {
             let turn = first / u64::from(program);
-            let die = self.state.idle.die_at((turn % dies) as usize);
+            let die = self.state.writes.idle.die_at((turn % dies) as usize);
             self.fill_program(first as u32, u64::from(program).min(units - first) as u32, die);
             if turn.is_multiple_of(PROGRAMS_BETWEEN) && !progress(first as f64 / units as f64) {
                 return false;
@@ -110,7 +110,7 @@ impl Ftl {
                 break;
             }
             for rank in 0..geometry.die_count {
-                let die = self.state.idle.die_at(rank as usize);
+                let die = self.state.writes.idle.die_at(rank as usize);
                 let target = self.target_of_old_data(die, 0);
                 for _ in 0..turns {
                     let first = self

@@ -308,7 +308,7 @@ impl Translation for Recorder {
         let name = self.name_of(unit.command, unit.lpn);
         let UnitName { command, index } = name;
         let waiting = match (unit.buffered, decode(self.ftl.state.store.code_of(unit.lpn))) {
-            (Some(_), Mapped::Slot(slot)) => Some(self.ftl.state.writes.units[slot].number),
+            (Some(_), Mapped::Slot(slot)) => Some(self.ftl.state.writes.queue.units[slot].number),
             _ => None,
         };
         let from = out.handoff.reads.len();
@@ -402,8 +402,8 @@ impl Translation for Recorder {
         }
         match end {
             TurnEnd::Idle => self.ftl.set_idle(die, now, &mut out.events),
-            TurnEnd::Started => self.ftl.die_started(die, now, &mut out.ready),
-            TurnEnd::Starved => self.ftl.die_starved(die, now, &mut out.ready),
+            TurnEnd::Started => self.ftl.die_started(die, &mut out.ready),
+            TurnEnd::Starved => self.ftl.die_starved(die, &mut out.ready),
         }
     }
 
@@ -415,8 +415,8 @@ impl Translation for Recorder {
         match operation.owner {
             Owner::PartialRead(slot) => {
                 let stamp = self.stamp(now);
-                for slot in [&[slot], self.ftl.state.writes.followers(slot)].concat() {
-                    let unit = &self.ftl.state.writes.units[slot];
+                for slot in [&[slot], self.ftl.state.writes.queue.followers(slot)].concat() {
+                    let unit = &self.ftl.state.writes.queue.units[slot];
                     let name = match unit.writer {
                         Writer::Command(command) => self.name_of(command, unit.lpn),
                         Writer::Buffer => self.buffered[&unit.number],
@@ -465,7 +465,7 @@ impl Translation for Recorder {
     }
 
     fn buffered(&self) -> Buffered {
-        self.ftl.state.writes.buffered()
+        self.ftl.state.writes.queue.buffered()
     }
 
     fn medium(&self) -> &Medium {

@@ -14,16 +14,16 @@ impl Ftl {
         }
         let units_per_program = self.state.store.medium.geometry.units_per_program as usize;
         self.scratch.units.clear();
-        let mut next = self.state.writes.head(list);
+        let mut next = self.state.writes.queue.head(list);
         while let Some(slot) = next {
             if self.scratch.units.len() == units_per_program {
                 break;
             }
-            let unit = &self.state.writes.units[slot];
+            let unit = &self.state.writes.queue.units[slot];
             if !unit.dropped {
                 self.scratch.units.push(unit.lpn);
             }
-            next = self.state.writes.after(slot);
+            next = self.state.writes.queue.after(slot);
         }
         if self.scratch.units.is_empty() {
             self.drop_trimmed(list, now, out);
@@ -33,7 +33,7 @@ impl Ftl {
             return None;
         }
         let units = std::mem::take(&mut self.scratch.units);
-        let waiting = self.state.writes.len(list) - units.len() as u64;
+        let waiting = self.state.writes.queue.len(list) - units.len() as u64;
         let dispatch = Dispatch { die, units: &units, waiting, others_idle: self.others_idle(&out.signals) };
         let mut answer = self.call_policy(now, &out.signals, |policy, view| policy.write(&dispatch, view));
         self.scratch.units = units;
@@ -42,7 +42,7 @@ impl Ftl {
         if is_refused {
             (answer.mode, answer.stream) = (self.derived.parameters.facts.normal_mode(), 0);
         }
-        let plane = self.state.writes.head(list).and_then(|slot| self.state.writes.units[slot].plane);
+        let plane = self.state.writes.queue.head(list).and_then(|slot| self.state.writes.queue.units[slot].plane);
         let mode = self.block_mode(answer.mode);
         let mut target = Target { die, stream: usize::from(answer.stream), mode, class: AllocationClass::Host, plane, level: 0 };
         if self.state.space.levels() > 1
@@ -59,10 +59,10 @@ impl Ftl {
         self.state.collectors[die.index()].in_background = false;
         let mut bound = 0;
         while bound < units_per_program as u32 {
-            let Some(slot) = self.state.writes.pop(list) else { break };
+            let Some(slot) = self.state.writes.queue.pop(list) else { break };
             out.signals.queued_write_pages -= 1;
-            out.signals.queued_write_requests -= u64::from(self.state.writes.units[slot].last);
-            if self.state.writes.units[slot].dropped {
+            out.signals.queued_write_requests -= u64::from(self.state.writes.queue.units[slot].last);
+            if self.state.writes.queue.units[slot].dropped {
                 self.release_dropped(slot, now, out);
                 continue;
             }
@@ -86,22 +86,22 @@ impl Ftl {
 
     /// Removes units from the head of the queue that were trimmed while they waited; they are not programmed.
     fn drop_trimmed(&mut self, list: usize, now: SimTime, out: &mut Outbox) {
-        while let Some(slot) = self.state.writes.head(list) {
-            if !self.state.writes.units[slot].dropped {
+        while let Some(slot) = self.state.writes.queue.head(list) {
+            if !self.state.writes.queue.units[slot].dropped {
                 break;
             }
-            self.state.writes.pop(list);
+            self.state.writes.queue.pop(list);
             out.signals.queued_write_pages -= 1;
-            out.signals.queued_write_requests -= u64::from(self.state.writes.units[slot].last);
+            out.signals.queued_write_requests -= u64::from(self.state.writes.queue.units[slot].last);
             self.release_dropped(slot, now, out);
         }
     }
 
     fn release_dropped(&mut self, slot: u32, now: SimTime, out: &mut Outbox) {
-        out.handoff.released.push(self.state.writes.units[slot].number);
-        let waiters = self.state.writes.end_wait(slot, now, &out.signals.clock);
-        self.state.writes.units.release(slot);
-        self.state.writes.report(waiters, &Ledger::default(), &mut out.handoff);
+        out.handoff.released.push(self.state.writes.queue.units[slot].number);
+        let waiters = self.state.writes.queue.end_wait(slot, now, &out.signals.clock);
+        self.state.writes.queue.units.release(slot);
+        self.state.writes.queue.report(waiters, &Ledger::default(), &mut out.handoff);
     }
 
     /// Binds a unit of host data to its place: the map points there, and the old copy becomes invalid. The old copy's
@@ -110,18 +110,18 @@ impl Ftl {
     pub(super) fn bind_host(&mut self, die: DieId, slot: u32, ppn: Ppn, now: SimTime, out: &mut Outbox) {
         let (mode, stream) =
             (self.state.store.medium.programs[die.index()].mode, self.state.store.medium.programs[die.index()].stream);
-        let unit = &self.state.writes.units[slot];
+        let unit = &self.state.writes.queue.units[slot];
         let (lpn, writer) = (unit.lpn, unit.writer);
         if unit.obsolete {
             self.state.store.pad(ppn, 1);
             self.state.store.medium.programs[die.index()].bind(NO_PLACE).take(
                 slot,
-                &mut self.state.writes,
+                &mut self.state.writes.queue,
                 now,
                 &out.signals.clock,
             );
             out.journal.note(|| Record::ObsoleteBound { slot, lpn, ppn });
-            self.state.writes.units.release(slot);
+            self.state.writes.queue.units.release(slot);
             return;
         }
         let old = if writer == Writer::Buffer { unit.prior } else { self.state.store.code_of(lpn) };
@@ -137,12 +137,12 @@ impl Ftl {
         if let Some(cache) = &mut self.state.cache {
             cache.forget(lpn);
         }
-        if self.state.writes.units[slot].is_lost() {
+        if self.state.writes.queue.units[slot].is_lost() {
             self.bound_lost(ppn);
         }
         self.state.store.medium.programs[die.index()].bind(superseded).take(
             slot,
-            &mut self.state.writes,
+            &mut self.state.writes.queue,
             now,
             &out.signals.clock,
         );
@@ -150,7 +150,7 @@ impl Ftl {
             Writer::Command(command) => out.journal.note(|| Record::Bound { lpn, ppn, command, mode }),
             Writer::Buffer => out.journal.note(|| Record::BoundFromBuffer { slot, lpn, ppn, mode }),
         }
-        self.state.writes.units.release(slot);
+        self.state.writes.queue.units.release(slot);
         if self.state.map_cache.is_some() {
             self.map_changed(lpn, out);
         }

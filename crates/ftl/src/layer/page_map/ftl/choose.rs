@@ -12,7 +12,7 @@ impl Ftl {
             return None;
         }
         let slot = self.choose(die, now, out)?;
-        self.state.idle.remove(die);
+        self.state.writes.idle.remove(die);
         Some(slot)
     }
 
@@ -28,7 +28,7 @@ impl Ftl {
         let pulled = self.choose(die, now, out);
         match (pulled, std::mem::take(&mut self.scratch.binding)) {
             (Some(slot), _) => {
-                self.state.idle.remove(die);
+                self.state.writes.idle.remove(die);
                 Pulled::Operation(slot)
             }
             (None, Binding::Refused) => Pulled::NeedsBuffer,
@@ -59,7 +59,7 @@ impl Ftl {
             && !self.derived.needs.moves
             && !self.state.collectors[die.index()].may_go_on(gains_space || !self.derived.config.gc_preemptible)
             && self.state.moves.ready.is_empty()
-            && self.state.writes.len(self.list_of(die)) == 0
+            && self.state.writes.queue.len(self.state.writes.list_of(die)) == 0
             && !self.may_write_map()
     }
 
@@ -76,9 +76,9 @@ impl Ftl {
                 return program;
             }
         }
-        let list = self.list_of(die);
+        let list = self.state.writes.list_of(die);
         // A drive that has adopted another one may begin with units that wait.
-        let gains_space = self.state.counters.host_units > 0 || self.state.writes.len(list) > 0;
+        let gains_space = self.state.counters.host_units > 0 || self.state.writes.queue.len(list) > 0;
         let free = if gains_space { self.state.space.free_blocks(die) } else { u32::MAX };
         let collector = &self.state.collectors[die.index()];
         if collector.urgent || free < self.derived.critical || !self.derived.config.gc_preemptible && collector.victim.is_some() {
@@ -92,12 +92,12 @@ impl Ftl {
         {
             return Some(program);
         }
-        if self.may_pull(list, now)
+        if self.state.writes.may_pull_from(list)
             && let Some(program) = self.program_host(die, list, now, out)
         {
             if self.derived.parameters.buffering.longest_first {
                 self.wake_for_writes(&mut out.ready);
-            } else if self.derived.config.write_allocation == WriteAllocation::Pull && self.may_pull(0, now) {
+            } else if self.state.writes.are_pulled() && self.state.writes.may_pull_from(0) {
                 self.wake_one(&mut out.ready);
             }
             return Some(program);
@@ -117,10 +117,10 @@ impl Ftl {
                 return step;
             }
         }
-        if self.derived.config.write_allocation != WriteAllocation::Pull {
+        if !self.state.writes.are_pulled() {
             self.hand_over_if_full(die, list, &mut out.ready);
         }
-        if self.derived.needs.moves && !self.state.gate.is_open {
+        if self.derived.needs.moves && !self.state.writes.gate.is_open {
             self.offer_idle(die, now, out);
         }
         self.background(die, now, out)
@@ -146,7 +146,7 @@ impl Ftl {
     /// collection can free none. Where the die of a write is chosen on arrival, a die may come to hold more than its
     /// share of the data, because overwrites and moved pages may go to other dies.
     fn hand_over_if_full(&mut self, die: DieId, list: usize, ready: &mut ReadyDies) {
-        if self.state.writes.len(list) == 0
+        if self.state.writes.queue.len(list) == 0
             || self.state.space.has_space(die)
             || self.state.collectors[die.index()].victim.is_some()
         {
@@ -157,7 +157,7 @@ impl Ftl {
         let Some(other) = others.max_by_key(|&other| (self.state.space.free_blocks(other), std::cmp::Reverse(other))) else {
             return;
         };
-        self.state.writes.hand_over(list, other.index());
+        self.state.writes.queue.hand_over(list, other.index());
         ready.mark(other);
     }
 
@@ -221,7 +221,8 @@ impl Ftl {
 
     /// Offers the policy the idle time of a die, in which it may have a page or a block moved.
     pub(super) fn offer_idle(&mut self, die: DieId, now: SimTime, out: &mut Outbox) {
-        let die_for = if self.state.idle.contains(die) { now.since(self.state.idle_since[die.index()]) } else { Nanos::ZERO };
+        let die_for =
+            if self.state.writes.idle.contains(die) { now.since(self.state.idle_since[die.index()]) } else { Nanos::ZERO };
         if die_for < self.derived.needs.idle_after {
             return;
         }
@@ -436,7 +437,7 @@ mod tests {
             let State { counters, writes, space, store, .. } = &self.ftl.state;
             let places = (0..UNITS as u32).map(|unit| store.code_of(Lpn(unit))).collect();
             let free = [0, 1].map(|die| space.free_blocks(DieId(die)));
-            (places, counters.units_programmed.iter().sum(), writes.len(0), free)
+            (places, counters.units_programmed.iter().sum(), writes.queue.len(0), free)
         }
     }
 
@@ -451,7 +452,7 @@ mod tests {
             let mut seen = [0u32; 3];
             for now in (0..30_000).map(SimTime) {
                 let (choice, lpn, die) = (rng.below(3), rng.below(UNITS) as u32, rng.below(2) as usize);
-                if choice == 0 && plain.ftl.state.writes.len(0) < 5 {
+                if choice == 0 && plain.ftl.state.writes.queue.len(0) < 5 {
                     [&mut plain, &mut asked].into_iter().for_each(|rig| rig.write(lpn, now));
                     continue;
                 }

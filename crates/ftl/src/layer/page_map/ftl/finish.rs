@@ -20,7 +20,7 @@ impl Ftl {
             Owner::Retry(_) => unreachable!("a repeated read ends in the controller"),
             Owner::PartialRead(slot) => {
                 self.sensed(operation.first, operation.owner, out);
-                let followers = self.state.writes.end_fill(slot, now);
+                let followers = self.state.writes.queue.end_fill(slot, now);
                 [slot].into_iter().chain(followers).for_each(|slot| self.enqueue(slot, now, out));
             }
             Owner::Page(slot) => {
@@ -96,7 +96,7 @@ impl Ftl {
     /// Handles the completion of a program: its units are durable, and the blocks of the copies that they supersede are
     /// unpinned.
     pub(super) fn program_done(&mut self, ended: Ended, operation: &Operation, out: &mut Outbox) {
-        let bound = self.state.store.medium.program_done(ended, operation, &mut self.state.writes, out);
+        let bound = self.state.store.medium.program_done(ended, operation, &mut self.state.writes.queue, out);
         let is_map = matches!(operation.reason, Reason::Map | Reason::Journal);
         if self.state.cache.is_none() && !is_map {
             return;
@@ -114,14 +114,12 @@ impl Ftl {
     /// Handles the completion of an erase: the block is free or retired, and wear levelling may have a cold block
     /// moved.
     pub(super) fn erased(&mut self, ended: Ended, operation: &Operation, now: SimTime, out: &mut Outbox) {
-        ended.expect_done(operation);
         let die = operation.die;
         let block = self.state.store.medium.geometry.block_of(operation.first);
-        self.end_timed_erase(block, operation.mode);
+        self.end_timed_erase(ended, operation, out);
         let collector = &mut self.state.collectors[die.index()];
         collector.victim = None;
         collector.urgent = collector.has_urgent_request();
-        out.journal.note(|| Record::Erased { block });
         if self.derived.needs.blocks {
             self.call_policy(now, &out.signals, |policy, view| policy.erased(block, view));
         }
@@ -235,7 +233,7 @@ impl Ftl {
             medium: &self.state.store.medium,
             store: &self.state.store,
             space: &self.state.space,
-            writes: &self.state.writes,
+            writes: &self.state.writes.queue,
             bits: Bits::all(&mut self.state.bits),
             block_bytes: Bytes::all(&mut self.state.block_bytes),
         };

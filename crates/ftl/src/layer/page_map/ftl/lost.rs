@@ -42,7 +42,7 @@ impl Ftl {
         let integrity = self.state.store.medium.integrity.as_mut().expect("reads can fail");
         match operation.owner {
             Owner::Collector | Owner::Page(_) => places.iter().for_each(|&ppn| integrity.lose(ppn)),
-            Owner::PartialRead(slot) => self.state.writes.units[slot].lose(),
+            Owner::PartialRead(slot) => self.state.writes.queue.units[slot].lose(),
             Owner::ReadAhead(read) => self.ahead_failed(read, places),
             Owner::Command(_) => self.read_uncorrected(places),
             // The map itself is never lost: its entries are also in the spare areas of the pages that they name.
@@ -63,7 +63,7 @@ impl Ftl {
         let places = operation.first.0..operation.first.0 + operation.units;
         let is_lost = integrity.lost_places() > 0 && places.map(Ppn).any(|ppn| integrity.is_lost(ppn));
         if let (true, Owner::PartialRead(slot)) = (is_lost, operation.owner) {
-            self.state.writes.units[slot].lose();
+            self.state.writes.queue.units[slot].lose();
         }
         is_lost
     }
@@ -73,7 +73,7 @@ impl Ftl {
         let Some(integrity) = &self.state.store.medium.integrity else { return false };
         match source {
             ReadSource::Controller(ppn) => integrity.is_lost(ppn),
-            ReadSource::Buffer(slot) => self.state.writes.units[slot].is_lost(),
+            ReadSource::Buffer(slot) => self.state.writes.queue.units[slot].is_lost(),
             ReadSource::Unmapped | ReadSource::Flash(_) | ReadSource::Cache(_) => false,
         }
     }

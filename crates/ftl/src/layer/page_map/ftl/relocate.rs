@@ -386,8 +386,8 @@ impl Ftl {
         self.state.store.medium.supersede(from);
         match decode(self.state.store.code_of(lpn)) {
             Mapped::Slot(slot) => {
-                debug_assert_eq!(self.state.writes.units[slot].prior, encode(from));
-                self.state.writes.units[slot].prior = encode(to);
+                debug_assert_eq!(self.state.writes.queue.units[slot].prior, encode(from));
+                self.state.writes.queue.units[slot].prior = encode(to);
             }
             _ => {
                 debug_assert_eq!(self.state.store.code_of(lpn), encode(from), "a valid place is the one the map names");

@@ -140,14 +140,11 @@ impl Ftl {
             collectors,
             moves,
             writes,
-            gate,
             cache,
             map_cache,
             map_had_turn,
-            idle,
             idle_since,
             idle_armed,
-            arrivals,
             policy_armed,
             worn_out,
             // The policy and what it declared have an image of their own.
@@ -155,7 +152,7 @@ impl Ftl {
             bits: _,
             block_bytes: _,
         } = &self.state;
-        assert!(!gate.is_open && store.medium.is_at_rest(), "the drive is at rest");
+        assert!(!writes.gate.is_open && store.medium.is_at_rest(), "the drive is at rest");
         Image {
             counters: counters.clone(),
             closed: store.medium.closed_lists(),
@@ -165,15 +162,15 @@ impl Ftl {
             rng: rng.clone(),
             collectors: collectors.clone(),
             moves: moves.clone(),
-            writes: writes.image(),
+            writes: writes.queue.image(),
             cache: cache.as_ref().map(|cache| cache.image()),
             map_cache: map_cache.as_ref().map(|cache| cache.image()),
             map_had_turn: map_had_turn.clone(),
-            idle: idle.image(),
+            idle: writes.idle.image(),
             idle_since: idle_since.clone(),
             idle_armed: idle_armed.clone(),
-            arrivals: *arrivals,
-            flush_until: gate.flush_until,
+            arrivals: writes.arrivals,
+            flush_until: writes.gate.flush_until,
             policy_armed: *policy_armed,
             worn_out: *worn_out,
         }
@@ -208,7 +205,7 @@ impl Ftl {
         self.state.space.restore(image.space)?;
         self.state.retention.restore(image.retention)?;
         self.take_over_integrity(image.integrity)?;
-        self.state.writes.restore(&image.writes);
+        self.state.writes.queue.restore(&image.writes);
         for unit in image.writes.units().filter(|unit| unit.is_current()) {
             self.state.store.set_code(unit.lpn, SLOT_BASE + unit.slot);
         }
@@ -216,7 +213,7 @@ impl Ftl {
             cache.restore(image);
         }
         self.restore_map_cache(image.map_cache)?;
-        if !self.state.idle.restore(image.idle) {
+        if !self.state.writes.idle.restore(image.idle) {
             return Err("its idle dies are not those of this drive".to_owned());
         }
         if same_seed {
@@ -225,7 +222,7 @@ impl Ftl {
         self.state.map_had_turn = image.map_had_turn;
         (self.state.collectors, self.state.moves, self.state.counters) = (image.collectors, image.moves, image.counters);
         (self.state.idle_since, self.state.idle_armed) = (image.idle_since, image.idle_armed);
-        (self.state.arrivals, self.state.gate.flush_until) = (image.arrivals, image.flush_until);
+        (self.state.writes.arrivals, self.state.writes.gate.flush_until) = (image.arrivals, image.flush_until);
         (self.state.policy_armed, self.state.worn_out) = (image.policy_armed, image.worn_out);
         self.restore_policy(policy)
     }
@@ -311,7 +308,7 @@ impl Ftl {
         self.restore_map_cache(image.map_cache)?;
         let shift = i64::try_from(now.0).unwrap_or(i64::MAX);
         self.state.store.medium.first_program.iter_mut().for_each(|at| *at = at.saturating_sub(shift));
-        self.state.idle.take_over_turn(&image.idle);
+        self.state.writes.idle.take_over_turn(&image.idle);
         let mut waiting: Vec<_> = image.writes.lists.into_iter().flatten().filter(|unit| unit.is_current()).collect();
         waiting.sort_by_key(|unit| unit.number);
         Ok(waiting.into_iter().map(|unit| unit.lpn).collect())

@@ -170,7 +170,7 @@ impl Ftl {
     }
 
     pub(super) fn unmapped_operation(&self, command: CommandId, lpn: Lpn) -> Operation {
-        let (die, _) = self.derived.places[lpn.index() % self.derived.places.len()];
+        let die = self.state.writes.die_of(lpn);
         Operation {
             kind: OperationKind::Read,
             reason: Reason::Host,
@@ -199,75 +199,55 @@ impl Ftl {
 
     #[inline(always)]
     pub(super) fn accept(&mut self, unit: &HostUnit, now: SimTime, out: &mut Outbox) -> bool {
-        let HostUnit { command, lpn, whole, last, buffered, durable, stalled } = *unit;
+        let HostUnit { lpn, whole, buffered, .. } = *unit;
         self.state.counters.host_units += 1;
-        out.journal.note(|| Record::WriteAccepted { command, lpn });
         let mut code = self.state.store.code_of(lpn);
         let (mut whole, mut lost) = (whole, false);
         if self.derived.parameters.buffering.appends
             && let Mapped::Slot(slot) = decode(code)
-            && let Some(prior) = self.state.writes.overtake(slot)
+            && let Some(prior) = self.state.writes.queue.overtake(slot)
         {
             // The rest of a partial write is in the buffer, or lost.
-            lost = !whole && self.state.writes.units[slot].is_lost();
+            lost = !whole && self.state.writes.queue.units[slot].is_lost();
             (code, whole) = (prior, true);
         }
         if let (Some(number), Mapped::Slot(slot)) = (buffered, decode(code)) {
             self.state.counters.absorbed += 1;
-            self.state.writes.units[slot].absorb(whole);
-            let renews =
-                self.derived.parameters.buffering.renews && self.state.writes.units[slot].number > self.state.gate.flush_until;
-            out.handoff.released.push(if renews { self.state.writes.renew(slot, number) } else { number });
-            out.journal.note(|| Record::Buffered { command, lpn, slot });
-            if durable {
-                self.state.writes.wait_for(slot, command, stalled, now, &out.signals.clock);
-                self.program_soon(slot, &mut out.ready);
-            }
+            self.state.writes.absorb(slot, (unit, number), now, out);
+            self.program_soon(slot, unit, &mut out.ready);
             return false;
         }
-        let writer = if buffered.is_some() { Writer::Buffer } else { Writer::Command(command) };
-        let slot = self.state.writes.accept(lpn, writer, last);
-        out.signals.queued_write_requests += u64::from(last);
-        if let Some(number) = buffered {
+        let slot = self.state.writes.accept(unit, now, out);
+        if buffered.is_some() {
             assert!(slot < u32::MAX - SLOT_BASE, "the write buffer has more units than the map can name");
-            self.state.writes.units[slot].prior = code;
-            self.state.writes.units[slot].number = number;
+            self.state.writes.queue.units[slot].prior = code;
             if lost {
-                self.state.writes.units[slot].lose();
+                self.state.writes.queue.units[slot].lose();
             }
             self.state.store.set_code(lpn, SLOT_BASE + slot);
-            if durable {
-                self.state.writes.wait_for(slot, command, stalled, now, &out.signals.clock);
-            }
-            out.journal.note(|| Record::Buffered { command, lpn, slot });
         }
-        if buffered.is_none() && self.state.writes.follows(slot, whole, now) {
+        if buffered.is_none() && self.state.writes.queue.follows(slot, whole, now) {
             return false;
         }
         if let (false, Mapped::At(ppn)) = (whole || self.derived.config.partial_write == PartialWrite::Whole, decode(code)) {
-            let (block, unit) = self.state.store.medium.geometry.split(ppn);
-            if self.state.store.medium.geometry.program_of(unit) < u32::from(self.state.store.medium.block(block).programmed) {
-                self.state.writes.begin_fill(slot, now);
+            let (block, at) = self.state.store.medium.geometry.split(ppn);
+            if self.state.store.medium.geometry.program_of(at) < u32::from(self.state.store.medium.block(block).programmed) {
+                self.state.writes.queue.begin_fill(slot, now);
                 self.push_fill(slot, ppn, now, out);
-                if durable && buffered.is_some() {
-                    self.program_soon(slot, &mut out.ready);
-                }
+                self.program_soon(slot, unit, &mut out.ready);
                 return false;
             }
         }
         self.enqueue(slot, now, out);
-        if durable && buffered.is_some() {
-            self.program_soon(slot, &mut out.ready);
-        }
+        self.program_soon(slot, unit, &mut out.ready);
         true
     }
 
-    /// Has a unit of the write buffer programmed for which a command waits, with the units before it.
-    fn program_soon(&mut self, slot: u32, ready: &mut ReadyDies) {
-        let number = self.state.writes.units[slot].number;
-        if self.derived.parameters.buffering.waits_to_fill && number > self.state.gate.flush_until {
-            self.drain(Drain::Flush(number), ready);
-        }
+    /// Has a unit of the write buffer programmed for which its command waits, with the units before it.
+    #[inline]
+    fn program_soon(&mut self, slot: u32, unit: &HostUnit, ready: &mut ReadyDies) {
+        let State { writes, space, .. } = &mut self.state;
+        writes.program_soon(slot, unit, |die| space.has_space(die), ready);
     }
 
     /// Issues the read that supplies the part of a unit that the host did not write.
@@ -306,68 +286,34 @@ impl Ftl {
     /// Adds a complete unit to the write queue, and wakes a die for it.
     #[inline]
     pub(super) fn enqueue(&mut self, slot: u32, now: SimTime, out: &mut Outbox) {
-        let list = match self.derived.config.write_allocation {
-            WriteAllocation::Pull => 0,
-            WriteAllocation::Static => self.assign(slot, self.state.writes.units[slot].lpn.index() % self.derived.places.len()),
-            WriteAllocation::RoundRobin => {
-                self.state.arrivals = (self.state.arrivals + 1) % self.derived.places.len() as u32;
-                self.assign(slot, self.state.arrivals as usize)
-            }
-        };
-        out.signals.queued_write_pages += 1;
-        self.state.writes.push(list, slot, now, &out.signals.clock);
-        if self.may_pull(list, now) {
-            if self.derived.config.write_allocation == WriteAllocation::Pull {
-                self.wake_one(&mut out.ready);
-            } else if self.state.idle.contains(DieId(list as u32)) {
-                out.ready.mark(DieId(list as u32));
-            }
-        }
-    }
-
-    /// Assigns a waiting unit the die and group of planes at a position in the allocation order. Returns the list of
-    /// that die.
-    fn assign(&mut self, slot: u32, position: usize) -> usize {
-        let (die, plane) = self.derived.places[position];
-        self.state.writes.units[slot].plane = plane;
-        die.index()
-    }
-
-    /// Returns true if a program may be made of the units that wait in a list: if they fill a program unit, or if no
-    /// further units are to be waited for (no write buffer, a flush, a shutdown).
-    #[inline]
-    pub(super) fn may_pull(&self, list: usize, _now: SimTime) -> bool {
-        self.state.writes.may_pull(
-            list,
-            self.state.store.medium.geometry.units_per_program,
-            &self.state.gate,
-            &self.derived.parameters.buffering,
-        )
+        let State { writes, space, .. } = &mut self.state;
+        let list = writes.push(slot, None, now, out);
+        writes.wake_for(list, |die| space.has_space(die), &mut out.ready);
     }
 
     /// Marks as ready the next idle die that could take host data. If there are idle dies, but none has space, marks
     /// all of them, so that they gain some.
     #[inline]
     pub(super) fn wake_one(&mut self, ready: &mut ReadyDies) {
-        let State { idle, space, .. } = &mut self.state;
-        idle.wake_one(|die| space.has_space(die), ready);
+        let State { writes, space, .. } = &mut self.state;
+        writes.idle.wake_one(|die| space.has_space(die), ready);
     }
 
     /// Handles the start of an operation that was not pulled: the die is busy, and another idle die is woken for the
     /// waiting writes that this one may have been woken for.
     #[inline]
-    pub fn die_started(&mut self, die: DieId, now: SimTime, ready: &mut ReadyDies) {
-        self.state.idle.remove(die);
-        if self.derived.config.write_allocation == WriteAllocation::Pull && self.may_pull(0, now) {
+    pub fn die_started(&mut self, die: DieId, ready: &mut ReadyDies) {
+        self.state.writes.idle.remove(die);
+        if self.state.writes.are_pulled() && self.state.writes.may_pull_from(0) {
             self.wake_one(ready);
         }
     }
 
     /// Handles a die that waits for a page buffer before its next program: it is busy, and another idle die, whose
     /// channel may have a free one, is woken for the writes and page moves that this one may have been woken for.
-    pub fn die_starved(&mut self, die: DieId, now: SimTime, ready: &mut ReadyDies) {
-        self.state.idle.remove(die);
-        let writes_wait = self.derived.config.write_allocation == WriteAllocation::Pull && self.may_pull(0, now);
+    pub fn die_starved(&mut self, die: DieId, ready: &mut ReadyDies) {
+        self.state.writes.idle.remove(die);
+        let writes_wait = self.state.writes.are_pulled() && self.state.writes.may_pull_from(0);
         if writes_wait || !self.state.moves.ready.is_empty() {
             self.wake_one(ready);
         }
@@ -376,7 +322,7 @@ impl Ftl {
     /// Marks a die as idle: it may be woken for the next write, and for background work later.
     #[inline]
     pub fn set_idle(&mut self, die: DieId, now: SimTime, events: &mut Events) {
-        if !self.state.idle.insert(die) {
+        if !self.state.writes.idle.insert(die) {
             return;
         }
         self.state.idle_since[die.index()] = now;
@@ -413,7 +359,7 @@ impl Ftl {
     /// Handles the idle timer of a die: if its delay is over, the die is asked for work.
     pub(super) fn idle_timer_fired(&mut self, die: DieId, delay: IdleDelay, now: SimTime, out: &mut Outbox) {
         self.state.idle_armed[delay as usize][die.index()] = false;
-        let Some(after) = self.idle_delay(die, delay).filter(|_| self.state.idle.contains(die)) else { return };
+        let Some(after) = self.idle_delay(die, delay).filter(|_| self.state.writes.idle.contains(die)) else { return };
         let idle_for = now.since(self.state.idle_since[die.index()]);
         if idle_for < after {
             self.arm_idle(die, delay, &mut out.events);
@@ -437,7 +383,7 @@ impl Ftl {
                 Mapped::Nowhere => continue,
                 Mapped::At(ppn) => Some(ppn),
                 Mapped::Slot(slot) => {
-                    let unit = &mut self.state.writes.units[slot];
+                    let unit = &mut self.state.writes.queue.units[slot];
                     unit.dropped = true;
                     match decode(std::mem::replace(&mut unit.prior, 0)) {
                         Mapped::At(ppn) => Some(ppn),
@@ -473,27 +419,14 @@ impl Ftl {
         if let Drain::All(_) = what {
             self.begin_to_save_map(ready);
         }
-        if self.state.gate.change(what) {
-            self.wake_for_writes(ready);
-        }
-        if let Drain::All(_) = what {
-            ready.mark_all();
-        }
+        let State { writes, space, .. } = &mut self.state;
+        writes.drain(what, |die| space.has_space(die), ready);
     }
 
     /// Wakes dies for waiting units.
     pub(super) fn wake_for_writes(&mut self, ready: &mut ReadyDies) {
-        for list in 0..if self.derived.config.write_allocation == WriteAllocation::Pull { 1 } else { self.state.idle.die_count() }
-        {
-            if self.state.writes.len(list) == 0 {
-                continue;
-            }
-            if self.derived.config.write_allocation == WriteAllocation::Pull {
-                self.wake_one(ready);
-            } else {
-                ready.mark(DieId(list as u32));
-            }
-        }
+        let State { writes, space, .. } = &mut self.state;
+        writes.wake_for_all(|die| space.has_space(die), ready);
     }
 }
 

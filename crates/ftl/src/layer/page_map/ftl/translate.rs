@@ -126,8 +126,8 @@ impl Ftl {
     /// Wakes an idle die for map data that waits to be written.
     fn wake_for_map(&mut self, ready: &mut ReadyDies) {
         if self.may_write_map() {
-            let State { idle, space, .. } = &mut self.state;
-            idle.wake_one(|die| space.has_map_space(die), ready);
+            let State { writes, space, .. } = &mut self.state;
+            writes.idle.wake_one(|die| space.has_map_space(die), ready);
         }
     }
 

@@ -14,7 +14,6 @@ use crate::medium::BlockState;
 use crate::medium::space::{AllocationClass, Target};
 use crate::parameters::Parameters;
 use crate::policy::HostCache;
-use crate::queue::idle::IdleDies;
 use kit::{BlockId, DieId, ModeId, Nanos, Ppn, ReadyDies, Reason, Rng, SimTime};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -157,7 +156,7 @@ impl Ftl {
         let mut load = self.closed_loop(of_map);
         let block = u64::from(self.state.store.medium.geometry.units_per_block) * dies;
         let (mut sum, mut samples, mut last) = (0u128, 0u128, 0i128);
-        (0..dies as usize).for_each(|rank| load.ready.mark(self.state.idle.die_at(rank)));
+        (0..dies as usize).for_each(|rank| load.ready.mark(self.state.writes.idle.die_at(rank)));
         let mut instants = 0u64;
         let least = BLOCKS * block + rng.below(block);
         while load.written < least + block {
@@ -189,7 +188,7 @@ impl Ftl {
             }
             last = above;
         }
-        self.state.idle = IdleDies::new(&self.derived.places);
+        self.state.writes.forget_idle();
         // What has been read is read again, as nothing of it is in the controller.
         for (collector, gathered) in self.state.collectors.iter_mut().zip(&load.gathered) {
             if let Some(&(row, _)) = gathered.rows.front() {
@@ -274,8 +273,8 @@ impl Ftl {
         if load.waiting < load.least {
             return true;
         }
-        let State { idle, space, .. } = &mut self.state;
-        idle.wake_one(|die| space.has_space(die), &mut load.ready)
+        let State { writes, space, .. } = &mut self.state;
+        writes.idle.wake_one(|die| space.has_space(die), &mut load.ready)
     }
 
     /// Ends the operation of a die.
@@ -312,13 +311,13 @@ impl Ftl {
             task = self.collect_next(die, free < low, &mut load.gathered[die.index()], rng);
         }
         let Some(task) = task else {
-            self.state.idle.insert(die);
+            self.state.writes.idle.insert(die);
             if !has_arrived {
                 load.push_end(die, load.arrives[die.index()], false);
             }
             return;
         };
-        self.state.idle.remove(die);
+        self.state.writes.idle.remove(die);
         if matches!(task, Task::Write(_)) {
             self.offer_write(load);
         }

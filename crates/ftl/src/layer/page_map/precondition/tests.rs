@@ -81,7 +81,7 @@ fn a_fill_by_blocks_is_a_fill_unit_by_unit() {
         let (program, dies) =
             (by_units.state.store.medium.geometry.units_per_program, by_units.state.store.medium.geometry.die_count);
         for unit in 0..by_units.state.store.user_units as u32 {
-            let die = by_units.state.idle.die_at((unit / program % dies) as usize);
+            let die = by_units.state.writes.idle.die_at((unit / program % dies) as usize);
             by_units.write_untimed(Lpn(unit), die);
         }
         assert!(by_blocks.state.store.places.is_computed(Lpn(0)), "drive {number}: whole blocks have no entries");

@@ -133,7 +133,7 @@ impl Ftl {
         let (splits, streams) = (self.derived.needs.splits_relocations(), self.derived.needs.relocation_streams);
         image.collectors.iter().try_for_each(|collector| collector.check_answers(splits, modes, streams))?;
         self.check_pins(&image.moves.check(store, modes)?)?;
-        let (lists, groups) = (self.state.writes.list_count(), store.medium.geometry.groups_per_die);
+        let (lists, groups) = (self.state.writes.queue.list_count(), store.medium.geometry.groups_per_die);
         store.check_waiting(&image.writes, (lists, groups), now)?;
         let parts = [
             (self.state.store.medium.integrity.is_some(), image.integrity.is_some(), "count of reads"),
@@ -171,8 +171,12 @@ impl Ftl {
         require(lengths == [dies; 4], || "its dies are not those of this drive".to_owned())?;
         let late = image.idle_since.iter().find(|since| **since > now);
         require(late.is_none(), || format!("a die is idle since {late:?}, and the clock stands at {now:?}"))?;
-        require((image.arrivals as usize) < self.derived.places.len(), || {
-            format!("the last write went to place {} of {} in the allocation order", image.arrivals, self.derived.places.len())
+        require((image.arrivals as usize) < self.state.writes.turn_count(), || {
+            format!(
+                "the last write went to place {} of {} in the allocation order",
+                image.arrivals,
+                self.state.writes.turn_count()
+            )
         })?;
         require(image.policy_armed.is_none_or(|at| at < SimTime::FOREVER), || "its policy waits for ever".to_owned())?;
         require(image.worn_out.is_none_or(|die| die.index() < dies), || "a die is worn out that it does not have".to_owned())

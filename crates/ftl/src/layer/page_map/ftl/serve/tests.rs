@@ -38,13 +38,13 @@ fn use_up(ftl: &mut Ftl, die: DieId) {
 /// die that was woken last, and passes dies that are busy or have no space. If only idle dies without space are
 /// left, all of them are woken.
 fn check(ftl: &mut Ftl, idle: &[DieId], out: &mut Outbox) {
-    let count = ftl.state.idle.die_count();
-    (0..count).for_each(|die| ftl.state.idle.remove(DieId(die as u32)));
+    let count = ftl.state.writes.idle.die_count();
+    (0..count).for_each(|die| ftl.state.writes.idle.remove(DieId(die as u32)));
     idle.iter().for_each(|&die| ftl.set_idle(die, SimTime(0), &mut out.events));
     let mut idle = idle.to_vec();
     for _ in 0..3 {
-        let start = ftl.state.idle.next_rank();
-        let mut ranks = (start..start + count).map(|rank| ftl.state.idle.die_at(rank % count));
+        let start = ftl.state.writes.idle.next_rank();
+        let mut ranks = (start..start + count).map(|rank| ftl.state.writes.idle.die_at(rank % count));
         let next = ranks.find(|die| idle.contains(die) && ftl.state.space.has_space(*die));
         ftl.wake_one(&mut out.ready);
         let mut woken: Vec<DieId> = (0..).map_while(|index| out.ready.take(index)).collect();
@@ -52,12 +52,15 @@ fn check(ftl: &mut Ftl, idle: &[DieId], out: &mut Outbox) {
         woken.sort_unstable();
         if let Some(next) = next {
             idle.retain(|die| *die != next);
-            assert_eq!((woken, ftl.state.idle.die_at((ftl.state.idle.next_rank() + count - 1) % count)), (vec![next], next));
+            assert_eq!(
+                (woken, ftl.state.writes.idle.die_at((ftl.state.writes.idle.next_rank() + count - 1) % count)),
+                (vec![next], next)
+            );
         } else {
             idle.sort_unstable();
-            assert_eq!((woken, ftl.state.idle.next_rank()), (idle.clone(), start), "all idle dies are to gain space");
+            assert_eq!((woken, ftl.state.writes.idle.next_rank()), (idle.clone(), start), "all idle dies are to gain space");
         }
-        assert!((0..count).map(|die| DieId(die as u32)).all(|die| ftl.state.idle.contains(die) == idle.contains(&die)));
+        assert!((0..count).map(|die| DieId(die as u32)).all(|die| ftl.state.writes.idle.contains(die) == idle.contains(&die)));
     }
 }
 
@@ -74,7 +77,7 @@ fn the_next_idle_die_with_space_is_woken() {
         }
     }
     let (mut ftl, mut out, mut rng) = (ftl(130), Outbox::new(130, 2), Rng::stream(1, "dies"));
-    assert_ne!(ftl.state.idle.die_at(1), DieId(1), "the allocation order is not that of the numbers");
+    assert_ne!(ftl.state.writes.idle.die_at(1), DieId(1), "the allocation order is not that of the numbers");
     for round in 0..600 {
         let share = [0.01, 0.1, 0.9][round % 3];
         let idle: Vec<DieId> = (0..130).map(DieId).filter(|_| rng.chance(share)).collect();

@@ -87,5 +87,5 @@ fn a_number_of_slots_takes_no_memory() {
     let mut loaded = ftl.load(&mut &file[..]).expect("a good file");
     loaded.image.writes.claim_slots(usize::MAX);
     assert_eq!(ftl.restore(loaded, true, NOW), Ok(()));
-    assert_eq!(ftl.state.writes.units.len(), 0);
+    assert_eq!(ftl.state.writes.queue.units.len(), 0);
 }
