@@ -52,7 +52,8 @@ def run(commands: str, place: str) -> str:
     """Runs the commands of a block by a shell, and returns their output."""
     stubs = "".join(f"{name}() {{ :; }}\n" for name in ELSEWHERE)
     done = subprocess.run(
-        ["bash", "-euo", "pipefail", "-c", stubs + commands],
+        # The shell stays until the end, as that of a user does: it is looked for among the parents of a command.
+        ["bash", "-euo", "pipefail", "-c", stubs + commands + "\n:\n"],
         capture_output=True,
         text=True,
         timeout=PATIENCE,

@@ -403,7 +403,7 @@ impl Medium {
         self.add_wear(block, more_wear_thousandths);
     }
 
-    /// Handles the end of an erase, which adds `wear_thousandths` to the effective wear of its block: the block is free.
+    /// Handles the end of an erase: the block is free, and `wear_thousandths` are added to its effective wear.
     pub(crate) fn erase_done(&mut self, ended: Ended, operation: &Operation, wear_thousandths: u32, out: &mut Outbox) {
         ended.expect_done(operation);
         let block = self.geometry.block_of(operation.first);
