@@ -107,8 +107,7 @@ fn the_link_is_a_step_of_the_way_to_the_device_and_back() {
         let config = ControllerConfig { protocol: protocol(half_duplex), ..ControllerConfig::default() };
         let (mut controller, mut out, begin) = (Controller::new(&config), Outbox::new(1, 1), SimTime(100));
         let continuation = |command: u32| Continuation::Admitted(CommandId(command));
-        // What crosses, all at one instant: route, data, end of its transfer on a wire of its own direction, and on one
-        // for both.
+        // Transfers that begin at one instant: route, data, end on a wire for each direction, and on one for both.
         let crossing = [
             (Route::Command(Op::Write), Bytes(0), 3, 3),
             (Route::ToHost, data(2), 14, 17),

@@ -63,7 +63,7 @@ impl Forgery {
     /// A missing trim, reset or erase can go unnoticed: the unit or the block may not be used again. Most lines that
     /// move in place were never written, so that it does not matter where they are. A zone may be read before the data
     /// of a write has come. A replay does not say which units it reads.
-    pub fn least_share_caught(self, layer: Option<Layer>) -> Option<f64> {
+    pub fn min_share_caught(self, layer: Option<Layer>) -> Option<f64> {
         use Forgery::{
             DropErase, DropProgram, DropReset, DropSensing, DropTrim, ReadNothing, RelocateAnother, RelocateFromElsewhere,
         };

@@ -235,7 +235,7 @@ fn play_all(mut rig: Rig<'_>, description: &Description, seed: u64, commands: u3
     }
     rig.drain()?;
     if rig.drive.translator().zones().is_some() {
-        // What waits for the rest of its program unit is programmed.
+        // Incomplete program units are padded and programmed.
         let flags = CommandFlags::zone(ZoneAction::Finish, true);
         rig.submit(HostCommand { flags, ..HostCommand::new(Op::Zone, LAST_TAG, Bytes(0), Bytes(0)) }, rig.drive.now());
         rig.drain()?;

@@ -30,7 +30,7 @@ fn every_forgery_is_caught() {
     // Only zones and chunks are reset.
     for &forgery in Forgery::ALL.iter().filter(|forgery| **forgery != Forgery::DropReset) {
         let (struck, caught) = strike(forgery, Detail::None, 0..5000);
-        let least = forgery.least_share_caught(None).expect("a map tells all") * f64::from(struck);
+        let least = forgery.min_share_caught(None).expect("a map tells all") * f64::from(struck);
         assert!(struck == STRIKES && f64::from(caught) >= least, "{forgery:?}: applied in {struck} cases, caught in {caught}");
     }
 }
@@ -40,7 +40,7 @@ fn every_forgery_is_caught_over_all_layers() {
     for layer in Layer::ALL {
         let mut applied = 0;
         for &forgery in Forgery::ALL {
-            let Some(share) = forgery.least_share_caught(Some(layer)) else { continue };
+            let Some(share) = forgery.min_share_caught(Some(layer)) else { continue };
             let seeds = (0..20_000).filter(|seed| case::layer_of(*seed, Beside::Nothing) == layer).take(150);
             let (struck, caught) = strike(forgery, Detail::Layer(Beside::Nothing), seeds);
             applied += u32::from(struck >= STRIKES / 4);

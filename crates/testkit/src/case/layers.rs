@@ -77,12 +77,12 @@ pub(super) fn run(
         return Ok(None);
     }
     if layer == Layer::Recorded {
-        return play_once(Rig::recording(description, seed, tamper)?, description, seed, commands).map(Some);
+        let mut rig = Rig::recording(description, seed, tamper)?;
+        play_part(&mut rig, description, seed, commands)?;
+        return Ok(Some(Passed::of(rig)));
     }
     let mut recorded = Rig::recording(description, seed, None)?;
-    go_on(&mut recorded, description, seed, commands)?;
-    recorded.drain()?;
-    recorded.finish()?;
+    play_part(&mut recorded, description, seed, commands)?;
     let trace = recorded.drive.take_firmware(true);
     let replay = replay_of(description, &trace).map_err(|problems| Violation(format!("the record is refused: {problems}")))?;
     let mut rig = Rig::new(&replay, seed, tamper)?;
@@ -94,11 +94,6 @@ pub(super) fn run(
 }
 
 /// Runs a case in one part, without pauses.
-fn play_once(mut rig: Rig<'_>, description: &Description, seed: u64, commands: u32) -> Result<Passed, Violation> {
-    play_part(&mut rig, description, seed, commands)?;
-    Ok(Passed::of(rig))
-}
-
 fn play_part(rig: &mut Rig<'_>, description: &Description, seed: u64, commands: u32) -> Result<(), Violation> {
     rig.drive.history().enable(false);
     go_on(rig, description, seed, commands)?;

@@ -117,16 +117,16 @@ impl Oracle {
 
     /// Returns the units that are on flash at the start, with their places.
     fn places_at_start(&self, drive: &Drive) -> Vec<(Lpn, Ppn)> {
-        match (self.rules.data, drive.translator().map()) {
-            (_, Some(map)) => {
-                let place = |lpn: u32| Some((Lpn(lpn), map.place_of(Lpn(lpn))?));
+        match self.rules.data {
+            Data::Mapped => {
+                let place = |lpn: u32| Some((Lpn(lpn), drive.map().place_of(Lpn(lpn))?));
                 (0..self.units.len() as u32).filter_map(place).collect()
             }
-            (Data::Placed, None) => {
+            Data::Placed => {
                 let programmed = (0..self.places.len() as u32).filter(|ppn| self.places[*ppn as usize].programmed).map(Ppn);
                 programmed.map(|ppn| (Lpn(drive.translator().unit_at(ppn)), ppn)).collect()
             }
-            _ => Vec::new(),
+            Data::InPlace | Data::Untold => Vec::new(),
         }
     }
 
@@ -234,7 +234,7 @@ impl Oracle {
             ("units programmed, from programs and copybacks", total, self.units_of_programs(drive)),
             ("erase operations", operations(OperationKind::Erase), counts.erased),
         ];
-        // What is told of a layer whose places are told, or that keeps account of its blocks.
+        // Only where the records tell the places of units, where the map does, and where the blocks are known.
         let of_places = [
             ("padding", programmed(Reason::Padding), counts.padding),
             ("units programmed, from their parts", total, counts.bound + moved + counts.padding),

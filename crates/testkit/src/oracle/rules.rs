@@ -19,7 +19,8 @@ pub(super) enum Data {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rules {
     pub data: Data,
-    /// True if the states of the blocks at the start are known.
+    /// True if the states of the blocks at the start are known. A layer that does not know the age of its data does not
+    /// know them.
     pub knows_blocks: bool,
     /// True if the write buffer keeps its data when power fails: a flush has nothing to wait for.
     pub keeps_buffer: bool,

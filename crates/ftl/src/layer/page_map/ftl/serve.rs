@@ -266,21 +266,7 @@ impl Ftl {
         signals: &Signals,
     ) -> Operation {
         let mode = self.read_mode(&UnitRead { lpn: self.state.store.lpn_at(ppn), ppn, reason }, now, signals);
-        let geometry = &self.state.store.medium.geometry;
-        let (block, unit) = geometry.split(ppn);
-        Operation {
-            kind: OperationKind::Read,
-            reason,
-            die: geometry.die_of(block),
-            first: ppn,
-            units: 1,
-            pages: 1,
-            page_type: geometry.page_type_of(unit),
-            mode,
-            encode: 0,
-            skipped: 0,
-            owner,
-        }
+        self.state.store.medium.read_at(ppn, mode, reason, owner)
     }
 
     /// Adds a complete unit to the write queue, and wakes a die for it.
