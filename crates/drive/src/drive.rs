@@ -3,6 +3,7 @@
 mod commands;
 mod correction;
 mod power;
+mod power_loss;
 mod rest;
 mod router;
 mod save;
@@ -22,6 +23,7 @@ use host::{Host, QueueConfig};
 use kit::{Bytes, CommandId, Completion, HostCommand, Lpn, Outbox, Part, PowerState, SimTime, UNIT_BYTES, UnitSize};
 
 pub use power::PowerFailure;
+pub use power_loss::PowerLoss;
 pub use save::{Identity, Resumed};
 
 /// Number of instants without a completion after which [`Drive::advance_into`] returns.
@@ -61,6 +63,8 @@ pub struct Drive {
     power_states: Option<Box<PowerStates>>,
     /// False while the drive is brought to rest: free dies pull nothing from the FTL.
     pulling: bool,
+    /// True while an instant is handled step by step, and not over.
+    in_instant: bool,
     recording: bool,
     spare_parts: Vec<Part>,
     /// Measurements so far.
@@ -135,6 +139,7 @@ impl Drive {
             ftl,
             power_states,
             pulling: true,
+            in_instant: false,
             recording: true,
             spare_parts: Vec::with_capacity(64),
             statistics: Statistics::default(),
@@ -374,6 +379,22 @@ impl Drive {
     pub fn advance_into(&mut self, until: SimTime, done: &mut Vec<Completion>) {
         self.run_until(until, QUIET_INSTANTS);
         self.host.swap_completions(done);
+    }
+
+    /// Handles the next step of the next instant: an event, or the arrivals and the choices of idle dies. Returns true if
+    /// the instant is not over. What [`Drive::advance`] does in one call, these calls do in the same order.
+    pub fn step(&mut self) -> bool {
+        let Some(at) = self.next_event() else { return false };
+        if !self.in_instant {
+            self.host.clear_completions();
+        }
+        self.in_instant = self.handle_step(at);
+        self.in_instant
+    }
+
+    /// Returns the completions of the last instant.
+    pub fn completions(&self) -> &[Completion] {
+        self.host.completions()
     }
 
     fn run_until(&mut self, until: SimTime, instants: u32) {

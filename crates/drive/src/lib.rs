@@ -35,7 +35,7 @@ mod wall;
 pub use build::BUILD;
 pub use description::Description;
 pub use diagram::{Diagram, Edge, Node, Stage, diagram};
-pub use drive::{Drive, Identity, PowerFailure, Resumed};
+pub use drive::{Drive, Identity, PowerFailure, PowerLoss, Resumed};
 pub use energy::{EnergyReport, PowerRow};
 pub use facts::facts;
 pub use run_loop::{End, Part, Reached, RunLoop};

@@ -2,6 +2,7 @@
 
 mod buffering;
 mod control;
+mod interruption;
 mod making_room;
 mod power;
 mod retry;

@@ -1,7 +1,7 @@
 //! The handoff: results and requests of one stage that the router passes on to another stage at once.
 
 use crate::cause::Ledger;
-use crate::ids::{CommandId, Lpn};
+use crate::ids::{CommandId, DieId, Lpn};
 use crate::operation::Encoding;
 
 /// A completed part of a host command, with its latency by cause since the command was admitted.
@@ -47,6 +47,8 @@ pub struct Handoff {
     pub released: Vec<u64>,
     /// From `ftl` to the router: commands that may go on.
     pub translated: Vec<Translated>,
+    /// From `ftl` to a recovery after a loss of power: dies whose next row may be read. Empty at all other times.
+    pub scanned: Vec<DieId>,
 }
 
 impl Handoff {

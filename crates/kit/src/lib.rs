@@ -68,7 +68,7 @@ pub use lru::Lru;
 pub use operation::{Demand, Encoding, Operation, OperationKind, Owner};
 pub use operations::Operations;
 pub use outbox::Outbox;
-pub use outcome::{Ended, Outcome};
+pub use outcome::{Ended, Interrupted, Outcome};
 pub use permutation::Permutation;
 pub use power_state::{IdleParts, PowerState, StateParts};
 pub use problem::{Problem, Problems};

@@ -61,6 +61,8 @@ pub enum Owner {
     MapPage(u32),
     /// A read whose data could not be corrected, by the slot of its recovery in the controller.
     Retry(u32),
+    /// The search for programmed pages after a loss of power. The operation names no place.
+    Scan,
 }
 
 /// A flash operation.

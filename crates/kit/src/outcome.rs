@@ -1,5 +1,6 @@
 //! The outcome of a flash operation.
 
+use crate::ids::Ppn;
 use crate::operation::Operation;
 
 /// The way in which a program or an erase has ended. A read has no outcome of its own: whether its data can be
@@ -40,4 +41,15 @@ impl Ended {
     pub fn expect_done(self, operation: &Operation) {
         assert!(self.outcome == Outcome::Done, "{:?} has ended as {:?}", operation.kind, self.outcome);
     }
+}
+
+/// A program or an erase that was under way in the array when power was lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Interrupted {
+    /// First place of the program, or of the block.
+    pub first: Ppn,
+    /// True for an erase.
+    pub erases: bool,
+    /// Pages that it covers.
+    pub pages: u32,
 }

@@ -1,6 +1,7 @@
 //! A random test case: a drive, commands, and rests, saves or power failures between parts of the commands, all from
 //! one seed.
 
+pub mod cuts;
 mod layers;
 
 use crate::Violation;

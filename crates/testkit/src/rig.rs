@@ -1,7 +1,7 @@
 //! Test rig: a drive whose every step is checked by the oracle.
 
-use crate::oracle::{Oracle, Violation, ensure};
-use drive::{Description, Drive, Identity, PowerFailure};
+use crate::oracle::{Check, Oracle, Violation, ensure};
+use drive::{Description, Drive, Identity, PowerFailure, PowerLoss};
 use ftl::ScaleModels;
 use ftl::policy::ModePolicy;
 use kit::{Completion, HostCommand, Nanos, Record, SimTime};
@@ -46,7 +46,7 @@ pub fn prepare(drive: &mut Drive, description: &Description) {
 }
 
 /// Creates the drive of a description, under its own policy or under a guest policy.
-fn built(description: &Description, seed: u64, guest: Option<MakePolicy<'_>>) -> Drive {
+pub fn built(description: &Description, seed: u64, guest: Option<MakePolicy<'_>>) -> Drive {
     let Some(guest) = guest else { return Drive::new(description, seed).expect("a small drive fits into memory") };
     let ftl = description.build_ftl_with("guest", guest(description), seed).expect("a small drive fits into memory");
     Drive::with_ftl(description, ftl, seed)
@@ -65,6 +65,16 @@ impl<'a> Rig<'a> {
         drive.journal().enable(true);
         let oracle = Oracle::attach(&drive, description)?;
         Ok(Rig { tamper, ..Rig::with(drive, oracle) })
+    }
+
+    /// Creates the drive of a description in its starting state, prepared for losses of power ([`Rig::lose_power`]).
+    pub fn losing_power(description: &Description, seed: u64) -> Result<Rig<'a>, Violation> {
+        let mut drive = built(description, seed, None);
+        drive.keep_metadata().expect("a small drive fits into memory");
+        prepare(&mut drive, description);
+        drive.journal().enable(true);
+        let oracle = Oracle::attach(&drive, description)?;
+        Ok(Rig::with(drive, oracle))
     }
 
     /// Creates the drive of a description in its starting state, under `guest` if it is given.
@@ -160,14 +170,7 @@ impl<'a> Rig<'a> {
 
     /// Handles the next instant, with commands in flight. Returns the number of commands that completed.
     pub fn step(&mut self) -> Result<usize, Violation> {
-        let Some(at) = self.drive.next_event() else {
-            return Err(Violation(format!(
-                "stalled: nothing is to happen and {} commands are in flight:{}\n{}",
-                self.outstanding(),
-                self.oracle.describe_outstanding(),
-                stall_report(&self.drive)
-            )));
-        };
+        let at = self.expect_event()?;
         let count = self.advance(at)?;
         self.quiet = if count > 0 { 0 } else { self.quiet + 1 };
         ensure(self.quiet < PATIENCE, || {
@@ -187,6 +190,11 @@ impl<'a> Rig<'a> {
         self.done.clear();
         self.done.extend_from_slice(self.drive.advance(until));
         self.follow()?;
+        self.completed()
+    }
+
+    /// Passes completions to the oracle. Returns their number.
+    fn completed(&mut self) -> Result<usize, Violation> {
         let now = self.drive.now();
         for completion in &self.done {
             for word in [u64::from(completion.tag), completion.completed.0] {
@@ -195,6 +203,35 @@ impl<'a> Rig<'a> {
             self.oracle.completed(completion, now)?;
         }
         Ok(self.done.len())
+    }
+
+    /// Returns an error if nothing is to happen although commands are in flight.
+    fn expect_event(&self) -> Result<SimTime, Violation> {
+        self.drive.next_event().ok_or_else(|| {
+            Violation(format!(
+                "stalled: nothing is to happen and {} commands are in flight:{}\n{}",
+                self.outstanding(),
+                self.oracle.describe_outstanding(),
+                stall_report(&self.drive)
+            ))
+        })
+    }
+
+    /// Handles the next instant step by step, as [`Rig::advance`] does at once, and calls `watch` after each step.
+    /// Returns the number of commands that completed.
+    pub fn advance_in_steps(&mut self, watch: &mut dyn FnMut(&Drive, &Oracle) -> Check) -> Result<usize, Violation> {
+        self.expect_event()?;
+        loop {
+            let goes_on = self.drive.step();
+            self.follow()?;
+            watch(&self.drive, &self.oracle)?;
+            if !goes_on {
+                break;
+            }
+        }
+        self.done.clear();
+        self.done.extend_from_slice(self.drive.completions());
+        self.completed()
     }
 
     /// Passes the records of the journal to the oracle.
@@ -244,6 +281,18 @@ impl<'a> Rig<'a> {
         self.follow()?;
         self.oracle.audit(&self.drive, true)?;
         Ok(failure)
+    }
+
+    /// Cuts the power of the drive without warning, whatever is in flight, and goes on with what has become of it.
+    pub fn lose_power(&mut self, description: &Description, seed: u64, down: Nanos) -> Result<PowerLoss, Violation> {
+        let anew = built(description, seed, self.guest);
+        let (drive, loss) = self.drive.after_power_loss(anew, down).expect("a small drive fits into memory");
+        ensure(loss.durable_lost == 0, || format!("durable data is lost: {loss:?}"))?;
+        self.drive = drive;
+        self.oracle.power_was_lost(&self.drive)?;
+        self.drive.journal().enable(true);
+        self.drive.history().enable(false);
+        Ok(loss)
     }
 
     /// Shuts the drive down gracefully and checks the conservation laws.

@@ -47,6 +47,26 @@ impl Drive {
         }
     }
 
+    /// Handles the next step of an instant, in the order of [`Drive::run_instant`]: an event, or the arrivals and the
+    /// choices of idle dies. Returns true if the instant is not over.
+    pub(super) fn handle_step(&mut self, at: SimTime) -> bool {
+        self.now = at;
+        if let Some(event) = self.out.events.pop_at(at, Class::Arrival) {
+            self.handle(event);
+            return true;
+        }
+        while let Some(command) = self.host.next_arrival() {
+            self.arrive(command);
+        }
+        if !self.out.ready.is_empty() {
+            self.dispatch_ready();
+            return self.out.events.next_time() == Some(at) || self.host.has_arrivals();
+        }
+        let timer = self.out.events.pop_at(at, Class::Timer);
+        timer.into_iter().for_each(|event| self.handle(event));
+        timer.is_some()
+    }
+
     // Inlined into the event loop; the time without power is the only other caller.
     #[inline(always)]
     pub(super) fn handle(&mut self, event: Event) {
@@ -435,6 +455,7 @@ impl Drive {
             | Owner::Collector
             | Owner::Page(_)
             | Owner::FreeBlock
+            | Owner::Scan
             | Owner::ReadAhead(_)
             | Owner::MapPage(_)
             | Owner::Retry(_) => {}

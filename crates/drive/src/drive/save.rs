@@ -139,6 +139,7 @@ impl Drive {
             spare_parts: _,
             // Belong to the run, not to the drive.
             pulling: _,
+            in_instant: _,
             recording: _,
             statistics: _,
         } = self;

@@ -40,6 +40,7 @@ mod physical;
 mod plausible;
 mod power;
 mod power_cap;
+mod power_loss;
 mod power_model;
 mod power_parts;
 mod power_states;

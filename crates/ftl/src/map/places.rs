@@ -230,6 +230,76 @@ impl Places {
         }
     }
 
+    /// Marks as padding the places whose data is not current: those with an entry, and those of units of the origin that
+    /// have an entry elsewhere.
+    pub fn forget_superseded(&mut self, is_current: impl Fn(Ppn) -> bool) {
+        let padding = PADDING.wrapping_add(SHIFT);
+        for (ppn, entry) in (0..).map(Ppn).zip(self.reverse.as_mut_slice()) {
+            if *entry != 0 && !is_current(ppn) {
+                *entry = padding;
+            }
+        }
+        let Some(origin) = self.origin.clone() else { return };
+        for lpn in (0..origin.units()).map(Lpn).filter(|lpn| self.map.get(lpn.index()) != 0) {
+            let place = origin.place_of(lpn).filter(|place| !is_current(*place) && self.reverse.get(place.index()) == 0);
+            if let Some(place) = place {
+                self.reverse.set(place.index(), padding);
+            }
+        }
+    }
+
+    /// Loses the map, which is returned. What remains is on flash: the reverse map.
+    pub fn lose_map(&mut self) -> std::io::Result<Table<u32>> {
+        let empty = Table::zeroed(self.map.as_slice().len())?;
+        Ok(std::mem::replace(&mut self.map, empty))
+    }
+
+    /// Returns the units whose map values differ from those of an earlier map, with the value before and now.
+    pub fn differences<'a>(&'a self, before: &'a Table<u32>) -> impl Iterator<Item = (Lpn, u32, u32)> + 'a {
+        let value = |lpn: Lpn, entry: u32| match entry {
+            0 => self.original_code(lpn),
+            UNMAPPED => 0,
+            code => code,
+        };
+        let pairs = before.as_slice().iter().zip(self.map.as_slice());
+        let differ = (0..).map(Lpn).zip(pairs).filter(|(_, (before, now))| before != now);
+        differ.map(move |(lpn, (before, now))| (lpn, value(lpn, *before), value(lpn, *now))).filter(|(_, before, now)| before != now)
+    }
+
+    /// Returns the unit that the reverse map has an entry for at a place; `None` if there is no entry, or no unit.
+    #[inline]
+    pub fn entered_unit(&self, ppn: Ppn) -> Option<Lpn> {
+        let entry = self.reverse.get(ppn.index());
+        (entry != 0 && entry != PADDING.wrapping_add(SHIFT)).then(|| Lpn(entry.wrapping_sub(SHIFT)))
+    }
+
+    /// Returns the place that the map has an entry for; `None` if it has none, or the unit is not mapped.
+    #[inline]
+    pub fn entered_place(&self, lpn: Lpn) -> Option<Ppn> {
+        match self.map.get(lpn.index()) {
+            0 | UNMAPPED => None,
+            entry => Some(Ppn(entry - 1)),
+        }
+    }
+
+    /// Returns the units for which the map has an entry.
+    pub fn entered(&self) -> impl Iterator<Item = Lpn> + '_ {
+        (0..).map(Lpn).zip(self.map.as_slice()).filter(|(_, entry)| **entry != 0).map(|(lpn, _)| lpn)
+    }
+
+    /// Marks a unit as not mapped, if it has no entry.
+    pub fn leave_unit(&mut self, lpn: Lpn) {
+        if self.map.get(lpn.index()) == 0 && self.origin.is_some() {
+            self.map.set(lpn.index(), UNMAPPED);
+        }
+    }
+
+    /// Returns true if a place has no entry: what it holds is computed.
+    #[inline]
+    pub fn is_original(&self, ppn: Ppn) -> bool {
+        self.reverse.get(ppn.index()) == 0
+    }
+
     /// Returns the number of units that the map has a place for, and that of those whose place is computed.
     pub fn counted(&self) -> (u64, u64) {
         let original = self.origin.as_ref().map_or(0, |origin| origin.units()) as usize;

@@ -147,6 +147,11 @@ impl Integrity {
         }
     }
 
+    /// Forgets the places that were not programmed, although data was on its way to them, when power was lost.
+    pub fn power_lost(&mut self, is_programmed: impl Fn(Ppn) -> bool) {
+        self.lost.retain(|&place| is_programmed(Ppn(place)));
+    }
+
     /// Records that the data at a place is lost.
     pub fn lose(&mut self, ppn: Ppn) {
         self.lost.insert(ppn.0);

@@ -10,6 +10,7 @@ pub(crate) mod counts;
 pub(crate) mod integrity;
 pub(crate) mod operations;
 pub(crate) mod pages;
+mod power;
 pub(crate) mod program;
 mod save;
 pub(crate) mod space;

@@ -53,6 +53,7 @@ pub struct Counts {
 }
 
 /// The engine's counters at the time when the oracle was attached.
+#[derive(Clone)]
 pub(super) struct Baseline {
     ftl: FtlCounters,
     erases: u64,
@@ -92,7 +93,7 @@ impl Oracle {
         for (lpn, ppn) in self.places_at_start(drive) {
             let version = self.versions.len() as u32;
             let loss = if medium.is_lost_at(ppn) { Loss::Lost } else { Loss::Intact };
-            self.versions.push(Version { lpn, completed: Some(0), progress: Progress::Durable, loss });
+            self.versions.push(Version { loss, ..Version::new(lpn, Progress::Durable, Some(0)) });
             let place = &mut self.places[ppn.index()];
             ensure(place.programmed && place.content.is_none(), || {
                 format!("at the start {lpn:?} is mapped to {ppn:?}: {place:?}")
@@ -108,7 +109,7 @@ impl Oracle {
             let version = self.versions.len() as u32;
             if self.places[ppn.index()].content.is_none() {
                 let (lpn, loss) = (Lpn(drive.translator().unit_at(ppn)), Loss::Lost);
-                self.versions.push(Version { lpn, completed: Some(0), progress: Progress::Durable, loss });
+                self.versions.push(Version { loss, ..Version::new(lpn, Progress::Durable, Some(0)) });
                 self.places[ppn.index()].content = Some(Content { lpn, version, supersedes: None, loss });
             }
         }

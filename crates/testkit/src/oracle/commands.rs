@@ -311,6 +311,11 @@ impl Oracle {
                 Progress::Waiting => false,
             };
             ensure(kept, || format!("acknowledged, but unit {lpn} is {:?}", held.progress))?;
+            if self.is_buffered && !is_durable {
+                self.promises.acknowledge(self.step, version);
+            } else {
+                self.promise(version);
+            }
         }
         Ok(())
     }
@@ -339,7 +344,9 @@ impl Oracle {
             self.volatile.iter().find(|version| self.versions[**version as usize].completed.is_some_and(|at| at < state.step));
         ensure(left.is_none(), || {
             format!("a write that completed before the flush is not on flash: {:?}", left.map(|v| self.versions[*v as usize]))
-        })
+        })?;
+        self.flush_promised(state.step);
+        Ok(())
     }
 
     /// Describes the commands in flight, in the order of their submission.

@@ -6,7 +6,7 @@ use kit::{BlockId, CommandId, Lpn, Ppn, Reason};
 impl Oracle {
     pub(super) fn write_accepted(&mut self, command: CommandId, lpn: Lpn) -> Check {
         let version = u32::try_from(self.versions.len()).expect("fewer than 2^32 writes in a test");
-        self.versions.push(Version { lpn, completed: None, progress: Progress::Waiting, loss: Loss::Intact });
+        self.versions.push(Version::new(lpn, Progress::Waiting, None));
         self.counts.accepted += 1;
         self.enter_version(command, lpn, version)
     }
@@ -50,6 +50,7 @@ impl Oracle {
             let held = held.as_mut().expect("the oracle's own map and slots agree");
             ensure(held.lpn == lpn, || format!("the slot holds {held:?}"))?;
             let old = std::mem::replace(&mut held.version, version);
+            self.versions[old as usize].successor = Some(version);
             if is_whole {
                 (held.loss, held.replaced_whole) = (Loss::Intact, true);
             }
@@ -66,6 +67,7 @@ impl Oracle {
                 ensure(self.appends, || format!("the unit is already in slot {other}"))?;
                 let older = self.slots[other as usize].as_mut().expect("the oracle's own map and slots agree");
                 older.is_obsolete = true;
+                self.versions[older.version as usize].successor = Some(version);
                 if !is_whole {
                     loss = older.loss;
                 }
@@ -96,6 +98,10 @@ impl Oracle {
         let Some(held) = held else { return ensure(false, || "the slot holds no older data of the unit".to_owned()) };
         // Nothing can be read there, so that nothing is lost.
         self.occupy(ppn, lpn, held.version, None, Loss::Intact)?;
+        if !matches!(self.units[lpn.index()].location, Location::Slot(_)) {
+            // A later version was bound before: this one is never read, not even after a loss of power.
+            self.versions[held.version as usize].bound = 0;
+        }
         self.counts.bound += 1;
         Ok(())
     }
@@ -160,7 +166,7 @@ impl Oracle {
         let number = lpn.0.checked_sub(self.user_units);
         ensure(number.is_some() && matches!(reason, Reason::Map | Reason::Journal), || "it is no unit of the map".to_owned())?;
         let version = self.versions.len() as u32;
-        self.versions.push(Version { lpn, completed: Some(self.step), progress: Progress::Bound, loss: Loss::Intact });
+        self.versions.push(Version::new(lpn, Progress::Bound, Some(self.step)));
         let old = match self.units[lpn.index()].location {
             Location::At(old) => Some(old),
             Location::Nowhere | Location::Slot(_) => None,
@@ -199,9 +205,13 @@ impl Oracle {
             place.programmed = false;
         }
         place.content = Some(Content { lpn, version, supersedes, loss });
-        let progress = &mut self.versions[version as usize].progress;
-        if *progress != Progress::Durable {
-            *progress = Progress::Bound;
+        let state = &mut self.versions[version as usize];
+        if state.progress != Progress::Durable {
+            state.progress = Progress::Bound;
+        }
+        if state.bound == 0 {
+            self.last_bound += 1;
+            state.bound = self.last_bound;
         }
         if let Some(old) = supersedes {
             self.places[old.index()].successors_pending += 1;
@@ -283,7 +293,7 @@ impl Oracle {
             return Ok(());
         }
         let version = self.versions.len() as u32;
-        self.versions.push(Version { lpn, completed: None, progress: Progress::Replaced, loss: Loss::Intact });
+        self.versions.push(Version::new(lpn, Progress::Replaced, None));
         self.enter_version(command, lpn, version)
     }
 
@@ -325,6 +335,7 @@ impl Oracle {
             }
         }
         self.counts.trimmed += 1;
+        self.promises.trim(lpn, self.last_bound + 1);
         Ok(())
     }
 

@@ -10,6 +10,7 @@
 mod audit;
 mod commands;
 mod data;
+mod durability;
 mod loss;
 mod power;
 mod rules;
@@ -17,6 +18,7 @@ mod rules;
 pub use audit::Counts;
 
 use commands::InFlight;
+use durability::Promises;
 use drive::{Description, Drive};
 use kit::{CommandId, Geometry, Lpn, Ppn, Record, SimTime};
 use power::PowerWatch;
@@ -77,6 +79,17 @@ struct Version {
     completed: Option<u64>,
     progress: Progress,
     loss: Loss,
+    /// Number of its binding among those of all versions; 0 if it is not bound.
+    bound: u64,
+    /// The version that took its place in the write buffer, or is in a later slot of it.
+    successor: Option<u32>,
+}
+
+impl Version {
+    /// Returns a version that is new, or was there at the start.
+    fn new(lpn: Lpn, progress: Progress, completed: Option<u64>) -> Version {
+        Version { lpn, completed, progress, loss: Loss::Intact, bound: 0, successor: None }
+    }
 }
 
 /// Integrity of data.
@@ -137,6 +150,7 @@ struct Slot {
 }
 
 /// Shadow model of one drive.
+#[derive(Clone)]
 pub struct Oracle {
     geometry: Geometry,
     rules: Rules,
@@ -165,6 +179,9 @@ pub struct Oracle {
     by_tag: BTreeMap<u32, CommandId>,
     /// Acknowledged versions that are not on flash. A flush must wait for them.
     volatile: BTreeSet<u32>,
+    promises: Promises,
+    /// Number of the last version that was bound.
+    last_bound: u64,
     step: u64,
     bus_free: Vec<SimTime>,
     /// Spans of each die: the last one, and where operations are suspended all before it that are not within another.
@@ -206,6 +223,8 @@ impl Oracle {
             commands: Vec::new(),
             by_tag: BTreeMap::new(),
             volatile: BTreeSet::new(),
+            promises: Promises::default(),
+            last_bound: 0,
             step: 0,
             bus_free: vec![SimTime::ZERO; geometry.shape.channels as usize],
             die_spans: vec![Vec::new(); dies],
@@ -218,6 +237,7 @@ impl Oracle {
             rules,
         };
         oracle.take_over(drive)?;
+        oracle.promise_all();
         Ok(oracle)
     }
 

@@ -6,6 +6,7 @@ use flash::power::{PowerConfig, Waveform};
 use kit::{OperationKind, Record};
 
 /// The cap of a drive, and the changes of its current so far.
+#[derive(Clone)]
 pub(super) struct PowerWatch {
     config: PowerConfig,
     dies: u64,

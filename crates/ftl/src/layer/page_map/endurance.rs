@@ -53,6 +53,9 @@ impl Ftl {
         let worn_before = self.state.store.medium.wear_thousandths(block);
         let wear = self.derived.parameters.wear_of_erase(operation.mode, worn_before);
         self.state.store.medium.erase_done(ended, operation, wear, out);
+        if let Some(metadata) = &mut self.state.metadata {
+            metadata.erased(block);
+        }
         let is_worn_out =
             self.derived.parameters.retire_at.is_some_and(|limit| self.state.store.medium.wear_thousandths(block) >= limit);
         if is_worn_out && self.can_spare(self.state.store.medium.geometry.die_of(block)) {

@@ -19,6 +19,7 @@ use crate::declared::{Bits, BlockBytes, Bytes, UnitBits};
 use crate::layer::contract::{Pulled, Report};
 use crate::layer::mapping::{DieState, MapCacheReport, Mapping};
 use crate::layer::page_map::collector::{Collector, RelocationRequest};
+use crate::layer::page_map::metadata::Metadata;
 use crate::layer::page_map::moves::PageMoves;
 use crate::layer::page_map::retention::{MoveTimes, Retention, limits_of_blocks};
 use crate::map::{Mapped, PADDING, SLOT_BASE, Store, decode, encode};
@@ -111,6 +112,8 @@ pub(crate) struct State {
     pub policy_armed: Option<SimTime>,
     /// First die that could not do without a worn-out block.
     pub worn_out: Option<DieId>,
+    /// Metadata of programs; `None` if power is not lost without warning.
+    pub metadata: Option<Box<Metadata>>,
 }
 
 /// Rules and numbers that follow from the description: a drive that is loaded builds them anew.
@@ -193,6 +196,7 @@ impl Ftl {
             idle_armed: [vec![false; dies], vec![false; dies]],
             policy_armed: None,
             worn_out: None,
+            metadata: None,
             counters: FtlCounters::default(),
             policy,
             store,

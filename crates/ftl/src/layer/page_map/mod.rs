@@ -4,9 +4,11 @@ pub(crate) mod audit;
 pub(crate) mod collector;
 pub(crate) mod endurance;
 pub(crate) mod ftl;
+pub(crate) mod metadata;
 pub(crate) mod moves;
 pub(crate) mod precondition;
 pub(crate) mod record;
+pub(crate) mod recovery;
 pub(crate) mod retention;
 
 use super::{Kind, Parts, Translator};

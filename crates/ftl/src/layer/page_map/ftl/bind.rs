@@ -113,7 +113,9 @@ impl Ftl {
         let unit = &self.state.writes.queue.units[slot];
         let (lpn, writer) = (unit.lpn, unit.writer);
         if unit.obsolete {
-            self.state.store.pad(ppn, 1);
+            // A newer copy waits, or is on its way: until that is on flash, this one may be needed after a loss of power.
+            let is_newest = matches!(decode(self.state.store.code_of(lpn)), Mapped::Slot(_));
+            self.state.store.places.set_unit(ppn, if is_newest { lpn.0 } else { PADDING });
             self.state.store.medium.programs[die.index()].bind(NO_PLACE).take(
                 slot,
                 &mut self.state.writes.queue,
@@ -169,6 +171,9 @@ impl Ftl {
         program.reason = reason;
         program.stream = None;
         program.encode = 0;
+        if let Some(metadata) = &mut self.state.metadata {
+            metadata.bound(first);
+        }
     }
 
     /// Returns the write mode recorded for a block that takes data of `mode`.

@@ -34,6 +34,7 @@ impl Ftl {
                 self.map_page_read(page, out);
             }
             Owner::FreeBlock => self.lazy_erase_done(ended, operation),
+            Owner::Scan => out.handoff.scanned.push(operation.die),
             Owner::Collector => match operation.kind {
                 OperationKind::Read => self.row_read(operation.die, now, out),
                 OperationKind::Erase => self.erased(ended, operation, now, out),
@@ -211,6 +212,9 @@ impl Ftl {
 
     /// Lets the policy examine the drive that it now controls, rebuilds the retention deadlines, and arms the timers.
     pub fn begin(&mut self, now: SimTime, out: &mut Outbox) {
+        if self.state.metadata.as_mut().is_some_and(|metadata| metadata.begins()) {
+            self.begin_metadata();
+        }
         self.call_policy(now, &out.signals, |policy, view| policy.adopt(view));
         self.state.retention.adopt(&self.state.store.medium);
         self.arm_retention(now, &mut out.events);

@@ -151,6 +151,8 @@ impl Ftl {
             policy: _,
             bits: _,
             block_bytes: _,
+            // Begins anew in the next run.
+            metadata: _,
         } = &self.state;
         assert!(!writes.gate.is_open && store.medium.is_at_rest(), "the drive is at rest");
         Image {

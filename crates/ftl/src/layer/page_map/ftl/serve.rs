@@ -384,6 +384,9 @@ impl Ftl {
                 }
                 self.wake_if_emptied(ppn, &mut out.ready);
             }
+            if let Some(metadata) = &mut self.state.metadata {
+                metadata.trimmed(lpn);
+            }
             out.journal.note(|| Record::Trimmed { lpn });
             if self.derived.needs.dropped {
                 self.call_policy(now, &out.signals, |policy, view| policy.dropped(lpn, view));

@@ -72,6 +72,7 @@ impl Ftl {
             idle_armed: _,
             policy_armed: _,
             worn_out: _,
+            metadata: _,
         } = &self.state;
         let extra_units = store.all_units() - store.user_units;
         let mode_units = self.derived.parameters.facts.block_units.clone();

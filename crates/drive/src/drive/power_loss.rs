@@ -1,0 +1,127 @@
+//! Loss of power without warning, at any instant: operations in progress are interrupted, and volatile memory is lost.
+
+use super::{Drive, NO_MAP};
+use ftl::{Remains, RowsRead, Translator};
+use kit::{DieId, Nanos, Operation, OperationKind, Owner, Ppn, Reason, SimTime};
+
+/// First place of an operation that names none.
+const NO_PLACE: Ppn = Ppn(u32::MAX);
+
+/// Record of a loss of power.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PowerLoss {
+    /// Instant at which power was lost.
+    pub failed: SimTime,
+    /// Instant at which power came back.
+    pub back: SimTime,
+    /// Time from then until the drive serves commands.
+    pub recovery: Nanos,
+    /// Flash reads in this time.
+    pub recovery_reads: u64,
+    /// Units whose newest copy on flash was not found.
+    pub durable_lost: u64,
+    /// Units that were in the write buffer, and had been acknowledged, without having been programmed.
+    pub volatile_lost: u64,
+    /// Pages whose program was interrupted.
+    pub torn_pages: u64,
+    /// Blocks whose erase was interrupted.
+    pub half_erased: u64,
+    /// Blocks that the recovery gave up, so that their dies have a free block.
+    pub given_up: u64,
+}
+
+/// The rows of a die that are still to be read.
+struct Scan<'a> {
+    blocks: &'a [RowsRead],
+    /// Rows of the first of these blocks that have been read.
+    row: u32,
+}
+
+impl Drive {
+    /// Keeps from now on the metadata of programs that recovery after a loss of power needs.
+    pub fn keep_metadata(&mut self) -> std::io::Result<()> {
+        self.ftl.page_map_mut().expect(NO_MAP).keep_metadata()
+    }
+
+    /// Returns what becomes of this drive if it loses power now for the time `down`: `anew`, a new drive of the same
+    /// description, with what remains of this one, once it has recovered. This drive goes on.
+    ///
+    /// # Panics
+    /// If this drive keeps no metadata ([`Drive::keep_metadata`]).
+    pub fn after_power_loss(&self, mut anew: Drive, down: Nanos) -> std::io::Result<(Drive, PowerLoss)> {
+        let interrupted = self.flash.interrupted(self.now, &self.out.operations);
+        let Translator::PageMap(map) = &self.ftl else { panic!("{NO_MAP}") };
+        let remains = map.remains(&interrupted)?;
+        let loss = anew.recover(remains, self.now, down);
+        Ok((anew, PowerLoss { volatile_lost: self.host.buffer().used(), ..loss }))
+    }
+
+    /// Goes on, as a new drive, from what remains of one that lost power at `failed` for the time `down`: searches for
+    /// programmed pages, rebuilds the map, and lets the policy examine the drive.
+    fn recover(&mut self, remains: Remains, failed: SimTime, down: Nanos) -> PowerLoss {
+        self.now = failed + down;
+        let back = self.now;
+        let recovered = self.ftl.page_map_mut().expect(NO_MAP).recover(remains);
+        let recovery_reads = self.scan(&recovered.scanned);
+        let map = self.ftl.page_map_mut().expect(NO_MAP);
+        map.power_is_back(back, &mut self.out.ready);
+        map.begin(self.now, &mut self.out);
+        self.begin_power_states();
+        PowerLoss {
+            failed,
+            back,
+            recovery: self.now.since(back),
+            recovery_reads,
+            durable_lost: recovered.durable_lost,
+            volatile_lost: 0,
+            torn_pages: recovered.torn_pages,
+            half_erased: recovered.half_erased,
+            given_up: recovered.given_up,
+        }
+    }
+
+    /// Reads rows on all dies, one after another on each. Returns the number of reads.
+    fn scan(&mut self, scanned: &[Vec<RowsRead>]) -> u64 {
+        self.pulling = false;
+        let mut scans: Vec<Scan<'_>> = scanned.iter().map(|blocks| Scan { blocks, row: 0 }).collect();
+        let mut reads = 0;
+        for (die, scan) in (0..).map(DieId).zip(&mut scans) {
+            reads += u64::from(self.read_next(die, scan));
+        }
+        while let Some(at) = self.next_event().filter(|_| self.out.operations.in_use() > 0) {
+            self.run_instant(at);
+            while let Some(die) = self.out.handoff.scanned.pop() {
+                reads += u64::from(self.read_next(die, &mut scans[die.index()]));
+            }
+        }
+        self.pulling = true;
+        reads
+    }
+
+    /// Begins the read of the next row of a die. Returns false if there is none.
+    fn read_next(&mut self, die: DieId, scan: &mut Scan<'_>) -> bool {
+        let Some(next) = scan.blocks.first() else { return false };
+        let medium = self.ftl.medium();
+        let geometry = &medium.geometry;
+        let planes = geometry.shape.planes_per_program;
+        let unit = scan.row * geometry.units_per_page * planes;
+        scan.row += 1;
+        if scan.row == next.rows {
+            (scan.blocks, scan.row) = (&scan.blocks[1..], 0);
+        }
+        // Of each page its first unit is read, with the metadata of the page.
+        let slot = self.out.operations.add(Operation {
+            kind: OperationKind::Read,
+            reason: Reason::Map,
+            die,
+            first: NO_PLACE,
+            units: planes,
+            pages: planes,
+            page_type: geometry.page_type_of(unit),
+            owner: Owner::Scan,
+            ..Operation::default()
+        });
+        self.flash.push_read(slot, self.now, &mut self.out);
+        true
+    }
+}

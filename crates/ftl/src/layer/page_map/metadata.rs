@@ -1,0 +1,118 @@
+//! Metadata that programs carry in the spare area of their pages, and the record of trims: all that the map can be
+//! rebuilt from after a loss of power.
+//!
+//! The logical unit at each place is in the reverse map, the write mode and the instant of the first program of a block
+//! in the medium. Kept here: the sequence number of each program, and the place from which relocated data came. Programs
+//! are numbered in the order in which they are bound, which is that of the changes of the map; those from before the
+//! metadata was kept have number 0.
+//!
+//! Trims leave no page. They are recorded in a small non-volatile memory of the controller, at once \[A\].
+
+use kit::{BlockId, Geometry, Lpn, Ppn, Table};
+
+/// Metadata of the programs since it is kept.
+pub(crate) struct Metadata {
+    units_per_program: u32,
+    has_begun: bool,
+    /// Number of the last program.
+    last: u64,
+    /// Number of each program.
+    numbers: Table<u64>,
+    /// Place from which the data at each place was moved, plus one; 0 for data of the host.
+    sources: Table<u32>,
+    /// Of each logical unit, the least number of a program whose data its last trim left valid; 0 if it was not trimmed.
+    trims: Table<u64>,
+    has_trims: bool,
+    /// True for each block that has been erased since.
+    is_erased: Vec<bool>,
+}
+
+impl Metadata {
+    /// Returns the metadata of a drive that is about to make its first program.
+    pub fn new(geometry: &Geometry, units: u64) -> std::io::Result<Metadata> {
+        let places = usize::try_from(geometry.unit_count()).expect("validated: fewer than 2^32 units");
+        Ok(Metadata {
+            units_per_program: geometry.units_per_program,
+            has_begun: false,
+            last: 0,
+            numbers: Table::zeroed(places / geometry.units_per_program as usize)?,
+            sources: Table::zeroed(places)?,
+            trims: Table::zeroed(usize::try_from(units).expect("fits: fewer than the physical units"))?,
+            has_trims: false,
+            is_erased: vec![false; geometry.block_count as usize],
+        })
+    }
+
+    /// Returns a copy.
+    pub fn copy(&self) -> std::io::Result<Metadata> {
+        let mut copy = Metadata {
+            numbers: Table::zeroed(self.numbers.as_slice().len())?,
+            sources: Table::zeroed(self.sources.as_slice().len())?,
+            trims: Table::zeroed(self.trims.as_slice().len())?,
+            is_erased: self.is_erased.clone(),
+            ..*self
+        };
+        self.numbers.copy_to(&mut copy.numbers);
+        self.sources.copy_to(&mut copy.sources);
+        self.trims.copy_to(&mut copy.trims);
+        Ok(copy)
+    }
+
+    /// Returns true the first time that it is called.
+    pub fn begins(&mut self) -> bool {
+        !std::mem::replace(&mut self.has_begun, true)
+    }
+
+    /// Numbers a program that begins at a place. Its units count as data of the host until they are known to be moved.
+    #[inline]
+    pub fn bound(&mut self, first: Ppn) {
+        self.last += 1;
+        self.numbers.set((first.0 / self.units_per_program) as usize, self.last);
+        self.sources.as_mut_slice()[first.index()..][..self.units_per_program as usize].fill(0);
+    }
+
+    /// Records that a unit of the last program was moved.
+    #[inline]
+    pub fn moved(&mut self, from: Ppn, to: Ppn) {
+        self.sources.set(to.index(), from.0 + 1);
+    }
+
+    /// Records that a unit was trimmed.
+    pub fn trimmed(&mut self, lpn: Lpn) {
+        self.trims.set(lpn.index(), self.last + 1);
+        self.has_trims = true;
+    }
+
+    /// Records that a block was erased.
+    pub fn erased(&mut self, block: BlockId) {
+        self.is_erased[block.index()] = true;
+    }
+
+    /// Returns true if a block was erased since the metadata is kept.
+    pub fn is_erased(&self, block: BlockId) -> bool {
+        self.is_erased[block.index()]
+    }
+
+    /// Returns the number of the program that wrote a place.
+    #[inline]
+    pub fn number(&self, ppn: Ppn) -> u64 {
+        self.numbers.get((ppn.0 / self.units_per_program) as usize)
+    }
+
+    /// Returns the place from which the data at a place was moved; `None` for data of the host.
+    pub fn source(&self, ppn: Ppn) -> Option<Ppn> {
+        self.sources.get(ppn.index()).checked_sub(1).map(Ppn)
+    }
+
+    /// Returns true if the data of a unit that a program with this number wrote has not been trimmed since.
+    #[inline]
+    pub fn is_kept(&self, lpn: Lpn, number: u64) -> bool {
+        !self.has_trims || number >= self.trims.get(lpn.index())
+    }
+
+    /// Returns the units that were trimmed.
+    pub fn trimmed_units(&self) -> impl Iterator<Item = Lpn> + '_ {
+        let trims = if self.has_trims { self.trims.as_slice() } else { &[] };
+        (0..).zip(trims).filter(|(_, number)| **number > 0).map(|(lpn, _)| Lpn(lpn))
+    }
+}

@@ -1,0 +1,386 @@
+//! Loss of power at any instant, and recovery: the map is rebuilt from what is on flash.
+//!
+//! **What remains.** The programs that have completed, each with its metadata ([`Metadata`]); the wear of the blocks, the
+//! instants of their first programs and the list of retired blocks, which a drive keeps in the metadata of the blocks and
+//! in its system area \[A\]; the record of trims. A program that was under way is *torn*: its pages are used up, and hold
+//! nothing that can be read. An erase that was under way leaves its block without data, and it must be erased again.
+//! Everything else is lost: map, write queue and write buffer, collections and moves in progress, timers, the state of
+//! the policy.
+//!
+//! **What is rebuilt.** Of the copies of a unit, the one whose program has the highest number is current, unless it was
+//! trimmed after that. No block goes on as a write frontier: those that were open are closed. A block that an interrupted
+//! erase leaves behind is erased first. The policy examines the drive as if it took it over from another one
+//! ([`ModePolicy::adopt`]); what it declared by unit and by block begins anew.
+//!
+//! **Space.** A collection may take the last free block of a die. If power is lost then, no block is free after it. But
+//! what the collection has written into that block is still where it came from: the victim is erased only when all of
+//! it has been moved. The block is given up, and its units are again where they were.
+
+use crate::counters::FtlCounters;
+use crate::layer::page_map::collector::{Collector, RelocationRequest};
+use crate::layer::page_map::ftl::{Ftl, State};
+use crate::layer::page_map::metadata::Metadata;
+use crate::map::{Mapped, Store, decode, encode, mark_valid};
+use crate::medium::BlockState;
+use crate::medium::program::NO_PLACE;
+use crate::medium::space::{AllocationClass, Target};
+use kit::{BlockId, DieId, Interrupted, Lpn, ModeId, Ppn, Reason, Rng, SimTime, Table};
+use std::collections::BTreeMap;
+
+/// What is left of a drive after a loss of power.
+pub struct Remains {
+    store: Store,
+    metadata: Box<Metadata>,
+    /// Blocks whose erase was interrupted.
+    half_erased: Vec<BlockId>,
+    /// Pages of interrupted programs.
+    torn_pages: u64,
+    // Not on flash, but of the simulation.
+    counters: FtlCounters,
+    rng: Rng,
+    durable: Durable,
+}
+
+/// The newest copy on flash of each unit, as the drive knew it when power was lost. Recovery makes no use of it: it is
+/// compared with what recovery finds.
+struct Durable {
+    map: Table<u32>,
+    /// Map values of the units that were in the write buffer, or in a program that had not completed.
+    others: BTreeMap<Lpn, u32>,
+}
+
+/// Findings of a recovery.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Recovered {
+    /// Rows that are read on each die, to find all pages: a row is the pages that one operation senses.
+    pub scanned: Vec<Vec<RowsRead>>,
+    /// Pages of interrupted programs.
+    pub torn_pages: u64,
+    /// Blocks whose erase was interrupted.
+    pub half_erased: u64,
+    /// Blocks that were given up, so that their dies have a free block.
+    pub given_up: u64,
+    /// Units whose newest copy on flash was not found.
+    pub durable_lost: u64,
+}
+
+/// Rows of a block that are read one after another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RowsRead {
+    /// The block.
+    pub block: BlockId,
+    /// Number of rows, from the first of the block on.
+    pub rows: u32,
+}
+
+impl Ftl {
+    /// Prepares a drive that is about to begin for losses of power: it keeps the metadata that recovery needs.
+    pub fn keep_metadata(&mut self) -> std::io::Result<()> {
+        let Store { medium, all_units, .. } = &self.state.store;
+        self.state.metadata = Some(Box::new(Metadata::new(&medium.geometry, *all_units)?));
+        Ok(())
+    }
+
+    /// Begins to keep metadata on a drive in its starting state. A collection that has taken the last free block of its
+    /// die is completed, without simulating time: where the data that it has moved came from is not known.
+    pub(crate) fn begin_metadata(&mut self) {
+        for die in (0..self.state.store.medium.geometry.die_count).map(DieId) {
+            if let Some(victim) = self.state.collectors[die.index()].victim.filter(|_| self.state.space.free_blocks(die) == 0) {
+                self.complete_collection(die, victim);
+            }
+        }
+        let Store { medium, places, .. } = &mut self.state.store;
+        places.forget_superseded(|ppn| medium.is_valid(ppn));
+    }
+
+    /// Moves the valid units of a victim to the frontiers that are open for them, and erases it, without simulating
+    /// time.
+    fn complete_collection(&mut self, die: DieId, victim: BlockId) {
+        let geometry = self.state.store.medium.geometry;
+        let units: Vec<(Lpn, Ppn)> = self.current_units(victim).collect();
+        let (of_map, of_user): (Vec<_>, Vec<_>) = units.into_iter().partition(|(lpn, _)| self.is_of_map(*lpn));
+        let mode = self.derived.old_mode;
+        for (units, own_stream) in [(of_user, self.relocation_stream(mode)), (of_map, self.map_stream())] {
+            for program in units.chunks(geometry.units_per_program as usize) {
+                let class = AllocationClass::Relocation;
+                let own = Target { die, stream: own_stream, mode, class, plane: None, level: 0 };
+                let (units, medium) = (geometry.units_per_program, &mut self.state.store.medium);
+                let mut place = self.state.space.advance(medium, &own, units, SimTime::ZERO).map(|first| (first, own_stream));
+                if place.is_none()
+                    && let Some((stream, block)) = self.state.space.any_open(die, own_stream..own_stream + 1)
+                {
+                    let (mode, plane) = (ModeId(medium.block(block).mode()), Some(geometry.group_of(block)));
+                    let other = Target { stream, mode, plane, ..own };
+                    place = self.state.space.advance(medium, &other, units, SimTime::ZERO).map(|first| (first, stream));
+                }
+                let (first, stream) = place.expect("a collection has room for all that it moves");
+                for (to, &(lpn, from)) in (first.0..).map(Ppn).zip(program) {
+                    self.state.store.medium.invalidate(from);
+                    self.state.store.set_code(lpn, encode(to));
+                    self.state.store.place(lpn, to);
+                }
+                let bound = program.len() as u32;
+                self.state.store.pad(Ppn(first.0 + bound), units - bound);
+                self.state.store.medium.blocks.update(geometry.block_of(first), |record| record.programmed += 1);
+                self.state.space.opened.clear();
+                self.state.space.close_full(&mut self.state.store.medium, die, stream);
+            }
+        }
+        self.state.collectors[die.index()] = Collector::new(geometry.units_per_program);
+        self.state.store.medium.begin_erase(victim);
+        self.end_erase(victim, ModeId(0));
+    }
+
+    /// Returns what remains if power is lost now, while these operations are under way. The drive itself goes on.
+    pub fn remains(&self, interrupted: &[Interrupted]) -> std::io::Result<Remains> {
+        let Store { medium, user_units, all_units, .. } = &self.state.store;
+        let mode_units = self.derived.parameters.facts.block_units.clone();
+        let mut store = Store::new(medium.geometry, *user_units, all_units - user_units, mode_units)?;
+        self.state.store.copy_to(&mut store);
+        store.medium.integrity.clone_from(&medium.integrity);
+        let metadata = self.state.metadata.as_ref().expect("a drive that may lose power keeps metadata").copy()?;
+        let (counters, rng) = (self.state.counters.clone(), self.state.rng.clone());
+        Remains::of(store, Box::new(metadata), self.durable_elsewhere(), interrupted, (counters, rng))
+    }
+
+    /// Returns what remains if power is lost now, while these operations are under way. Nothing else is left.
+    pub fn into_remains(self, interrupted: &[Interrupted]) -> std::io::Result<Remains> {
+        let others = self.durable_elsewhere();
+        let State { store, metadata, counters, rng, .. } = self.state;
+        let metadata = metadata.expect("a drive that may lose power keeps metadata");
+        Remains::of(store, metadata, others, interrupted, (counters, rng))
+    }
+
+    /// Returns the map values of the newest copies on flash of those units whose map entry names another one.
+    fn durable_elsewhere(&self) -> BTreeMap<Lpn, u32> {
+        let places = &self.state.store.places;
+        let codes = places.entered().map(|lpn| (lpn, places.code_of(lpn)));
+        codes.map(|(lpn, code)| (lpn, code, self.durable_code(code))).filter(|(_, code, durable)| code != durable).map(|(lpn, _, durable)| (lpn, durable)).collect()
+    }
+
+    /// Returns the map value of the newest copy on flash of a unit with this map value.
+    fn durable_code(&self, code: u32) -> u32 {
+        let Store { medium, .. } = &self.state.store;
+        let mut code = code;
+        loop {
+            match decode(code) {
+                Mapped::Nowhere => return 0,
+                Mapped::Slot(slot) => code = self.state.writes.queue.units[slot].prior,
+                Mapped::At(ppn) => {
+                    let (block, unit) = medium.geometry.split(ppn);
+                    if medium.geometry.program_of(unit) < u32::from(medium.block(block).programmed) {
+                        return code;
+                    }
+                    let program = &medium.programs[medium.geometry.die_of(block).index()];
+                    let superseded = program.units[(ppn.0 - program.first.0) as usize].superseded;
+                    code = if superseded == NO_PLACE { 0 } else { encode(Ppn(superseded)) };
+                }
+            }
+        }
+    }
+
+    /// Rebuilds the state of a drive from what remains of it, on a new FTL of the same description.
+    pub fn recover(&mut self, remains: Remains) -> Recovered {
+        let Remains { store, metadata, half_erased, torn_pages, counters, rng, durable } = remains;
+        self.state.store = store;
+        (self.state.counters, self.state.rng) = (counters, rng);
+        let scanned = self.rows_with_data(&half_erased);
+        self.find_newest(&metadata);
+        self.mark_current();
+        let given_up = self.gain_free_blocks(&metadata, &half_erased);
+        let durable_lost = self.count_lost(&durable, &metadata);
+        self.rebuild_blocks(&metadata);
+        self.state.metadata = Some(metadata);
+        for &block in half_erased.iter().chain(&given_up) {
+            let die = self.state.store.medium.geometry.die_of(block);
+            let erase_count = self.state.store.medium.erase_count(block);
+            self.state.collectors[die.index()].want(RelocationRequest { block, erase_count, reason: Reason::Gc, urgent: true });
+        }
+        let (half_erased, given_up) = (half_erased.len() as u64, given_up.len() as u64);
+        Recovered { scanned, torn_pages, half_erased, given_up, durable_lost }
+    }
+
+    /// Returns the number of units for which the map names an older copy than the newest on flash, or none, or one that
+    /// was trimmed. A copy may be newer than the drive knew: data that was written again while it waited in the write
+    /// buffer is programmed all the same.
+    fn count_lost(&self, durable: &Durable, metadata: &Metadata) -> u64 {
+        let is_lost = |lpn: Lpn, code: u32, now: u32| match (decode(code), decode(now)) {
+            (Mapped::At(known), Mapped::At(found)) => {
+                known != found && metadata.source(known) != Some(found) && metadata.number(found) <= metadata.number(known)
+            }
+            (_, Mapped::At(found)) => !metadata.is_kept(lpn, metadata.number(found)),
+            (known, _) => known != Mapped::Nowhere,
+        };
+        let places = &self.state.store.places;
+        let mapped = places.differences(&durable.map).filter(|(lpn, ..)| !durable.others.contains_key(lpn));
+        let lost = mapped.filter(|&(lpn, code, now)| is_lost(lpn, code, now)).count();
+        let of_others = durable.others.iter().filter(|&(&lpn, &code)| is_lost(lpn, code, places.code_of(lpn))).count();
+        (lost + of_others) as u64
+    }
+
+    /// Returns the rows that have to be read on each die to find all pages: in each block up to the first that is
+    /// erased, or all.
+    fn rows_with_data(&self, half_erased: &[BlockId]) -> Vec<Vec<RowsRead>> {
+        let medium = &self.state.store.medium;
+        let geometry = &medium.geometry;
+        let rows_per_program = geometry.shape.pages_per_program;
+        let of_block = |block: BlockId| {
+            let record = medium.block(block);
+            if half_erased.contains(&block) {
+                return RowsRead { block, rows: 1 };
+            }
+            let programs = medium.units_in(ModeId(record.mode())) / geometry.units_per_program;
+            let further = u32::from(u32::from(record.programmed) < programs);
+            RowsRead { block, rows: u32::from(record.programmed) * rows_per_program + further }
+        };
+        let is_read = |block: &BlockId| medium.block(*block).state() != BlockState::Retired;
+        let dies = (0..geometry.die_count).map(DieId);
+        dies.map(|die| geometry.blocks_of(die).map(BlockId).filter(is_read).map(of_block).collect()).collect()
+    }
+
+    /// Enters in the map, for each unit, the newest of its copies.
+    fn find_newest(&mut self, metadata: &Metadata) {
+        let Store { medium, places, .. } = &mut self.state.store;
+        let geometry = medium.geometry;
+        for block in (0..geometry.block_count).map(BlockId) {
+            let first = geometry.first_of(block).0;
+            let programmed = u32::from(medium.block(block).programmed) * geometry.units_per_program;
+            for ppn in (first..first + programmed).map(Ppn) {
+                let Some(lpn) = places.entered_unit(ppn) else { continue };
+                let number = metadata.number(ppn);
+                let is_newer = places.entered_place(lpn).is_none_or(|known| number >= metadata.number(known));
+                if is_newer && metadata.is_kept(lpn, number) {
+                    places.set_code(lpn, encode(ppn));
+                }
+            }
+        }
+        let Some(origin) = places.origin().cloned() else { return };
+        // Units of the origin whose only entry is that they are where they were: unless that is gone.
+        for block in (0..geometry.block_count).map(BlockId) {
+            origin.each_stretch(block.0, |first, bits| {
+                for ppn in (0..64).filter(|bit| bits >> bit & 1 == 1).map(|bit| Ppn(first.0 + bit)) {
+                    if metadata.is_erased(block) || !places.is_original(ppn) {
+                        places.leave(ppn);
+                    }
+                }
+            });
+        }
+        for lpn in metadata.trimmed_units() {
+            places.leave_unit(lpn);
+        }
+    }
+
+    /// Marks the places that the map names as valid, and counts them.
+    fn mark_current(&mut self) {
+        let Store { medium, places, .. } = &mut self.state.store;
+        if let Some(origin) = places.origin() {
+            mark_valid(&mut medium.valid, origin, medium.geometry.block_count);
+            let moved = places.entered().take_while(|lpn| lpn.0 < origin.units());
+            moved.filter_map(|lpn| origin.place_of(lpn)).for_each(|place| medium.set_valid(place, false));
+        }
+        places.entered().filter_map(|lpn| places.entered_place(lpn)).for_each(|place| medium.set_valid(place, true));
+        medium.count_valid();
+    }
+
+    /// Gives each die that has no free block, and will have none by an erase that was interrupted, a block without
+    /// data: one that has none, or one that can be given up. Returns these blocks.
+    fn gain_free_blocks(&mut self, metadata: &Metadata, half_erased: &[BlockId]) -> Vec<BlockId> {
+        let geometry = self.state.store.medium.geometry;
+        let mut gained = Vec::new();
+        for die in (0..geometry.die_count).map(DieId) {
+            let mut blocks = geometry.blocks_of(die).map(BlockId);
+            let is_free = |block: BlockId| self.state.store.medium.block(block).state() == BlockState::Free;
+            if blocks.clone().any(|block| is_free(block) || half_erased.contains(&block)) {
+                continue;
+            }
+            let Some(block) = blocks.find(|&block| self.can_give_up(block, metadata)) else { continue };
+            self.give_up(block, metadata);
+            gained.push(block);
+        }
+        gained
+    }
+
+    /// Returns the units whose current copy a block holds, with their places.
+    fn current_units(&self, block: BlockId) -> impl Iterator<Item = (Lpn, Ppn)> + '_ {
+        let medium = &self.state.store.medium;
+        let first = medium.geometry.first_of(block).0;
+        let places = (first..first + medium.geometry.units_per_block).map(Ppn).filter(|&ppn| medium.is_valid(ppn));
+        places.map(|ppn| (self.state.store.lpn_at(ppn), ppn))
+    }
+
+    /// Returns true if all current data of a block was moved there, and is still where it came from.
+    fn can_give_up(&self, block: BlockId, metadata: &Metadata) -> bool {
+        let medium = &self.state.store.medium;
+        let is_source = |source: Ppn, lpn: Lpn, ppn: Ppn| {
+            let (of, unit) = medium.geometry.split(source);
+            let is_programmed = medium.geometry.program_of(unit) < u32::from(medium.block(of).programmed);
+            let is_older = metadata.number(source) < metadata.number(ppn);
+            of != block && is_programmed && is_older && self.state.store.lpn_at(source) == lpn
+        };
+        let is_elsewhere =
+            |(lpn, ppn): (Lpn, Ppn)| metadata.source(ppn).is_some_and(|source| is_source(source, lpn, ppn));
+        medium.block(block).state() == BlockState::Closed && self.current_units(block).all(is_elsewhere)
+    }
+
+    /// Lets the map name the places from which the current data of a block came.
+    fn give_up(&mut self, block: BlockId, metadata: &Metadata) {
+        let units: Vec<(Lpn, Ppn)> = self.current_units(block).collect();
+        let Store { medium, places, .. } = &mut self.state.store;
+        for (lpn, ppn) in units {
+            let source = metadata.source(ppn).expect("the block can be given up");
+            places.set_code(lpn, encode(source));
+            medium.set_valid(ppn, false);
+            medium.set_valid(source, true);
+        }
+        medium.count_valid();
+    }
+
+    /// Rebuilds the states of the blocks and the lists of free and of closed ones, these in the order of their last
+    /// programs.
+    fn rebuild_blocks(&mut self, metadata: &Metadata) {
+        let medium = &mut self.state.store.medium;
+        let geometry = medium.geometry;
+        let is_closed = |block: &u32| medium.block(BlockId(*block)).state() == BlockState::Closed;
+        let mut closed: Vec<u32> = (0..geometry.block_count).filter(is_closed).collect();
+        let last = |block: BlockId| {
+            let program = u32::from(medium.block(block).programmed) - 1;
+            metadata.number(Ppn(geometry.first_of(block).0 + program * geometry.units_per_program))
+        };
+        closed.sort_by_key(|&block| (last(BlockId(block)), medium.first_program(BlockId(block)), block));
+        let is_whole = medium.restore_blocks(&closed, &[]);
+        assert!(is_whole, "a block without programs holds no data");
+        medium.recount_wear();
+        self.state.space.rebuild(medium, &*self.derived.wear_rule);
+    }
+}
+
+impl Remains {
+    /// Loses everything in a store that is not on flash. `others`: map values of the newest copies on flash that are
+    /// not those in the map.
+    fn of(
+        mut store: Store,
+        mut metadata: Box<Metadata>,
+        others: BTreeMap<Lpn, u32>,
+        interrupted: &[Interrupted],
+        (counters, rng): (FtlCounters, Rng),
+    ) -> std::io::Result<Remains> {
+        let Store { medium, .. } = &mut store;
+        let geometry = medium.geometry;
+        let blocks = |erases: bool| {
+            let of_kind = interrupted.iter().filter(|one| one.erases == erases);
+            of_kind.map(|one| geometry.block_of(one.first)).collect::<Vec<BlockId>>()
+        };
+        let (torn, half_erased) = (blocks(false), blocks(true));
+        medium.lose_power(&torn, &half_erased)?;
+        for one in interrupted.iter().filter(|one| !one.erases) {
+            store.pad(one.first, geometry.units_per_program);
+        }
+        for &block in &half_erased {
+            store.pad(geometry.first_of(block), geometry.units_per_block);
+            metadata.erased(block);
+        }
+        let durable = Durable { map: store.places.lose_map()?, others };
+        let torn_pages = interrupted.iter().filter(|one| !one.erases).map(|one| u64::from(one.pages)).sum();
+        Ok(Remains { store, metadata, half_erased, torn_pages, counters, rng, durable })
+    }
+}

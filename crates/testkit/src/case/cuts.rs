@@ -1,0 +1,119 @@
+//! Random drives that lose power without warning, at random instants or at every one.
+
+use super::{Detail, Passed, detailed};
+use crate::Violation;
+use crate::commands::{Commands, Mix, Wanted};
+use crate::oracle::{Oracle, ensure};
+use crate::rig::{Rig, built};
+use drive::{Description, Drive, PowerLoss};
+use kit::{Nanos, Rng};
+
+/// Findings over losses of power.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Cuts {
+    /// Losses of power.
+    pub losses: u64,
+    /// Those that interrupted a program, an erase, and those after which a block was given up.
+    pub torn: u64,
+    /// Losses that interrupted an erase.
+    pub half_erased: u64,
+    /// Losses after which a block was given up.
+    pub given_up: u64,
+    /// Units of write buffers that were lost.
+    pub volatile_lost: u64,
+}
+
+impl Cuts {
+    fn add(&mut self, loss: &PowerLoss) {
+        self.losses += 1;
+        self.torn += u64::from(loss.torn_pages > 0);
+        self.half_erased += u64::from(loss.half_erased > 0);
+        self.given_up += u64::from(loss.given_up > 0);
+        self.volatile_lost += loss.volatile_lost;
+    }
+
+    /// Adds the findings of another case.
+    pub fn merge(&mut self, other: &Cuts) {
+        self.losses += other.losses;
+        self.torn += other.torn;
+        self.half_erased += other.half_erased;
+        self.given_up += other.given_up;
+        self.volatile_lost += other.volatile_lost;
+    }
+}
+
+/// Returns the commands of a part of a case, with some flushes and FUA.
+fn stream(description: &Description, seed: u64, part: u32, rng: &mut Rng) -> Commands {
+    let mix = Mix { fua: 0.05, ..Mix::random(rng, description.flash.program_time.of(0).0) };
+    Commands::new(mix, description.user_bytes(), part << 24, Rng::stream(seed, &format!("testkit.commands.{part}")))
+}
+
+/// Submits the next command of a closed loop once there is room for it.
+fn submit_next(rig: &mut Rig<'_>, stream: &mut Commands, step: &mut dyn FnMut(&mut Rig<'_>) -> Result<(), Violation>) -> Result<(), Violation> {
+    while rig.outstanding() >= stream.mix().depth {
+        step(rig)?;
+    }
+    let at = rig.drive.now() + Nanos(stream.delay_ns());
+    let Wanted { command, units } = stream.next_for(&mut rig.drive);
+    rig.submit_for(command, units, at);
+    if stream.chance(0.3) {
+        step(rig)?;
+    }
+    Ok(())
+}
+
+/// Runs the case of a seed with about `commands` commands, in which the drive loses power `losses` times, each time at
+/// a random instant; `None` if its description is refused.
+pub fn run(seed: u64, detail: Detail, commands: u32, losses: u32) -> Result<Option<(Passed, Cuts)>, Violation> {
+    let Some(description) = detailed(seed, detail) else { return Ok(None) };
+    let mut rig = Rig::losing_power(&description, seed)?;
+    let (mut rng, mut cuts) = (Rng::stream(seed, "testkit.cuts"), Cuts::default());
+    for part in 0..=losses {
+        let mut stream = stream(&description, seed, part, &mut rng);
+        for _ in 0..commands / (losses + 1) {
+            submit_next(&mut rig, &mut stream, &mut |rig| rig.step().map(drop))?;
+        }
+        if part < losses {
+            // Some steps into an instant.
+            let steps = rng.below(40);
+            for _ in 0..steps {
+                if rig.drive.next_event().is_some() {
+                    rig.step()?;
+                }
+            }
+            let down = Nanos(1 << rng.below(40));
+            cuts.add(&rig.lose_power(&description, seed, down)?);
+        }
+    }
+    rig.drain()?;
+    rig.finish()?;
+    Ok(Some((Passed::of(rig), cuts)))
+}
+
+/// Runs the case of a seed with about `commands` commands, and examines after every step what becomes of the drive if
+/// it loses power then; `None` if its description is refused.
+pub fn every_cut(seed: u64, detail: Detail, commands: u32) -> Result<Option<Cuts>, Violation> {
+    let Some(description) = detailed(seed, detail) else { return Ok(None) };
+    every_cut_of(&description, seed, commands).map(Some)
+}
+
+/// Examines a drive of this description after every step of about `commands` commands.
+pub fn every_cut_of(description: &Description, seed: u64, commands: u32) -> Result<Cuts, Violation> {
+    let mut rig = Rig::losing_power(description, seed)?;
+    let (mut rng, mut cuts) = (Rng::stream(seed, "testkit.cuts"), Cuts::default());
+    let mut stream = stream(description, seed, 0, &mut rng);
+    let mut watch = |drive: &Drive, oracle: &Oracle| {
+        let anew = built(description, seed, None);
+        let (other, loss) = drive.after_power_loss(anew, Nanos(1)).expect("a small drive fits into memory");
+        cuts.add(&loss);
+        ensure(loss.durable_lost == 0, || format!("durable data is lost: {loss:?}"))?;
+        oracle.check_recovered(&other)
+    };
+    for _ in 0..commands {
+        submit_next(&mut rig, &mut stream, &mut |rig| rig.advance_in_steps(&mut watch).map(drop))?;
+    }
+    while rig.outstanding() > 0 {
+        rig.advance_in_steps(&mut watch)?;
+    }
+    Ok(cuts)
+}

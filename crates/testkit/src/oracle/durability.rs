@@ -1,0 +1,173 @@
+//! Durability: which data may be read after a loss of power.
+//!
+//! A write is *promised* once it has completed with FUA, or without a volatile write buffer in the drive, or once a flush
+//! that was submitted after its completion has completed. After a loss of power a unit holds the promised write or a
+//! later one: never an earlier one, and never a part of one. A trim is promised when it takes effect: the drive records
+//! it in non-volatile memory.
+//!
+//! The rule is stricter than that of NVMe: a write that is on flash counts as kept although it was not promised.
+
+use super::{Check, Content, Data, Location, Oracle, Progress, Unit, audit, ensure};
+use drive::Drive;
+use kit::Lpn;
+
+/// Promise for a unit.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Promise {
+    /// Number of the binding of the earliest write that the unit may hold.
+    floor: u64,
+    /// True if it need not hold any.
+    may_be_empty: bool,
+}
+
+/// Promises for all units.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Promises {
+    units: Vec<Promise>,
+    /// Completed writes that are not promised, with the step of their completion.
+    acknowledged: Vec<(u64, u32)>,
+}
+
+impl Promises {
+    /// Notes a write that completed at a step, and is not promised yet.
+    pub fn acknowledge(&mut self, step: u64, version: u32) {
+        self.acknowledged.push((step, version));
+    }
+
+    /// Promises that no write is read from a unit whose binding has a number below `floor`.
+    pub fn trim(&mut self, lpn: Lpn, floor: u64) {
+        self.units[lpn.index()] = Promise { floor, may_be_empty: true };
+    }
+}
+
+impl Oracle {
+    /// Promises what all units hold at the start.
+    pub(super) fn promise_all(&mut self) {
+        self.promises.units = vec![Promise { floor: 0, may_be_empty: true }; self.units.len()];
+        self.last_bound += 1;
+        self.versions.iter_mut().for_each(|version| version.bound = self.last_bound);
+        for lpn in 0..self.units.len() {
+            if let Location::At(ppn) = self.units[lpn].location
+                && let Some(content) = self.places[ppn.index()].content
+            {
+                self.promise(content.version);
+            }
+        }
+    }
+
+    /// Promises a write, or the one that took its place before it was bound.
+    pub(super) fn promise(&mut self, version: u32) {
+        let mut version = self.versions[version as usize];
+        while let (0, Some(successor)) = (version.bound, version.successor) {
+            version = self.versions[successor as usize];
+        }
+        let promise = &mut self.promises.units[version.lpn.index()];
+        if version.bound > 0 && version.bound >= promise.floor {
+            *promise = Promise { floor: version.bound, may_be_empty: false };
+        }
+    }
+
+    /// Promises the writes that completed before a flush that was submitted at a step.
+    pub(super) fn flush_promised(&mut self, step: u64) {
+        let (covered, others) = std::mem::take(&mut self.promises.acknowledged).into_iter().partition(|(at, _)| *at < step);
+        self.promises.acknowledged = others;
+        let covered: Vec<(u64, u32)> = covered;
+        covered.into_iter().for_each(|(_, version)| self.promise(version));
+    }
+
+    /// Returns, for each unit, the newest of its versions that is on flash.
+    fn newest_on_flash(&self) -> Vec<Option<u32>> {
+        let mut newest: Vec<Option<u32>> = vec![None; self.units.len()];
+        let bound = |version: u32| self.versions[version as usize].bound;
+        for place in self.places.iter().filter(|place| place.programmed) {
+            let Some(Content { lpn, version, .. }) = place.content else { continue };
+            let floor = self.promises.units[lpn.index()].floor.max(1);
+            let known = &mut newest[lpn.index()];
+            if bound(version) >= floor && known.is_none_or(|known| bound(version) > bound(known)) {
+                *known = Some(version);
+            }
+        }
+        newest
+    }
+
+    /// Checks the data of a drive that lost power in the state that the oracle has followed it to, and has recovered.
+    pub fn check_recovered(&self, drive: &Drive) -> Check {
+        ensure(self.rules.data == Data::Mapped, || "only a map can be rebuilt".to_owned())?;
+        let newest = self.newest_on_flash();
+        for (lpn, promise) in (0..).map(Lpn).zip(&self.promises.units) {
+            let newest = newest[lpn.index()];
+            let Some(ppn) = drive.map().place_of(lpn) else {
+                ensure(promise.may_be_empty, || format!("{lpn:?} holds nothing: {promise:?} is lost"))?;
+                ensure(newest.is_none(), || format!("{lpn:?} holds nothing, and version {newest:?} is on flash"))?;
+                continue;
+            };
+            let place = self.places[ppn.index()];
+            ensure(place.programmed, || format!("{lpn:?} at {ppn:?} is torn: {place:?}"))?;
+            let Some(Content { lpn: held, version, .. }) = place.content else {
+                return ensure(false, || format!("{lpn:?} is said to be at {ppn:?}, which holds nothing"));
+            };
+            ensure(held == lpn, || format!("{lpn:?} is said to be at {ppn:?}, which holds {held:?}"))?;
+            let bound = self.versions[version as usize].bound;
+            ensure(bound >= promise.floor, || format!("{lpn:?} holds version {version}, bound as {bound}, older than {promise:?}"))?;
+            ensure(Some(version) == newest, || format!("{lpn:?} holds version {version}, and {newest:?} is on flash"))?;
+        }
+        let found = drive.map().audit(false);
+        ensure(found.is_empty(), || found.join("; "))
+    }
+
+    /// Follows a drive over a loss of power, once it has recovered: `drive` is what has become of it.
+    pub fn power_was_lost(&mut self, drive: &Drive) -> Check {
+        self.check_recovered(drive)?;
+        self.step += 1;
+        self.commands.clear();
+        self.by_tag.clear();
+        self.slots.clear();
+        self.copies.clear();
+        self.volatile.clear();
+        self.promises.acknowledged.clear();
+        for place in &mut self.places {
+            (place.successors_pending, place.reads) = (0, 0);
+            if !place.programmed {
+                place.content = None;
+            }
+        }
+        for (id, block) in (0..).map(kit::BlockId).zip(&mut self.blocks) {
+            let record = drive.medium().block(id);
+            let programmed = u32::from(record.programmed) * self.geometry.units_per_program;
+            // Those of interrupted programs hold nothing.
+            let first = self.geometry.first_of(id).index();
+            let torn = block.next_program as usize..programmed as usize;
+            self.places[first..][torn].iter_mut().for_each(|place| place.programmed = true);
+            (block.next_program, block.next_bind) = (programmed, programmed);
+            block.sealed = programmed > 0;
+        }
+        for version in self.versions.iter_mut().filter(|version| version.progress != Progress::Durable) {
+            version.progress = Progress::Replaced;
+        }
+        for lpn in (0..self.units.len() as u32).map(Lpn) {
+            let place = drive.map().place_of(lpn);
+            let location = place.map_or(Location::Nowhere, Location::At);
+            let emptied = place.is_none().then_some(self.step);
+            self.units[lpn.index()] = Unit { location, floor: 0, emptied, trims_in_flight: 0 };
+            if let Some(content) = place.and_then(|ppn| self.places[ppn.index()].content) {
+                let version = &mut self.versions[content.version as usize];
+                version.completed = version.completed.or(Some(self.step));
+                self.promise(content.version);
+            }
+        }
+        for (page, stale) in (0..).zip(&mut self.stale_pages) {
+            *stale = drive.map().map_page_is_changed(page);
+        }
+        self.bus_free.fill(drive.now());
+        self.die_spans.fill(vec![(drive.now(), drive.now())]);
+        self.array_free.fill(drive.now());
+        if let Some(power) = &mut self.power {
+            power.check()?;
+            power.clear();
+        }
+        self.carried = 0;
+        self.counts = audit::Counts::default();
+        self.baseline = audit::Baseline::of(drive);
+        self.audit(drive, false)
+    }
+}
