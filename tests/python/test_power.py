@@ -32,7 +32,7 @@ DRIVE = {
     },
     "state": {"pe_cycles": 10_000},
 }
-ARGUMENTS = ("--policy", "ofwar", "--precondition", "fill", "--power-cut", "300ms", "--power-down")
+ARGUMENTS = ("--policy", "ofwar", "--precondition", "fill", "--power-cut", "300ms,graceful", "--power-down")
 
 
 @pytest.fixture
@@ -46,7 +46,7 @@ def failed(down: str, **settings: object) -> ssdlab.Result:
     workload = ssdlab.Workload.from_text(JOB)
     given = {f"policy.ofwar.{name}": value for name, value in settings.items()}
     return ssdlab.run(
-        DRIVE, workload, "ofwar", set=given, precondition="fill", record_commands=True, power_cut="300ms", power_down=down
+        DRIVE, workload, "ofwar", set=given, precondition="fill", record_commands=True, power_cut="300ms,graceful", power_down=down
     )
 
 
@@ -56,7 +56,7 @@ def test_command_line_and_python_tell_the_same(cli, burst):
     assert done.returncode == 0, done.stderr
     assert "pages were past their retention limit when power came back after 5d" in done.stderr
     printed = json.loads(done.stdout)
-    result = ssdlab.run(drive, str(burst), "ofwar", precondition="fill", power_cut="300ms", power_down="5d")
+    result = ssdlab.run(drive, str(burst), "ofwar", precondition="fill", power_cut="300ms,graceful", power_down="5d")
     assert printed["power_failure"] == result.summary["power_failure"]
     assert printed["reliability"]["at_risk_pages"] == result.summary["power_failure"]["at_risk_pages"] > 0
 
@@ -96,7 +96,7 @@ def test_it_is_shown_where_one_looks(cli, burst, tmp_path):
     assert "Power failure" in report
     assert "at risk pages" in report
     assert "Power failure" not in cli("run", "tiny", burst, "--precondition", "fill").stdout
-    table = cli("compare", "tiny", burst, "--policy", "baseline,ofwar", "--power-cut", "300ms", "--power-down", "5d").stdout
+    table = cli("compare", "tiny", burst, "--policy", "baseline,ofwar", "--power-cut", "300ms,graceful", "--power-down", "5d").stdout
     assert "power failure" in table
     assert "policy entries held" in table
 
@@ -110,7 +110,7 @@ def test_lost_pages_are_a_warning(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        (("--power-cut", "1s"), "--power-down: missing"),
+        (("--power-cut", "event:many"), "--power-cut: event:many: expected event:N"),
         (("--power-down", "1d"), "--power-cut: missing"),
         (("--power-cut", "-1s", "--power-down", "1d"), "--power-cut: a negative value"),
         (("--power-cut", "1s", "--power-down", "0s"), "--power-down: 0: expected a duration above zero"),

@@ -307,7 +307,7 @@ def test_every_run_has_a_strip_of_its_own_over_time(comparison, examples):
     assert chart.layout.yaxis.range == chart.layout.yaxis2.range
     assert re.fullmatch(r" [kM]B/s", chart.layout.yaxis.ticksuffix)
     assert chart.layout.xaxis.ticksuffix in (" s", " ms")
-    run = ssdlab.run("tiny", examples / "prxy-like.toml", stop_after=500, power_cut="5s", power_down="1d")
+    run = ssdlab.run("tiny", examples / "prxy-like.toml", stop_after=500, power_cut="5s,graceful", power_down="1d")
     assert [(at, text) for at, text in timeline.events(run) if "power" in text] == [(5e9, "power fails")]
     assert "power fails" in [text.text for text in run.plot_timeline().layout.annotations]
 

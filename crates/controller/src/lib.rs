@@ -342,6 +342,25 @@ impl Controller {
         self.memories.rest(now);
     }
 
+    /// Takes over the measurements of a controller that lost power at `now`, in whose place this one comes.
+    pub fn take_measurements(&mut self, other: Controller, now: SimTime) {
+        let Controller { servers, memories, targets, sequencer, reads, .. } = other;
+        for (server, before) in self.servers.all.iter_mut().zip(&servers.all) {
+            server.take_measurements(before, now);
+        }
+        self.memories = memories;
+        self.memories.lose_power(now);
+        if let (Some(own), Some(before)) = (&mut self.targets, targets) {
+            own.take_measurements(&before);
+        }
+        if let (Some(own), Some(before)) = (&mut self.sequencer, sequencer) {
+            own.take_measurements(&before);
+        }
+        if let (Some(own), Some(before)) = (&mut self.reads, reads) {
+            own.take_measurements(*before);
+        }
+    }
+
     /// Returns the resources that are busy or idle as a whole, servers and memories, each with the time for which it
     /// was busy until `now`.
     pub fn busy(&self, now: SimTime) -> impl Iterator<Item = Busy<'_>> {

@@ -271,6 +271,12 @@ fn arrival(begin: SimTime, transfer: Nanos, arrived: usize, codewords: usize) ->
 }
 
 impl Reads {
+    /// Takes over the measurements of other reads, in whose place these come. Codewords that were under way in the
+    /// decoders count as decoded.
+    pub fn take_measurements(&mut self, other: Reads) {
+        (self.statistics, self.decoders) = (other.statistics, other.decoders);
+    }
+
     /// Returns the reads of a validated description, with nothing under way.
     pub fn new(config: &ReadConfig) -> Reads {
         let repeats = config.attempts.len() - 1;

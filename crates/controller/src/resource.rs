@@ -53,6 +53,11 @@ impl Server {
         self.free_at
     }
 
+    /// Takes over what another server had done until `now`, at which it lost power.
+    pub fn take_measurements(&mut self, other: &Server, now: SimTime) {
+        (self.bytes, self.busy) = (other.bytes, other.busy(now));
+    }
+
     /// Keeps an idle server busy until an instant; the time does not count as its own work.
     pub fn occupy_until(&mut self, at: SimTime) {
         self.free_at = at;

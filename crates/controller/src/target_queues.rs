@@ -111,6 +111,11 @@ impl TargetQueues {
         self.blocked + self.blocked_since.map_or(Nanos::ZERO, |since| now.since(since))
     }
 
+    /// Takes over the measurements of other queues, in whose place these come.
+    pub fn take_measurements(&mut self, other: &TargetQueues) {
+        self.deepest_so_far = other.deepest_so_far;
+    }
+
     /// Returns the largest depth of a queue so far.
     pub fn deepest_ever(&self) -> u32 {
         self.deepest_so_far

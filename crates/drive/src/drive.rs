@@ -65,6 +65,8 @@ pub struct Drive {
     pulling: bool,
     /// True while an instant is handled step by step, and not over.
     in_instant: bool,
+    /// Number of steps after which the drive loses power; `None` if it does not, or at a time.
+    steps_left: Option<u64>,
     recording: bool,
     spare_parts: Vec<Part>,
     /// Measurements so far.
@@ -140,6 +142,7 @@ impl Drive {
             power_states,
             pulling: true,
             in_instant: false,
+            steps_left: None,
             recording: true,
             spare_parts: Vec::with_capacity(64),
             statistics: Statistics::default(),
@@ -384,12 +387,41 @@ impl Drive {
     /// Handles the next step of the next instant: an event, or the arrivals and the choices of idle dies. Returns true if
     /// the instant is not over. What [`Drive::advance`] does in one call, these calls do in the same order.
     pub fn step(&mut self) -> bool {
-        let Some(at) = self.next_event() else { return false };
+        let next = self.next_event();
+        if self.in_instant && next != Some(self.now) {
+            self.in_instant = false;
+            return false;
+        }
         if !self.in_instant {
             self.host.clear_completions();
         }
-        self.in_instant = self.handle_step(at);
+        self.in_instant = next.is_some_and(|at| self.handle_step(at));
         self.in_instant
+    }
+
+    /// Has the drive lose power after this number of steps ([`Drive::step`]): it then stops within the instant.
+    pub(crate) fn lose_power_after(&mut self, steps: u64) {
+        self.steps_left = Some(steps);
+    }
+
+    /// Returns true if the steps are over after which the drive loses power.
+    pub(crate) fn is_to_lose_power(&self) -> bool {
+        self.steps_left == Some(0)
+    }
+
+    /// Handles an instant step by step. Returns true if the drive loses power within it.
+    #[cold]
+    fn handle_counted(&mut self, at: SimTime) -> bool {
+        loop {
+            match &mut self.steps_left {
+                Some(0) => return true,
+                Some(left) => *left -= 1,
+                None => {}
+            }
+            if !self.handle_step(at) || self.next_event() != Some(at) {
+                return self.is_to_lose_power();
+            }
+        }
     }
 
     /// Returns the completions of the last instant.
@@ -401,7 +433,12 @@ impl Drive {
         self.host.clear_completions();
         for _ in 0..instants {
             match self.next_event() {
-                Some(at) if at <= until => self.handle_instant(at),
+                Some(at) if at <= until && self.steps_left.is_none() => self.handle_instant(at),
+                Some(at) if at <= until => {
+                    if self.handle_counted(at) {
+                        break;
+                    }
+                }
                 Some(_) => {
                     self.now = until;
                     break;

@@ -6,12 +6,12 @@
 //! place, and are read and moved like any others: the simulator stores no contents, and reads do not fail.
 
 use crate::description::{Description, cell_part};
-use crate::drive::{Drive, PowerFailure};
+use crate::drive::{Drive, PowerFailure, PowerLoss};
 use cell::{Condition, ErrorTable};
 use ecc::binomial::{errors_for_tail, ln_tail_between};
 use ecc::{Binomial, BlockCode};
 use flash::{Levels, WriteModeConfig};
-use kit::{BlockId, Nanos, Ppn, Rng, SimTime};
+use kit::{BlockId, Bytes, Nanos, Ppn, Rng, SimTime};
 use lab::Part;
 use lab::part::Target;
 use serde_json::{Value, json};
@@ -32,10 +32,29 @@ struct AtRisk {
     wear: f64,
 }
 
+/// A power failure of one of two kinds.
+#[derive(Clone, Debug)]
+pub(crate) enum Failure {
+    /// The host stopped first.
+    Graceful(PowerFailure),
+    /// The drive lost power at any instant, or after a number of steps.
+    Abrupt(PowerLoss, Option<u64>),
+}
+
+impl Failure {
+    /// Returns the instants at which power failed and came back.
+    fn instants(&self) -> (SimTime, SimTime) {
+        match self {
+            Failure::Graceful(failure) => (failure.failed, failure.back),
+            Failure::Abrupt(loss, _) => (loss.failed, loss.back),
+        }
+    }
+}
+
 /// Findings when power is back.
 #[derive(Clone, Debug)]
 pub(crate) struct PowerFailureReport {
-    pub failure: PowerFailure,
+    pub failure: Failure,
     /// Instant at which the host stopped submitting commands.
     pub stopped: SimTime,
     pub at_risk_pages: u64,
@@ -45,22 +64,31 @@ pub(crate) struct PowerFailureReport {
 
 impl PowerFailureReport {
     /// Examines a drive whose power has just come back.
-    pub fn of(
-        failure: PowerFailure,
-        stopped: SimTime,
-        description: &Description,
-        drive: &Drive,
-        seed: u64,
-    ) -> PowerFailureReport {
-        let at_risk_pages = drive.map().units_past_limit(failure.back);
-        let lost_pages = lost(&blocks_at_risk(drive, failure.back), description, drive, seed);
+    pub fn of(failure: Failure, stopped: SimTime, description: &Description, drive: &Drive, seed: u64) -> PowerFailureReport {
+        let (_, back) = failure.instants();
+        let at_risk_pages = drive.map().units_past_limit(back);
+        let lost_pages = lost(&blocks_at_risk(drive, back), description, drive, seed);
         PowerFailureReport { failure, stopped, at_risk_pages, lost_pages }
     }
 
-    /// Returns the report as `summary.json` states it, with instants on the drive's clock.
+    /// Returns the report as `summary.json` states it, with instants on the drive's clock. A number that the kind of
+    /// failure does not have is `null`.
     pub fn to_json(&self) -> Value {
-        let PowerFailure { failed, back, buffered_units, backup } = self.failure;
-        let backup = backup.map(|backup| {
+        let (failed, back) = self.failure.instants();
+        let mut all = json!({
+            "kind": match self.failure { Failure::Graceful(_) => "graceful", Failure::Abrupt(..) => "abrupt" },
+            "stopped_at_ns": self.stopped.0,
+            "failed_at_ns": failed.0,
+            "down_ns": back.since(failed).0,
+            "at_risk_pages": self.at_risk_pages,
+            "lost_pages": self.lost_pages.as_ref().ok(),
+            "lost_pages_unknown": self.lost_pages.as_ref().err(),
+        });
+        let (graceful, abrupt) = match &self.failure {
+            Failure::Graceful(failure) => (Some(failure), None),
+            Failure::Abrupt(loss, steps) => (None, Some((loss, *steps))),
+        };
+        let entries = graceful.and_then(|failure| failure.backup).map(|backup| {
             json!({
                 "held": backup.held,
                 "saved": backup.saved,
@@ -68,33 +96,47 @@ impl PowerFailureReport {
                 "saved_in_ns": backup.took.0,
             })
         });
-        json!({
-            "stopped_at_ns": self.stopped.0,
-            "failed_at_ns": failed.0,
-            "down_ns": back.since(failed).0,
-            "buffered_pages_saved": buffered_units,
-            "policy_entries": backup,
-            "at_risk_pages": self.at_risk_pages,
-            "lost_pages": self.lost_pages.as_ref().ok(),
-            "lost_pages_unknown": self.lost_pages.as_ref().err(),
-        })
+        let loss = abrupt.map(|(loss, _)| loss);
+        let numbers = [
+            ("buffered_pages_saved", graceful.map(|failure| failure.buffered_units)),
+            ("event", abrupt.and_then(|(_, steps)| steps)),
+            ("commands_lost", loss.map(|loss| loss.lost_commands.len() as u64)),
+            ("volatile_lost", loss.map(|loss| loss.volatile_lost)),
+            ("durable_lost", loss.map(|loss| loss.durable_lost)),
+            ("torn_pages", loss.map(|loss| loss.torn_pages)),
+            ("half_erased_blocks", loss.map(|loss| loss.half_erased.len() as u64)),
+            ("recovery_ns", loss.map(|loss| loss.recovery.0)),
+            ("recovery_reads", loss.map(|loss| loss.recovery_reads)),
+        ];
+        all["policy_entries"] = json!(entries);
+        numbers.into_iter().for_each(|(key, number)| all[key] = json!(number));
+        all
     }
 
-    /// Returns notes for the user, if any data was at risk or the policy lost any entries.
-    pub fn notes(&self) -> Vec<String> {
+    /// Returns notes for the user: what a loss of power did, and whether any data was at risk or the policy lost any
+    /// entries.
+    pub fn notes(&self, unit: Bytes) -> Vec<String> {
         let mut notes = Vec::new();
+        if let Failure::Abrupt(loss, steps) = &self.failure {
+            notes.extend(loss_notes(loss, *steps, unit));
+        }
         if self.at_risk_pages > 0 {
             let lost = match &self.lost_pages {
                 Ok(lost) => format!("{lost} of them are lost"),
                 Err(why) => format!("how many are lost is not known: {why}"),
             };
-            let down = self.failure.back.since(self.failure.failed);
+            let (failed, back) = self.failure.instants();
+            let down = back.since(failed);
             notes.push(format!(
                 "{} pages were past their retention limit when power came back after {down}: {lost}",
                 self.at_risk_pages
             ));
         }
-        if let Some(backup) = self.failure.backup.filter(|backup| backup.saved < backup.held) {
+        let backup = match &self.failure {
+            Failure::Graceful(failure) => failure.backup.filter(|backup| backup.saved < backup.held),
+            Failure::Abrupt(..) => None,
+        };
+        if let Some(backup) = backup {
             notes.push(format!(
                 "the supercapacitor lasted for {} of the policy's {} entries: the pages of the others are moved by their blocks' retention limits",
                 backup.saved, backup.held
@@ -102,6 +144,33 @@ impl PowerFailureReport {
         }
         notes
     }
+}
+
+/// Returns what a loss of power did: what was under way, what was volatile, what was durable, and the recovery.
+fn loss_notes(loss: &PowerLoss, steps: Option<u64>, unit: Bytes) -> [String; 4] {
+    let at = Nanos(loss.failed.0);
+    let point = steps.map_or(String::new(), |steps| format!(", at event {steps}"));
+    let torn = match (loss.torn_pages, loss.half_erased.len()) {
+        (0, 0) => "no program and no erase was interrupted".to_owned(),
+        (pages, 0) => format!("interrupted programs have torn {pages} pages"),
+        (0, blocks) => format!("interrupted erases have left {blocks} blocks to be erased again"),
+        (pages, blocks) => {
+            format!("interrupted programs have torn {pages} pages, interrupted erases left {blocks} blocks to be erased again")
+        }
+    };
+    [
+        format!(
+            "power was lost {at} after the drive's time 0{point}: {} commands in flight were lost; {torn}",
+            loss.lost_commands.len()
+        ),
+        format!(
+            "volatile: the write buffer held {} units ({}) that were not on flash: they are lost",
+            loss.volatile_lost,
+            Bytes(loss.volatile_lost * unit.0)
+        ),
+        format!("durable: {} units whose newest copy was on flash are lost", loss.durable_lost),
+        format!("recovery took {} and {} reads", loss.recovery, loss.recovery_reads),
+    ]
 }
 
 /// Returns the blocks with data past their retention limit at instant `now`.

@@ -34,6 +34,8 @@ pub enum End {
     Stopped,
     /// The host has stopped for a power failure, and no command is in flight.
     PowerFails,
+    /// The drive loses power, whatever is in flight.
+    PowerLost,
     /// The drive's clock has reached its end, [`SimTime::LAST`], before the workload ended.
     OutOfTime,
 }
@@ -82,8 +84,10 @@ pub struct RunLoop {
     pub left_out: u64,
     /// Simulated time after which `go_on` is called in any case: a round of the steady-state rule.
     pub round: Option<Nanos>,
-    /// Instant at which the host stops for a power failure; [`SimTime::FOREVER`] without one.
+    /// Instant of a power failure; [`SimTime::FOREVER`] without one.
     pub power_fails: SimTime,
+    /// True if the host does not stop for it: the drive loses power while commands are in flight.
+    pub loses_power: bool,
     completed: u64,
     backlog: Backlog,
     hints: Vec<Lpn>,
@@ -157,6 +161,7 @@ impl RunLoop {
             left_out: 0,
             round: None,
             power_fails: SimTime::FOREVER,
+            loses_power: false,
             completed: 0,
             backlog: Backlog::default(),
             hints: Vec::with_capacity(BATCH),
@@ -244,6 +249,11 @@ impl RunLoop {
             drive.advance_into(if until < SimTime::FOREVER { until.min(SimTime::LAST) } else { until }, &mut done);
             completed += done.len() as u64;
             // A host that waits for its clock has no event in the drive: these ends come before the test for a stall.
+            if self.loses_power && (drive.now() >= self.power_fails || drive.is_to_lose_power()) {
+                (self.completed, self.power_fails) = (completed, drive.now());
+                self.note_done(done.iter().map(|one| (one.id, one.tag, one.op)));
+                return Ok(End::PowerLost);
+            }
             if drive.now() >= self.power_fails {
                 self.completed = completed;
                 return self.stop(&done, drive, go_on);
@@ -303,13 +313,14 @@ impl RunLoop {
         drive: &mut Drive,
         go_on: &mut dyn FnMut(&mut Drive, Reached) -> bool,
     ) -> Result<End, Problems> {
-        self.note_done(done);
+        let ended = |one: &Completion| (one.id, one.tag, one.op);
+        self.note_done(done.iter().map(ended));
         let mut more = Vec::with_capacity(BATCH);
         while drive.commands_in_flight() > 0 {
             assert!(drive.next_event().is_some(), "the drive has stalled with {} commands in flight", self.pending_arrivals());
             drive.advance_into(SimTime::FOREVER, &mut more);
             self.completed += more.len() as u64;
-            self.note_done(&more);
+            self.note_done(more.iter().map(ended));
             if more.is_empty() && !go_on(drive, self.reached(self.completed, drive)) {
                 return Ok(End::Stopped);
             }
@@ -317,16 +328,21 @@ impl RunLoop {
         Ok(if go_on(drive, self.reached(self.completed, drive)) { End::PowerFails } else { End::Stopped })
     }
 
-    /// Counts completions without submitting further requests.
-    fn note_done(&mut self, done: &[Completion]) {
-        for completion in done {
-            let running = &mut self.jobs[completion.tag as usize];
+    /// Gives up the commands that were in flight when the drive lost power. They are not submitted again.
+    pub fn power_was_lost(&mut self, lost: &[(CommandId, HostCommand)]) {
+        self.note_done(lost.iter().map(|(id, command)| (*id, command.tag, command.op)));
+    }
+
+    /// Counts the ends of commands without submitting further requests.
+    fn note_done(&mut self, ended: impl Iterator<Item = (CommandId, u32, Op)>) {
+        for (id, tag, op) in ended {
+            let running = &mut self.jobs[tag as usize];
             running.in_flight -= 1;
-            if let Some((flush, _)) = running.held.iter_mut().find(|(flush, _)| *flush == Some(completion.id)) {
+            if let Some((flush, _)) = running.held.iter_mut().find(|(flush, _)| *flush == Some(id)) {
                 *flush = None;
                 continue;
             }
-            running.pacer.completion_seen(completion.op);
+            running.pacer.completion_seen(op);
         }
     }
 

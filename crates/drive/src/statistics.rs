@@ -314,6 +314,11 @@ impl Statistics {
         }
     }
 
+    /// Forgets the requests of the commands in flight: they will not complete.
+    pub(crate) fn forget_origins(&mut self) {
+        self.origins.clear();
+    }
+
     /// Notes the request that a command belongs to, for the log.
     #[cold]
     pub(crate) fn note_origin(&mut self, id: CommandId, origin: LogOrigin) {

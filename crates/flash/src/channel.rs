@@ -82,6 +82,11 @@ impl Channel {
         Nanos(self.begun.0 - ends.0.saturating_sub(now.0))
     }
 
+    /// Takes over the measurements of another channel, in whose place this one comes at `now`.
+    pub fn take_measurements(&mut self, other: &Channel, now: SimTime) {
+        self.begun = other.busy(now);
+    }
+
     /// Ends the hold of the channel at `now`.
     pub fn release(&mut self, now: SimTime) {
         self.free_at = now;

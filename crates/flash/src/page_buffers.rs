@@ -88,6 +88,11 @@ impl PageBuffers {
         self.free == self.count && self.waiting.is_empty()
     }
 
+    /// Takes over the measurements of other buffers, in whose place these come at `now`.
+    pub fn take_measurements(&mut self, other: &PageBuffers, now: SimTime) {
+        (self.used, self.since) = (other.used(now), now);
+    }
+
     /// Returns the number of buffers.
     pub fn count(&self) -> u32 {
         self.count

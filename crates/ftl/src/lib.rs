@@ -29,7 +29,7 @@ pub use layer::mapping::{DieState, MapCacheReport};
 pub use layer::page_map::endurance::max_streams_per_die;
 pub use layer::page_map::ftl::{Ftl, Loaded, StartingState};
 pub use layer::page_map::precondition::{ScaleModels, StartingKey};
-pub use layer::page_map::recovery::{Recovered, Remains, RowsRead};
+pub use layer::page_map::recovery::{Forgery, Recovered, Remains, RowsRead};
 pub use layer::{FtlConfig, LoadedLayer, Mapping, Pulled, Translation, TranslationConfig, Translator};
 pub use map_cache::{MapCacheConfig, MapCounters, MapMemory};
 pub use medium::{BlockRecord, BlockState, Medium};

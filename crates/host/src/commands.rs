@@ -106,6 +106,14 @@ impl Commands {
         Commands { all: Slab::with_capacity(1024), unit, least: logical_block.0.min(unit.bytes()) }
     }
 
+    /// Returns the commands that were submitted and have not completed, in the order of their numbers.
+    pub fn outstanding(&self) -> Vec<(CommandId, HostCommand)> {
+        let mut is_free = vec![false; self.all.len()];
+        self.all.free_slots().iter().for_each(|&slot| is_free[slot as usize] = true);
+        let in_use = (0..).zip(is_free).filter(|(_, is_free)| !is_free);
+        in_use.map(|(slot, _)| (CommandId(slot), self.all[slot].command)).collect()
+    }
+
     /// Enters a command that is submitted to arrive at `at`.
     #[inline]
     pub fn submit(&mut self, command: HostCommand, at: SimTime, recorded: bool) -> CommandId {

@@ -90,6 +90,11 @@ impl Host {
         id
     }
 
+    /// Returns the commands that were submitted and have not completed.
+    pub fn outstanding(&self) -> Vec<(CommandId, HostCommand)> {
+        self.commands.outstanding()
+    }
+
     /// Returns true if commands arrive now.
     #[inline]
     pub fn has_arrivals(&self) -> bool {

@@ -38,8 +38,7 @@ pub enum Record {
         /// The write mode.
         mode: ModeId,
     },
-    /// A unit that the buffer held, and that was written again since, was bound to a place, which stays without valid
-    /// data.
+    /// A unit that the buffer held, and that was written again since, was bound to a place.
     ObsoleteBound {
         /// The buffer's slot.
         slot: u32,
@@ -47,6 +46,9 @@ pub enum Record {
         lpn: Lpn,
         /// Its place.
         ppn: Ppn,
+        /// True if the place holds the current copy on flash until the newer data is bound; if false, nothing is valid
+        /// there.
+        is_current: bool,
     },
     /// A page of the map, or a unit of its journal, was bound to a place.
     MapBound {

@@ -289,7 +289,7 @@ impl<'a> Rig<'a> {
         let (drive, loss) = self.drive.after_power_loss(anew, down).expect("a small drive fits into memory");
         ensure(loss.durable_lost == 0, || format!("durable data is lost: {loss:?}"))?;
         self.drive = drive;
-        self.oracle.power_was_lost(&self.drive)?;
+        self.oracle.power_was_lost(&self.drive, &loss)?;
         self.drive.journal().enable(true);
         self.drive.history().enable(false);
         Ok(loss)

@@ -116,7 +116,7 @@ def _fail(drive: Drive, case: Case, down: float, seed: int) -> Found:
         "ofwar",
         set={**case.settings, "ftl.retention_margin": f"{case.margin}h"},
         precondition="fill",
-        power_cut=_CUT,
+        power_cut=f"{_CUT},graceful",
         power_down=f"{round(down * _HOUR)}s",
         seed=seed,
     ).summary
@@ -185,7 +185,7 @@ def full_queue(drive: Drive, time: int) -> dict[str, Any]:
     ]
     settings = _FULL | {"policy.ofwar.supercap_time": f"{time}us", "ftl.retention_margin": "2h"}
     workload = {"kind": "synthetic", "job": jobs}
-    return run(drive, workload, "ofwar", set=settings, precondition="fill", power_cut="30s", power_down="1h").summary
+    return run(drive, workload, "ofwar", set=settings, precondition="fill", power_cut="30s,graceful", power_down="1h").summary
 
 
 def _graceful(setting: Setting, drive: Drive) -> Claim:

@@ -111,9 +111,16 @@ impl Channels {
 
     /// Brings idle channels to rest: their rows are closed, and no command before `now` delays a later one.
     pub fn rest(&mut self, now: SimTime) {
+        for channel in &self.all {
+            assert!(channel.ddr.is_at_rest(now), "nothing is under way in a controller that is brought to rest");
+        }
+        self.lose_power(now);
+    }
+
+    /// Loses power, and with it what is under way. What the channels have done so far counts.
+    pub fn lose_power(&mut self, now: SimTime) {
         let Some(params) = &self.params else { return };
         for channel in &mut self.all {
-            assert!(channel.ddr.is_at_rest(now), "nothing is under way in a controller that is brought to rest");
             channel.busy_before += channel.ddr.busy(now);
             channel.data_before += channel.ddr.data_bus_busy(now);
             let counts = channel.counts_before.plus(&counts(&channel.ddr, now));

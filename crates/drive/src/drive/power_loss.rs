@@ -1,14 +1,14 @@
 //! Loss of power without warning, at any instant: operations in progress are interrupted, and volatile memory is lost.
 
 use super::{Drive, NO_MAP};
-use ftl::{Remains, RowsRead, Translator};
-use kit::{DieId, Nanos, Operation, OperationKind, Owner, Ppn, Reason, SimTime};
+use ftl::{Forgery, Remains, RowsRead, Translator};
+use kit::{BlockId, CommandId, DieId, HostCommand, Nanos, Operation, OperationKind, Owner, Ppn, Reason, SimTime};
 
 /// First place of an operation that names none.
 const NO_PLACE: Ppn = Ppn(u32::MAX);
 
 /// Record of a loss of power.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PowerLoss {
     /// Instant at which power was lost.
     pub failed: SimTime,
@@ -25,9 +25,11 @@ pub struct PowerLoss {
     /// Pages whose program was interrupted.
     pub torn_pages: u64,
     /// Blocks whose erase was interrupted.
-    pub half_erased: u64,
+    pub half_erased: Vec<BlockId>,
     /// Blocks that the recovery gave up, so that their dies have a free block.
     pub given_up: u64,
+    /// Commands that were submitted and had not completed. They never will.
+    pub lost_commands: Vec<(CommandId, HostCommand)>,
 }
 
 /// The rows of a die that are still to be read.
@@ -38,9 +40,15 @@ struct Scan<'a> {
 }
 
 impl Drive {
-    /// Keeps from now on the metadata of programs that recovery after a loss of power needs.
+    /// Prepares a new drive for losses of power: from its starting state on it keeps the metadata of programs that
+    /// recovery needs.
     pub fn keep_metadata(&mut self) -> std::io::Result<()> {
         self.ftl.page_map_mut().expect(NO_MAP).keep_metadata()
+    }
+
+    /// Returns true if the drive keeps the metadata of programs.
+    pub(crate) fn keeps_metadata(&self) -> bool {
+        matches!(&self.ftl, Translator::PageMap(map) if map.keeps_metadata())
     }
 
     /// Returns what becomes of this drive if it loses power now for the time `down`: `anew`, a new drive of the same
@@ -49,11 +57,55 @@ impl Drive {
     /// # Panics
     /// If this drive keeps no metadata ([`Drive::keep_metadata`]).
     pub fn after_power_loss(&self, mut anew: Drive, down: Nanos) -> std::io::Result<(Drive, PowerLoss)> {
-        let interrupted = self.flash.interrupted(self.now, &self.out.operations);
-        let Translator::PageMap(map) = &self.ftl else { panic!("{NO_MAP}") };
-        let remains = map.remains(&interrupted)?;
-        let loss = anew.recover(remains, self.now, down);
+        let loss = anew.recover(self.remains()?, self.now, down);
         Ok((anew, PowerLoss { volatile_lost: self.host.buffer().used(), ..loss }))
+    }
+
+    /// Returns what becomes of this drive like [`Drive::after_power_loss`], but with a defect planted in its recovery, for
+    /// tests; `None` if there is nothing that the defect could change.
+    #[doc(hidden)]
+    pub fn after_forged_loss(&self, mut anew: Drive, forgery: Forgery) -> std::io::Result<Option<(Drive, PowerLoss)>> {
+        let mut remains = self.remains()?;
+        if !remains.forge(forgery) {
+            return Ok(None);
+        }
+        let loss = anew.recover(remains, self.now, Nanos(1));
+        Ok(Some((anew, loss)))
+    }
+
+    /// Returns what remains if power is lost now.
+    fn remains(&self) -> std::io::Result<Remains> {
+        let Translator::PageMap(map) = &self.ftl else { panic!("{NO_MAP}") };
+        map.remains(&self.flash.interrupted(self.now, &self.out.operations))
+    }
+
+    /// Loses power now for the time `down`: `anew`, a new drive of the same description, takes the place of this one, with
+    /// what remains of it, and recovers. Measurements go on; the time without power is left out of them.
+    ///
+    /// # Panics
+    /// If this drive keeps no metadata ([`Drive::keep_metadata`]).
+    pub fn lose_power(&mut self, anew: Drive, down: Nanos) -> std::io::Result<PowerLoss> {
+        let now = self.now;
+        let interrupted = self.flash.interrupted(now, &self.out.operations);
+        let (volatile_lost, lost_commands) = (self.host.buffer().used(), self.host.outstanding());
+        let Drive { out, ftl, controller, flash, power_states, recording, mut statistics, .. } = std::mem::replace(self, anew);
+        let Translator::PageMap(map) = ftl else { panic!("{NO_MAP}") };
+        (self.out.journal, self.out.history, self.recording) = (out.journal, out.history, recording);
+        self.power_states = power_states;
+        if let Some(states) = &mut self.power_states {
+            states.power_fails(now, controller.usage(now));
+        }
+        self.flash.take_measurements(flash, now);
+        self.flash.settle_temperature(now);
+        self.flash.exclude_from_power(down);
+        self.controller.take_measurements(controller, now);
+        let off = self.controller.usage(now + down).since(&self.controller.usage(now));
+        statistics.exclude_usage(&off);
+        statistics.exclude(down);
+        statistics.forget_origins();
+        self.statistics = statistics;
+        let loss = self.recover(map.into_remains(&interrupted)?, now, down);
+        Ok(PowerLoss { volatile_lost, lost_commands, ..loss })
     }
 
     /// Goes on, as a new drive, from what remains of one that lost power at `failed` for the time `down`: searches for
@@ -62,11 +114,15 @@ impl Drive {
         self.now = failed + down;
         let back = self.now;
         let recovered = self.ftl.page_map_mut().expect(NO_MAP).recover(remains);
+        if let Some(states) = &mut self.power_states {
+            states.power_is_back(back, self.controller.usage(back), &mut self.out.events);
+        }
         let recovery_reads = self.scan(&recovered.scanned);
         let map = self.ftl.page_map_mut().expect(NO_MAP);
         map.power_is_back(back, &mut self.out.ready);
         map.begin(self.now, &mut self.out);
-        self.begin_power_states();
+        map.note_outdated_pages(&mut self.out);
+        self.route();
         PowerLoss {
             failed,
             back,
@@ -77,6 +133,7 @@ impl Drive {
             torn_pages: recovered.torn_pages,
             half_erased: recovered.half_erased,
             given_up: recovered.given_up,
+            lost_commands: Vec::new(),
         }
     }
 

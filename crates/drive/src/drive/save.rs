@@ -140,6 +140,7 @@ impl Drive {
             // Belong to the run, not to the drive.
             pulling: _,
             in_instant: _,
+            steps_left: _,
             recording: _,
             statistics: _,
         } = self;

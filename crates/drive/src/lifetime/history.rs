@@ -100,7 +100,7 @@ pub(super) fn full(
         match end {
             End::Complete => passes.check(&tally, blocks)?,
             End::OutOfTime => ended_by = ended_by.or(Some("time")),
-            End::Stopped | End::PowerFails => {}
+            End::Stopped | End::PowerFails | End::PowerLost => {}
         }
         if ended_by.is_none() && plan.max_passes.is_some_and(|most| passes.begun >= most) {
             ended_by = Some("max_passes");

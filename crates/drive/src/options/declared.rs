@@ -83,11 +83,11 @@ pub struct RunOptions {
     /// Length of a round of the SNIA rule, such as `1s`; requires `steady_state`.
     #[schemars(extend("x-value" = "TIME", "x-panel" = "Starting state"))]
     pub steady_round: Option<String>,
-    /// Time of the power failure, such as `10s`, from the start of the run; requires `power_down`
-    /// (docs/models/power_failure.md).
-    #[schemars(extend("x-value" = "TIME", "x-panel" = "Power failure"))]
+    /// Loss of power without warning: a time from the start of the run, such as `10s`, or `event:N`, after N steps of the
+    /// simulation. With `,graceful` (`10s,graceful`) the host stops first (docs/models/power_failure.md).
+    #[schemars(extend("x-value" = "POINT", "x-panel" = "Power failure"))]
     pub power_cut: Option<String>,
-    /// Time without power, such as `30d`, in which the drive's data ages; requires `power_cut`.
+    /// Time without power, such as `30d`, in which the drive's data ages: 1 s by default; requires `power_cut`.
     #[schemars(extend("x-value" = "TIME", "x-panel" = "Power failure"))]
     pub power_down: Option<String>,
     /// Number of commands left out at the beginning of each job, so that a workload continues on a loaded drive.

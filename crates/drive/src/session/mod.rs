@@ -94,7 +94,7 @@ impl Session {
         let custom_name = custom.as_ref().map(|custom| custom.name.clone());
         let description = description_for(request, custom_name.is_some(), files.named.unwrap_or(&no_file))?;
         let policy_name = custom_name.as_ref().unwrap_or(&description.policy.kind);
-        let plan = RunPlan::of(request, &files, &description)?;
+        let plan = RunPlan::of(request, &files, &description, custom_name.is_some())?;
         let mut workload = plan.workload(input, &description)?;
         let (standalone, stream_names) = (workload.standalone.take(), workload.stream_names());
         let (workload_toml, has_ramp) = (workload.resolved.clone(), workload.has_ramp());
@@ -105,6 +105,9 @@ impl Session {
             drive = recording_firmware(drive, &description)?;
         }
         let identity = Identity::of(&description, policy_name, request.setup.seed);
+        if plan.power_cut.is_some_and(|cut| !cut.is_graceful) {
+            drive.keep_metadata().map_err(|error| too_large(&request.drive.name, &error))?;
+        }
         let start = prepare(&mut drive, &description, &identity, &mut files, self, &mut watch)?;
         let mut notes = opening_notes(&description, &workload, &start, &drive);
         start.begin(&mut drive);

@@ -11,7 +11,7 @@ use crate::power_cut::PowerCut;
 use crate::run_loop::End;
 use ftl::policy::Interruption;
 use host::{BufferPolicy, PartialFlush};
-use kit::{NORMAL_MODE, Nanos, Op, Reason};
+use kit::{Bytes, NORMAL_MODE, Nanos, Op, Reason};
 use serde_json::Value;
 use workload::Workload;
 
@@ -84,10 +84,10 @@ fn bytes_note(drive: &Drive) -> Option<String> {
 /// Returns the notes on the requested power failure.
 fn power_notes(cut: Option<PowerCut>, power_failure: Option<&PowerFailureReport>, end: End, drive: &Drive) -> Vec<String> {
     match (cut, power_failure) {
-        (_, Some(power_failure)) => power_failure.notes(),
+        (_, Some(power_failure)) => power_failure.notes(Bytes(drive.unit().bytes())),
         (Some(cut), None) if end == End::Complete => {
             let ended = Nanos(drive.now().0).as_secs_f64();
-            vec![format!("power did not fail: the workload ended after {ended:.3} s, before --power-cut {}", cut.after)]
+            vec![format!("power did not fail: the workload ended after {ended:.3} s, before --power-cut {cut}")]
         }
         _ => Vec::new(),
     }

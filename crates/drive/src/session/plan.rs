@@ -28,7 +28,13 @@ pub(super) struct RunPlan<'a> {
 }
 
 impl<'a> RunPlan<'a> {
-    pub fn of(request: &'a RunRequest, files: &Files<'_>, description: &Description) -> Result<RunPlan<'a>, Problems> {
+    /// `is_custom`: the policy comes from outside the policy family.
+    pub fn of(
+        request: &'a RunRequest,
+        files: &Files<'_>,
+        description: &Description,
+        is_custom: bool,
+    ) -> Result<RunPlan<'a>, Problems> {
         if files.load.is_some() && request.setup.precondition.is_some() {
             return Err(Problems::one("--precondition", LOADED));
         }
@@ -61,7 +67,7 @@ impl<'a> RunPlan<'a> {
             request,
             options: Options { seed: request.setup.seed, ..request.workload.clone() },
             round: steady_round(run)?,
-            power_cut: PowerCut::of(run, description)?,
+            power_cut: PowerCut::of(run, description, is_custom)?,
             timeline_from: timeline_from.unwrap_or_default(),
             timeline_for,
         })

@@ -6,10 +6,11 @@ use super::plan::RunPlan;
 use super::progress::ProgressMeter;
 use super::request::RunRequest;
 use super::search::Search;
+use super::start::too_large;
 use crate::description::Description;
 use crate::drive::Drive;
 use crate::energy::EnergyReport;
-use crate::failure::PowerFailureReport;
+use crate::failure::{Failure, PowerFailureReport};
 use crate::run_loop::{End, Part, Reached, RunLoop};
 use crate::statistics::Utilisation;
 use crate::streams::Streams;
@@ -125,6 +126,10 @@ impl Run<'_, '_> {
         let mut run_loop = RunLoop::of(workload, plan.main_part())?;
         run_loop.round = plan.round.map(Nanos);
         run_loop.power_fails = plan.power_cut.map_or(Ok(SimTime::FOREVER), |cut| cut.instant(self.drive.now()))?;
+        run_loop.loses_power = plan.power_cut.is_some_and(|cut| !cut.is_graceful);
+        if let Some(steps) = plan.power_cut.and_then(|cut| cut.steps()) {
+            self.drive.lose_power_after(steps);
+        }
         let mut search = plan.round.map(|round| Search::new(round, self.drive.now()));
         let loop_start = self.watch.seconds();
         let mut stopped_early = false;
@@ -138,16 +143,21 @@ impl Run<'_, '_> {
             may_go_on(drive) && watch.tell("run", drive.now().0, reached.commands, reached.share)
         };
         let mut end = if goes_on { run_loop.run(drive, &mut go_on)? } else { End::Stopped };
-        let power_failure = match plan.power_cut.filter(|_| end == End::PowerFails) {
-            Some(cut) => {
-                let stopped = run_loop.power_fails;
-                let power_failure =
-                    PowerFailureReport::of(drive.fail_power(cut.down), stopped, self.description, drive, plan.request.setup.seed);
-                end = run_loop.resume(drive, &mut go_on)?;
-                Some(power_failure)
-            }
-            None => None,
-        };
+        let mut power_failure = None;
+        if let Some(cut) = plan.power_cut.filter(|_| matches!(end, End::PowerFails | End::PowerLost)) {
+            let (seed, stopped) = (plan.request.setup.seed, run_loop.power_fails);
+            let failure = if end == End::PowerFails {
+                Failure::Graceful(drive.fail_power(cut.down))
+            } else {
+                let too_large = |error| too_large(&plan.request.drive.name, &error);
+                let anew = Drive::new(self.description, seed).map_err(too_large)?;
+                let loss = drive.lose_power(anew, cut.down).map_err(too_large)?;
+                run_loop.power_was_lost(&loss.lost_commands);
+                Failure::Abrupt(loss, cut.steps())
+            };
+            power_failure = Some(PowerFailureReport::of(failure, stopped, self.description, drive, seed));
+            end = run_loop.resume(drive, &mut go_on)?;
+        }
         failure(drive)?;
         in_time(end)?;
         let workload_end = drive.now();

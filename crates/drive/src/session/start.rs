@@ -50,6 +50,13 @@ pub(crate) fn prepare(
     watch: &mut ProgressMeter<'_>,
 ) -> Result<Start, Problems> {
     let state = &description.state;
+    if let (true, Some((name, from))) = (drive.keeps_metadata(), &mut files.load) {
+        drive.adopt_saved(identity, from).map_err(|complaint| Problems::one(name.clone(), complaint))?;
+        let why = "the drive adopts the saved state and does not go on exactly: what recovery after a loss of power needs is kept \
+                   from the start of a run on";
+        let facts = json!({"method": "load", "file": name, "exact": false});
+        return Ok(Start { facts, notes: vec![format!("{name}: {why}")], is_loaded: true, is_exact: false });
+    }
     if let Some((name, from)) = &mut files.load {
         let resumed = drive.load(identity, from).map_err(|complaint| Problems::one(name.clone(), complaint))?;
         let notes = resumed.notes.iter().map(|note| format!("{name}: {note}")).collect();

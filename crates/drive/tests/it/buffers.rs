@@ -308,7 +308,11 @@ fn units_that_do_not_fill_a_program_may_wait() {
 /// Returns the log of a trace on a drive, in the order of submission: operation, modifiers, request, times.
 fn log_of(sets: &[&str], trace: &str, replay: Option<&str>, cut: Option<&str>) -> Vec<CommandRow> {
     let options = Options { replay: replay.map(str::to_owned), address: "wrap".into(), ..Options::default() };
-    let power = RunOptions { power_cut: cut.map(str::to_owned), power_down: cut.map(|_| "1s".into()), ..RunOptions::default() };
+    let power = RunOptions {
+        power_cut: cut.map(|cut| format!("{cut},graceful")),
+        power_down: cut.map(|_| "1s".into()),
+        ..RunOptions::default()
+    };
     let request = RunRequest::new("tiny.toml", "base = \"tiny\"").sets(sets).workload(options).run(power);
     let mut rows = Vec::new();
     let mut take = |batch: &[CommandRow], _: &[String]| rows.extend_from_slice(batch);

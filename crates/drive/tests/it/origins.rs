@@ -74,8 +74,10 @@ fn special() -> Vec<(String, Value)> {
     let named = |_: &str| Ok(trace.clone());
     let replay = request.clone().set("ftl.translation={ kind = \"replay\", file = \"x.fw\" }");
     let replayed = run("replay", &replay, Files { named: Some(&named), ..Files::default() });
-    let power = RunOptions { power_cut: Some("20ms".into()), power_down: Some("40y".into()), ..RunOptions::default() };
+    let power = RunOptions { power_cut: Some("20ms,graceful".into()), power_down: Some("40y".into()), ..RunOptions::default() };
     let cut = |set: &str| run(set, &request.clone().set(set).run(power.clone()), Files::default());
+    let abrupt = RunOptions { power_cut: Some("event:2000".into()), ..RunOptions::default() };
+    let abrupt = run("abrupt", &request.clone().run(abrupt), Files::default());
     let suspension =
         "flash.suspension={program=true,erase=true,most=3,suspend_time=\"20us\",resume_time=\"10us\",least_remaining=\"1us\"}";
     let capped = request.clone().sets(crate::power_model::POWER).sets(&["power.cap=100mW", "power.cap_suspends=2", suspension]);
@@ -90,7 +92,8 @@ fn special() -> Vec<(String, Value)> {
     let steady = ("steady rounds".to_owned(), steady.unwrap_or_else(|problems| panic!("{problems}")).summary);
     let physical = RunRequest::new("test.toml", tiny).set("ftl.translation={kind=\"pass_through\",full=0.5}");
     let physical = run("physical", &physical, Files::default());
-    vec![physical, first, recorded, loaded, replayed, cut("policy.kind=ofwar"), cut("flash.cell_model="), capped, asleep, steady]
+    let cuts = [cut("policy.kind=ofwar"), cut("flash.cell_model="), abrupt];
+    [physical, first, recorded, loaded, replayed, capped, asleep, steady].into_iter().chain(cuts).collect()
 }
 
 /// Returns the summaries of runs of `tiny` whose controllers have all kinds of resources.

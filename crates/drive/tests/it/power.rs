@@ -100,7 +100,7 @@ fn what_was_not_saved_is_moved_by_its_blocks_limit() {
 
 /// Returns the drive of the deadline tests, whose retention limits are reached again and again, with a longer margin
 /// and without a supercapacitor.
-fn short() -> String {
+pub fn short() -> String {
     let text = crate::deadlines::DRIVE.replace("retention_margin = \"40ms\"", "retention_margin = \"60ms\"");
     text.replace("[policy.agcr]", "supercap_time = \"0s\"\n[policy.agcr]")
 }
@@ -169,7 +169,7 @@ impl Watched {
     }
 }
 
-fn kinds() -> impl Iterator<Item = &'static str> {
+pub fn kinds() -> impl Iterator<Item = &'static str> {
     ftl::PolicyConfig::NAMES.iter().copied().filter(|kind| *kind != "combine")
 }
 
@@ -257,7 +257,7 @@ struct Ran {
 /// Runs a workload with a power failure, through the interface that the command line uses.
 fn run(text: &str, sets: &[&str], workload: &str, cut: Option<(&str, &str)>, options: Options) -> Result<Ran, Problems> {
     let power = RunOptions {
-        power_cut: cut.map(|(after, _)| after.to_owned()),
+        power_cut: cut.map(|(after, _)| format!("{after},graceful")),
         power_down: cut.map(|(_, down)| down.to_owned()),
         ..RunOptions::default()
     };
@@ -450,11 +450,19 @@ fn what_is_wrong_with_a_power_cut_is_said_all_at_once() {
         outcome.err().expect("it is refused").to_string()
     };
     for (after, down, complaints) in [
-        (Some("10s"), None, vec!["--power-down: missing: expected for how long power fails, such as 30d"]),
-        (None, Some("30d"), vec!["--power-cut: missing: expected when power fails after the start of the run, such as 10s"]),
+        (
+            None,
+            Some("30d"),
+            vec!["--power-cut: missing: expected when power fails after the start of the run, such as 10s or event"],
+        ),
         (Some("0s"), Some("soon"), vec!["--power-cut: 0: expected a duration above zero", "--power-down: "]),
         (Some("-1s"), Some("200y"), vec!["--power-cut: a negative value", "--power-down: 200y: expected at most 100y"]),
         (Some("10"), Some("0s"), vec!["--power-cut: a number without a unit", "--power-down: 0: expected"]),
+        (Some("event:0"), None, vec!["--power-cut: event:0: expected event:N with a number N from 1 on"]),
+        (Some("event:ten"), None, vec!["--power-cut: event:ten: expected event:N"]),
+        (Some("event:10,graceful"), None, vec!["--power-cut: event:10,graceful: a host stops at a time"]),
+        (Some("10s,graceful,now"), None, vec!["--power-cut: `10s,graceful,now`: expected a time such as 10s or event:1000"]),
+        (Some("10s, graceful"), None, vec!["--power-cut: `10s, graceful`: expected"]),
     ] {
         let told = refused(after, down, false, "baseline");
         assert!(complaints.iter().all(|complaint| told.contains(complaint)), "{told}");

@@ -212,7 +212,7 @@ fn assert_by_hand_of_a_part(summary: &Value) {
 /// No part draws power while the drive has none: the memory is not refreshed, and the time does not count.
 #[test]
 fn a_time_without_power_costs_nothing() {
-    let options = RunOptions { power_cut: Some("20ms".into()), power_down: Some("10s".into()), ..RunOptions::default() };
+    let options = RunOptions { power_cut: Some("20ms,graceful".into()), power_down: Some("10s".into()), ..RunOptions::default() };
     let request = RunRequest::new("test.toml", "base = \"tiny\"").precondition("fill").sets(&all(&[])).run(options);
     let outcome = drive::session::run(&request, &Input::text("workload", MIXED), Files::default(), &mut |_| true);
     let summary = outcome.unwrap_or_else(|problems| panic!("{problems}")).summary;

@@ -44,7 +44,8 @@ fn a_run_of_ramps_alone_says_that_nothing_was_measured() {
 
 #[test]
 fn power_fails_while_the_host_thinks() {
-    let options = RunOptions { power_cut: Some("1us".to_owned()), power_down: Some("1s".to_owned()), ..RunOptions::default() };
+    let options =
+        RunOptions { power_cut: Some("1us,graceful".to_owned()), power_down: Some("1s".to_owned()), ..RunOptions::default() };
     let request = RunRequest::new("tiny", TINY).run(options);
     let job = Input::text("job", "[a]\nrw=randread\nbs=4k\niodepth=1\nthinktime=50\nnumber_ios=100\n");
     let outcome = drive::session::run(&request, &job, Files::default(), &mut |_| true);

@@ -107,6 +107,16 @@ impl Control {
         }
     }
 
+    /// Takes over the measurements of another control, in whose place this one comes at `now`.
+    pub fn take_measurements(&mut self, other: &Control, now: SimTime) {
+        if let (Some(own), Some(before)) = (&mut self.limiter, &other.limiter) {
+            own.take_measurements(before, now);
+        }
+        if let (Some(own), Some(before)) = (&mut self.making_room, &other.making_room) {
+            own.take_measurements(before, now);
+        }
+    }
+
     /// Returns the report on the cap, if there is one.
     pub fn report(&self, now: SimTime) -> Option<CapReport> {
         let (cap, (waits, wait_ns)) = (self.cap?, self.limiter.as_ref()?.waits(now));

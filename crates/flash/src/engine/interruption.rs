@@ -1,8 +1,8 @@
-//! Operations that a loss of power interrupts.
+//! A loss of power: the operations that it interrupts, and the measurements that go on after it.
 
 use super::Flash;
 use crate::die::{Die, HELD, NONE, Phase};
-use kit::{Interrupted, OperationKind, Operations, SimTime};
+use kit::{DieId, Interrupted, OperationKind, Operations, SimTime, Work};
 
 impl Flash {
     /// Returns the programs and erases that a loss of power at `now` would interrupt: those whose array phase has begun,
@@ -29,6 +29,31 @@ impl Flash {
         found.into_iter().filter_map(of_slot).collect()
     }
 
+    /// Takes over the measurements of a flash that lost power at `now`, in whose place this one comes.
+    pub fn take_measurements(&mut self, other: Flash, now: SimTime) {
+        self.counters = other.counters;
+        self.random_times = other.random_times;
+        for (die, before) in self.dies.iter_mut().zip(&other.dies) {
+            die.clock = before.clock.clone();
+            die.clock.set(Work::Idle, now);
+        }
+        for (channel, before) in self.channels.iter_mut().zip(&other.channels) {
+            channel.take_measurements(before, now);
+        }
+        for (buffers, before) in self.page_buffers.iter_mut().flatten().zip(other.page_buffers.iter().flatten()) {
+            buffers.take_measurements(before, now);
+        }
+        if let Some(mut meter) = other.meter {
+            for die in (0..self.dies.len() as u32).map(DieId).filter(|&die| meter.is_active(die)).collect::<Vec<_>>() {
+                meter.phase_done(die, now);
+            }
+            self.meter = Some(meter);
+        }
+        if let (Some(own), Some(before)) = (&mut self.control, &other.control) {
+            own.take_measurements(before, now);
+        }
+    }
+
     /// Returns true if the array phase of the operation in progress on a die has begun.
     fn has_begun(&self, die: &Die, now: SimTime, operations: &Operations) -> bool {
         match die.phase {
@@ -36,12 +61,9 @@ impl Flash {
             Phase::Array if self.random_times.is_none() && self.control.is_none() && self.suspension.is_none() => {
                 now + self.timing.array(&operations[die.running]) >= die.array_end
             }
-            Phase::Array
-            | Phase::SuspendRequested
-            | Phase::Suspending
-            | Phase::Resuming
-            | Phase::PowerWait
-            | Phase::Window => true,
+            Phase::Array | Phase::SuspendRequested | Phase::Suspending | Phase::Resuming | Phase::PowerWait | Phase::Window => {
+                true
+            }
         }
     }
 }

@@ -63,6 +63,12 @@ impl MakingRoom {
         (self.count, self.time_ns, self.at) = (self.open, 0, now);
     }
 
+    /// Takes over the measurements of another one, in whose place this one comes at `now`.
+    pub fn take_measurements(&mut self, other: &MakingRoom, now: SimTime) {
+        let CapSuspensions { count, time_ns } = other.report(now);
+        (self.count, self.time_ns, self.at) = (count, time_ns, now);
+    }
+
     /// Returns the number of suspensions since the start of the measurement, and their time.
     pub fn report(&self, now: SimTime) -> CapSuspensions {
         CapSuspensions { count: self.count, time_ns: self.time_ns + self.open * now.since(self.at).0 }

@@ -123,6 +123,11 @@ impl Limiter {
         (self.waits, self.waited, self.start) = (self.waiting.len() as u64, 0, now);
     }
 
+    /// Takes over the measurements of another limiter, in whose place this one comes at `now`.
+    pub fn take_measurements(&mut self, other: &Limiter, now: SimTime) {
+        ((self.waits, self.waited), self.start) = (other.waits(now), other.start);
+    }
+
     /// Returns the number of waits since the start of the measurement and their time \[ns\], with those that go on.
     pub fn waits(&self, now: SimTime) -> (u64, u64) {
         let open: u64 = self.waiting.iter().map(|waiting| self.measured(waiting, now)).sum();

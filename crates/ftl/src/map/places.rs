@@ -263,7 +263,9 @@ impl Places {
         };
         let pairs = before.as_slice().iter().zip(self.map.as_slice());
         let differ = (0..).map(Lpn).zip(pairs).filter(|(_, (before, now))| before != now);
-        differ.map(move |(lpn, (before, now))| (lpn, value(lpn, *before), value(lpn, *now))).filter(|(_, before, now)| before != now)
+        differ
+            .map(move |(lpn, (before, now))| (lpn, value(lpn, *before), value(lpn, *now)))
+            .filter(|(_, before, now)| before != now)
     }
 
     /// Returns the unit that the reverse map has an entry for at a place; `None` if there is no entry, or no unit.

@@ -6,6 +6,7 @@ use crate::commands::{Commands, Mix, Wanted};
 use crate::oracle::{Oracle, ensure};
 use crate::rig::{Rig, built};
 use drive::{Description, Drive, PowerLoss};
+use ftl::Forgery;
 use kit::{Nanos, Rng};
 
 /// Findings over losses of power.
@@ -27,7 +28,7 @@ impl Cuts {
     fn add(&mut self, loss: &PowerLoss) {
         self.losses += 1;
         self.torn += u64::from(loss.torn_pages > 0);
-        self.half_erased += u64::from(loss.half_erased > 0);
+        self.half_erased += u64::from(!loss.half_erased.is_empty());
         self.given_up += u64::from(loss.given_up > 0);
         self.volatile_lost += loss.volatile_lost;
     }
@@ -49,7 +50,11 @@ fn stream(description: &Description, seed: u64, part: u32, rng: &mut Rng) -> Com
 }
 
 /// Submits the next command of a closed loop once there is room for it.
-fn submit_next(rig: &mut Rig<'_>, stream: &mut Commands, step: &mut dyn FnMut(&mut Rig<'_>) -> Result<(), Violation>) -> Result<(), Violation> {
+fn submit_next(
+    rig: &mut Rig<'_>,
+    stream: &mut Commands,
+    step: &mut dyn FnMut(&mut Rig<'_>) -> Result<(), Violation>,
+) -> Result<(), Violation> {
     while rig.outstanding() >= stream.mix().depth {
         step(rig)?;
     }
@@ -94,14 +99,33 @@ pub fn run(seed: u64, detail: Detail, commands: u32, losses: u32) -> Result<Opti
 /// it loses power then; `None` if its description is refused.
 pub fn every_cut(seed: u64, detail: Detail, commands: u32) -> Result<Option<Cuts>, Violation> {
     let Some(description) = detailed(seed, detail) else { return Ok(None) };
-    every_cut_of(&description, seed, commands).map(Some)
+    let mut stream = stream(&description, seed, 0, &mut Rng::stream(seed, "testkit.cuts"));
+    examine(&description, seed, &mut stream, commands).map(Some)
 }
 
-/// Examines a drive of this description after every step of about `commands` commands.
+/// Examines a drive of this description after every step of about `commands` commands: reads, writes, some with FUA,
+/// trims and flushes in a part of the drive.
 pub fn every_cut_of(description: &Description, seed: u64, commands: u32) -> Result<Cuts, Violation> {
-    let mut rig = Rig::losing_power(description, seed)?;
-    let (mut rng, mut cuts) = (Rng::stream(seed, "testkit.cuts"), Cuts::default());
-    let mut stream = stream(description, seed, 0, &mut rng);
+    let mix = Mix {
+        reads: 0.2,
+        trims: 0.05,
+        flushes: 0.05,
+        fua: 0.1,
+        hot: 0.3,
+        aligned: 0.8,
+        longest: 8,
+        footprint: 0.5,
+        depth: 8,
+        gaps: 0.0,
+        ..Mix::random(&mut Rng::stream(seed, "testkit.cuts"), description.flash.program_time.of(0).0)
+    };
+    let mut stream = Commands::new(mix, description.user_bytes(), 0, Rng::stream(seed, "testkit.commands.0"));
+    examine(description, seed, &mut stream, commands)
+}
+
+/// Examines a drive of this description after every step of a stream of commands.
+fn examine(description: &Description, seed: u64, stream: &mut Commands, commands: u32) -> Result<Cuts, Violation> {
+    let (mut rig, mut cuts) = (Rig::losing_power(description, seed)?, Cuts::default());
     let mut watch = |drive: &Drive, oracle: &Oracle| {
         let anew = built(description, seed, None);
         let (other, loss) = drive.after_power_loss(anew, Nanos(1)).expect("a small drive fits into memory");
@@ -110,10 +134,33 @@ pub fn every_cut_of(description: &Description, seed: u64, commands: u32) -> Resu
         oracle.check_recovered(&other)
     };
     for _ in 0..commands {
-        submit_next(&mut rig, &mut stream, &mut |rig| rig.advance_in_steps(&mut watch).map(drop))?;
+        submit_next(&mut rig, stream, &mut |rig| rig.advance_in_steps(&mut watch).map(drop))?;
     }
     while rig.outstanding() > 0 {
         rig.advance_in_steps(&mut watch)?;
     }
     Ok(cuts)
+}
+
+/// Runs the case of a seed with about `commands` commands, and examines after every step whether a defect that is
+/// planted in the recovery is seen. Returns the numbers of recoveries that it changed, and of those in which it was
+/// seen by the oracle, and by the count of the drive itself; `None` if the description is refused.
+pub fn forged(seed: u64, detail: Detail, commands: u32, forgery: Forgery) -> Result<Option<[u64; 3]>, Violation> {
+    let Some(description) = detailed(seed, detail) else { return Ok(None) };
+    let mut rig = Rig::losing_power(&description, seed)?;
+    let (mut rng, mut counts) = (Rng::stream(seed, "testkit.cuts"), [0; 3]);
+    let mut stream = stream(&description, seed, 0, &mut rng);
+    let mut watch = |drive: &Drive, oracle: &Oracle| {
+        let anew = built(&description, seed, None);
+        if let Some((other, loss)) = drive.after_forged_loss(anew, forgery).expect("a small drive fits into memory") {
+            counts[0] += 1;
+            counts[1] += u64::from(oracle.check_recovered(&other).is_err());
+            counts[2] += u64::from(loss.durable_lost > 0);
+        }
+        Ok(())
+    };
+    for _ in 0..commands {
+        submit_next(&mut rig, &mut stream, &mut |rig| rig.advance_in_steps(&mut watch).map(drop))?;
+    }
+    Ok(Some(counts))
 }

@@ -85,6 +85,7 @@ impl Oracle {
         let held = held.filter(|held| held.lpn == lpn && is_newest);
         let Some(held) = held else { return ensure(false, || "the slot does not hold the unit".to_owned()) };
         let prior = held.prior.filter(|_| self.rules.data == Data::Mapped);
+        self.is_later(held.version, prior)?;
         self.occupy(ppn, lpn, held.version, prior, held.loss)?;
         self.counts.bound += 1;
         self.locate(lpn, Location::At(ppn));
@@ -92,17 +93,25 @@ impl Oracle {
         Ok(())
     }
 
-    pub(super) fn obsolete_bound(&mut self, slot: u32, lpn: Lpn, ppn: Ppn) -> Check {
+    pub(super) fn obsolete_bound(&mut self, slot: u32, lpn: Lpn, ppn: Ppn, is_current: bool) -> Check {
         let held = self.slots.get_mut(slot as usize).and_then(Option::take);
         let held = held.filter(|held| held.lpn == lpn && held.is_obsolete && held.prior.is_none());
         let Some(held) = held else { return ensure(false, || "the slot holds no older data of the unit".to_owned()) };
-        // Nothing can be read there, so that nothing is lost.
-        self.occupy(ppn, lpn, held.version, None, Loss::Intact)?;
-        if !matches!(self.units[lpn.index()].location, Location::Slot(_)) {
-            // A later version was bound before: this one is never read, not even after a loss of power.
-            self.versions[held.version as usize].bound = 0;
-        }
         self.counts.bound += 1;
+        if !is_current {
+            // Nothing can be read there, not even after a loss of power, so that nothing is lost.
+            self.occupy(ppn, lpn, held.version, None, Loss::Intact)?;
+            self.versions[held.version as usize].bound = 0;
+            return Ok(());
+        }
+        let Location::Slot(newer) = self.units[lpn.index()].location else {
+            return ensure(false, || "a newer copy is on flash".to_owned());
+        };
+        let newer = self.slots[newer as usize].as_mut().expect("the oracle's own map and slots agree");
+        let prior = newer.prior.replace(ppn);
+        self.is_later(held.version, prior)?;
+        self.occupy(ppn, lpn, held.version, prior, held.loss)?;
+        self.entry_changed(lpn);
         Ok(())
     }
 
@@ -186,6 +195,12 @@ impl Oracle {
         if let Some(stale) = self.stale_pages.get_mut((lpn.0 / self.page_entries) as usize).filter(|_| lpn.0 < self.user_units) {
             *stale = true;
         }
+    }
+
+    /// Checks that a version was accepted after the one that it supersedes.
+    fn is_later(&self, version: u32, superseded: Option<Ppn>) -> Check {
+        let old = superseded.and_then(|ppn| self.places[ppn.index()].content);
+        ensure(old.is_none_or(|old| old.version < version), || format!("version {version} supersedes the later {old:?}"))
     }
 
     /// Binds a unit's data to a place.

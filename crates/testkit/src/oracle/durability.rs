@@ -8,7 +8,7 @@
 //! The rule is stricter than that of NVMe: a write that is on flash counts as kept although it was not promised.
 
 use super::{Check, Content, Data, Location, Oracle, Progress, Unit, audit, ensure};
-use drive::Drive;
+use drive::{Drive, PowerLoss};
 use kit::Lpn;
 
 /// Promise for a unit.
@@ -108,15 +108,21 @@ impl Oracle {
             };
             ensure(held == lpn, || format!("{lpn:?} is said to be at {ppn:?}, which holds {held:?}"))?;
             let bound = self.versions[version as usize].bound;
-            ensure(bound >= promise.floor, || format!("{lpn:?} holds version {version}, bound as {bound}, older than {promise:?}"))?;
+            ensure(bound >= promise.floor, || {
+                format!("{lpn:?} holds version {version}, bound as {bound}, older than {promise:?}")
+            })?;
             ensure(Some(version) == newest, || format!("{lpn:?} holds version {version}, and {newest:?} is on flash"))?;
+        }
+        for (id, block) in (0..).map(kit::BlockId).zip(&self.blocks).filter(|(_, block)| block.next_program > 0) {
+            let record = drive.medium().block(id);
+            ensure(record.state() != ftl::BlockState::Free, || format!("{id:?} is taken as erased, and is {block:?}"))?;
         }
         let found = drive.map().audit(false);
         ensure(found.is_empty(), || found.join("; "))
     }
 
     /// Follows a drive over a loss of power, once it has recovered: `drive` is what has become of it.
-    pub fn power_was_lost(&mut self, drive: &Drive) -> Check {
+    pub fn power_was_lost(&mut self, drive: &Drive, loss: &PowerLoss) -> Check {
         self.check_recovered(drive)?;
         self.step += 1;
         self.commands.clear();
@@ -130,6 +136,11 @@ impl Oracle {
             if !place.programmed {
                 place.content = None;
             }
+        }
+        for &block in &loss.half_erased {
+            let first = self.geometry.first_of(block).index();
+            let places = &mut self.places[first..][..self.geometry.units_per_block as usize];
+            places.iter_mut().for_each(|place| place.content = None);
         }
         for (id, block) in (0..).map(kit::BlockId).zip(&mut self.blocks) {
             let record = drive.medium().block(id);
@@ -155,8 +166,17 @@ impl Oracle {
                 self.promise(content.version);
             }
         }
-        for (page, stale) in (0..).zip(&mut self.stale_pages) {
-            *stale = drive.map().map_page_is_changed(page);
+        for page in 0..self.stale_pages.len() {
+            let bound = |lpn: u32| match self.units[lpn as usize].location {
+                Location::At(ppn) => {
+                    self.places[ppn.index()].content.map_or(0, |content| self.versions[content.version as usize].bound)
+                }
+                Location::Nowhere | Location::Slot(_) => 0,
+            };
+            let (first, written) = (page as u32 * self.page_entries, bound(self.user_units + page as u32));
+            let units = first..(first + self.page_entries).min(self.user_units);
+            // All that was there at the start has number 1, and so have the pages that were.
+            self.stale_pages[page] = units.map(bound).any(|number| number > written.max(1));
         }
         self.bus_free.fill(drive.now());
         self.die_spans.fill(vec![(drive.now(), drive.now())]);

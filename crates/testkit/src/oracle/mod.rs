@@ -18,8 +18,8 @@ mod rules;
 pub use audit::Counts;
 
 use commands::InFlight;
-use durability::Promises;
 use drive::{Description, Drive};
+use durability::Promises;
 use kit::{CommandId, Geometry, Lpn, Ppn, Record, SimTime};
 use power::PowerWatch;
 use rules::{Data, Rules};
@@ -303,7 +303,7 @@ impl Oracle {
             Record::WriteAccepted { command, lpn } => self.write_accepted(command, lpn),
             Record::Bound { lpn, ppn, command, .. } => self.bound(lpn, ppn, command),
             Record::BoundFromBuffer { slot, lpn, ppn, .. } => self.bound_from_buffer(slot, lpn, ppn),
-            Record::ObsoleteBound { slot, lpn, ppn } => self.obsolete_bound(slot, lpn, ppn),
+            Record::ObsoleteBound { slot, lpn, ppn, is_current } => self.obsolete_bound(slot, lpn, ppn, is_current),
             Record::MapBound { lpn, ppn, reason, .. } => self.map_bound(lpn, ppn, reason),
             Record::Relocated { lpn, from, to, reason, .. } => self.relocated(lpn, from, to, reason),
             Record::Buffered { command, lpn, slot } => self.buffered(command, lpn, slot),

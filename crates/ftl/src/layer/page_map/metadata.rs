@@ -9,6 +9,7 @@
 //! Trims leave no page. They are recorded in a small non-volatile memory of the controller, at once \[A\].
 
 use kit::{BlockId, Geometry, Lpn, Ppn, Table};
+use std::collections::BTreeMap;
 
 /// Metadata of the programs since it is kept.
 pub(crate) struct Metadata {
@@ -25,6 +26,11 @@ pub(crate) struct Metadata {
     has_trims: bool,
     /// True for each block that has been erased since.
     is_erased: Vec<bool>,
+    /// Number of the program with which the content of the map page at a place was written, before it was moved there.
+    pages: BTreeMap<Ppn, u64>,
+    /// Volatile: units that were written again while they waited in the write buffer, where the older data is kept. For
+    /// each the number of such data that is not bound, and the last number in the buffer among what has been bound.
+    overtaken: BTreeMap<Lpn, (u32, u64)>,
 }
 
 impl Metadata {
@@ -40,6 +46,8 @@ impl Metadata {
             trims: Table::zeroed(usize::try_from(units).expect("fits: fewer than the physical units"))?,
             has_trims: false,
             is_erased: vec![false; geometry.block_count as usize],
+            pages: BTreeMap::new(),
+            overtaken: BTreeMap::new(),
         })
     }
 
@@ -50,6 +58,8 @@ impl Metadata {
             sources: Table::zeroed(self.sources.as_slice().len())?,
             trims: Table::zeroed(self.trims.as_slice().len())?,
             is_erased: self.is_erased.clone(),
+            pages: self.pages.clone(),
+            overtaken: BTreeMap::new(),
             ..*self
         };
         self.numbers.copy_to(&mut copy.numbers);
@@ -75,6 +85,54 @@ impl Metadata {
     #[inline]
     pub fn moved(&mut self, from: Ppn, to: Ppn) {
         self.sources.set(to.index(), from.0 + 1);
+    }
+
+    /// Records that a page of the map is written to a place with all its changes.
+    pub fn page_bound(&mut self, ppn: Ppn) {
+        self.pages.insert(ppn, self.last);
+    }
+
+    /// Records that a page of the map is moved.
+    pub fn page_moved(&mut self, from: Ppn, to: Ppn) {
+        let number = self.page_number(from);
+        self.pages.insert(to, number);
+    }
+
+    /// Returns the number of the program with which the content of the map page at a place was written.
+    pub fn page_number(&self, ppn: Ppn) -> u64 {
+        self.pages.get(&ppn).copied().unwrap_or(0)
+    }
+
+    /// Loses what is not on flash.
+    pub fn power_lost(&mut self) {
+        self.overtaken.clear();
+    }
+
+    /// Records that a unit is written again while it waits in the write buffer.
+    pub fn overtaken(&mut self, lpn: Lpn) {
+        self.overtaken.entry(lpn).or_default().0 += 1;
+    }
+
+    /// Records that data of a unit with this number in the write buffer is bound.
+    #[inline]
+    pub fn bound_from_buffer(&mut self, lpn: Lpn, number: u64) {
+        if !self.overtaken.is_empty()
+            && let Some((_, newest)) = self.overtaken.get_mut(&lpn)
+        {
+            *newest = number.max(*newest);
+        }
+    }
+
+    /// Records that older data of a unit, with this number in the write buffer, is bound. Returns true if no newer data
+    /// of the unit has been bound.
+    pub fn obsolete_bound(&mut self, lpn: Lpn, number: u64) -> bool {
+        let Some((left, newest)) = self.overtaken.get_mut(&lpn) else { return false };
+        let is_newest = number > *newest;
+        (*left, *newest) = (*left - 1, number.max(*newest));
+        if *left == 0 {
+            self.overtaken.remove(&lpn);
+        }
+        is_newest
     }
 
     /// Records that a unit was trimmed.
@@ -114,5 +172,15 @@ impl Metadata {
     pub fn trimmed_units(&self) -> impl Iterator<Item = Lpn> + '_ {
         let trims = if self.has_trims { self.trims.as_slice() } else { &[] };
         (0..).zip(trims).filter(|(_, number)| **number > 0).map(|(lpn, _)| Lpn(lpn))
+    }
+
+    /// Takes a program as older than all others, for tests.
+    pub fn forge_number(&mut self, first: Ppn) {
+        self.numbers.set((first.0 / self.units_per_program) as usize, 0);
+    }
+
+    /// Forgets the trims, for tests. Returns false if there are none.
+    pub fn forge_trims(&mut self) -> bool {
+        std::mem::take(&mut self.has_trims)
     }
 }

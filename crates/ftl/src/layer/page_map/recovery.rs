@@ -16,16 +16,21 @@
 //! what the collection has written into that block is still where it came from: the victim is erased only when all of
 //! it has been moved. The block is given up, and its units are again where they were.
 
+mod forgery;
+
 use crate::counters::FtlCounters;
 use crate::layer::page_map::collector::{Collector, RelocationRequest};
 use crate::layer::page_map::ftl::{Ftl, State};
 use crate::layer::page_map::metadata::Metadata;
 use crate::map::{Mapped, Store, decode, encode, mark_valid};
+use crate::map_cache::{MapCounters, MapUnit};
 use crate::medium::BlockState;
 use crate::medium::program::NO_PLACE;
 use crate::medium::space::{AllocationClass, Target};
-use kit::{BlockId, DieId, Interrupted, Lpn, ModeId, Ppn, Reason, Rng, SimTime, Table};
+use kit::{BlockId, DieId, Interrupted, Lpn, ModeId, Outbox, Ppn, Reason, Rng, SimTime, Table};
 use std::collections::BTreeMap;
+
+pub use forgery::Forgery;
 
 /// What is left of a drive after a loss of power.
 pub struct Remains {
@@ -35,10 +40,38 @@ pub struct Remains {
     half_erased: Vec<BlockId>,
     /// Pages of interrupted programs.
     torn_pages: u64,
-    // Not on flash, but of the simulation.
-    counters: FtlCounters,
-    rng: Rng,
     durable: Durable,
+    simulation: Simulation,
+    /// Units of interrupted programs, for forgeries.
+    torn_units: Vec<(Ppn, Lpn)>,
+}
+
+/// State of the simulation, which is that of no part of a drive.
+struct Simulation {
+    counters: FtlCounters,
+    map_counters: Option<MapCounters>,
+    /// Missed retention limits, and the smallest margin.
+    retention: (u64, Option<i64>),
+    rng: Rng,
+}
+
+impl Simulation {
+    fn of(state: &State) -> Simulation {
+        Simulation {
+            counters: state.counters.clone(),
+            map_counters: state.map_cache.as_ref().map(|cache| cache.counters.clone()),
+            retention: (state.retention.misses, state.retention.min_margin),
+            rng: state.rng.clone(),
+        }
+    }
+
+    fn go_on(self, state: &mut State) {
+        (state.counters, state.rng) = (self.counters, self.rng);
+        state.retention.take_measurements(self.retention);
+        if let (Some(cache), Some(counters)) = (&mut state.map_cache, self.map_counters) {
+            cache.counters = counters;
+        }
+    }
 }
 
 /// The newest copy on flash of each unit, as the drive knew it when power was lost. Recovery makes no use of it: it is
@@ -57,7 +90,7 @@ pub struct Recovered {
     /// Pages of interrupted programs.
     pub torn_pages: u64,
     /// Blocks whose erase was interrupted.
-    pub half_erased: u64,
+    pub half_erased: Vec<BlockId>,
     /// Blocks that were given up, so that their dies have a free block.
     pub given_up: u64,
     /// Units whose newest copy on flash was not found.
@@ -79,6 +112,11 @@ impl Ftl {
         let Store { medium, all_units, .. } = &self.state.store;
         self.state.metadata = Some(Box::new(Metadata::new(&medium.geometry, *all_units)?));
         Ok(())
+    }
+
+    /// Returns true if the drive keeps metadata.
+    pub fn keeps_metadata(&self) -> bool {
+        self.state.metadata.is_some()
     }
 
     /// Begins to keep metadata on a drive in its starting state. A collection that has taken the last free block of its
@@ -139,23 +177,26 @@ impl Ftl {
         self.state.store.copy_to(&mut store);
         store.medium.integrity.clone_from(&medium.integrity);
         let metadata = self.state.metadata.as_ref().expect("a drive that may lose power keeps metadata").copy()?;
-        let (counters, rng) = (self.state.counters.clone(), self.state.rng.clone());
-        Remains::of(store, Box::new(metadata), self.durable_elsewhere(), interrupted, (counters, rng))
+        Remains::of(store, Box::new(metadata), self.durable_elsewhere(), interrupted, Simulation::of(&self.state))
     }
 
     /// Returns what remains if power is lost now, while these operations are under way. Nothing else is left.
     pub fn into_remains(self, interrupted: &[Interrupted]) -> std::io::Result<Remains> {
-        let others = self.durable_elsewhere();
-        let State { store, metadata, counters, rng, .. } = self.state;
+        let (others, simulation) = (self.durable_elsewhere(), Simulation::of(&self.state));
+        let State { store, metadata, .. } = self.state;
         let metadata = metadata.expect("a drive that may lose power keeps metadata");
-        Remains::of(store, metadata, others, interrupted, (counters, rng))
+        Remains::of(store, metadata, others, interrupted, simulation)
     }
 
     /// Returns the map values of the newest copies on flash of those units whose map entry names another one.
     fn durable_elsewhere(&self) -> BTreeMap<Lpn, u32> {
         let places = &self.state.store.places;
         let codes = places.entered().map(|lpn| (lpn, places.code_of(lpn)));
-        codes.map(|(lpn, code)| (lpn, code, self.durable_code(code))).filter(|(_, code, durable)| code != durable).map(|(lpn, _, durable)| (lpn, durable)).collect()
+        codes
+            .map(|(lpn, code)| (lpn, code, self.durable_code(code)))
+            .filter(|(_, code, durable)| code != durable)
+            .map(|(lpn, _, durable)| (lpn, durable))
+            .collect()
     }
 
     /// Returns the map value of the newest copy on flash of a unit with this map value.
@@ -181,9 +222,9 @@ impl Ftl {
 
     /// Rebuilds the state of a drive from what remains of it, on a new FTL of the same description.
     pub fn recover(&mut self, remains: Remains) -> Recovered {
-        let Remains { store, metadata, half_erased, torn_pages, counters, rng, durable } = remains;
+        let Remains { store, metadata, half_erased, torn_pages, durable, simulation, torn_units: _ } = remains;
         self.state.store = store;
-        (self.state.counters, self.state.rng) = (counters, rng);
+        simulation.go_on(&mut self.state);
         let scanned = self.rows_with_data(&half_erased);
         self.find_newest(&metadata);
         self.mark_current();
@@ -196,8 +237,7 @@ impl Ftl {
             let erase_count = self.state.store.medium.erase_count(block);
             self.state.collectors[die.index()].want(RelocationRequest { block, erase_count, reason: Reason::Gc, urgent: true });
         }
-        let (half_erased, given_up) = (half_erased.len() as u64, given_up.len() as u64);
-        Recovered { scanned, torn_pages, half_erased, given_up, durable_lost }
+        Recovered { scanned, torn_pages, half_erased, given_up: given_up.len() as u64, durable_lost }
     }
 
     /// Returns the number of units for which the map names an older copy than the newest on flash, or none, or one that
@@ -282,6 +322,20 @@ impl Ftl {
         medium.count_valid();
     }
 
+    /// Takes the pages of the map as changed whose entries are newer than their copies on flash, where only a part of the
+    /// map is in memory.
+    pub fn note_outdated_pages(&mut self, out: &mut Outbox) {
+        let (Some(cache), Some(metadata)) = (&self.state.map_cache, &self.state.metadata) else { return };
+        let number = |lpn: Lpn| self.state.store.place_of(lpn).map_or(0, |ppn| metadata.number(ppn));
+        let is_outdated = |page: &u32| {
+            let place = self.state.store.place_of(cache.lpn_of(MapUnit::Page(*page)));
+            let written = place.map_or(0, |ppn| metadata.page_number(ppn));
+            cache.units_of(*page).map(Lpn).any(|lpn| number(lpn) > written || !metadata.is_kept(lpn, written))
+        };
+        let outdated: Vec<u32> = (0..cache.page_count()).filter(is_outdated).map(|page| cache.units_of(page).start).collect();
+        outdated.into_iter().for_each(|first| self.map_changed(Lpn(first), out));
+    }
+
     /// Gives each die that has no free block, and will have none by an erase that was interrupted, a block without
     /// data: one that has none, or one that can be given up. Returns these blocks.
     fn gain_free_blocks(&mut self, metadata: &Metadata, half_erased: &[BlockId]) -> Vec<BlockId> {
@@ -317,8 +371,7 @@ impl Ftl {
             let is_older = metadata.number(source) < metadata.number(ppn);
             of != block && is_programmed && is_older && self.state.store.lpn_at(source) == lpn
         };
-        let is_elsewhere =
-            |(lpn, ppn): (Lpn, Ppn)| metadata.source(ppn).is_some_and(|source| is_source(source, lpn, ppn));
+        let is_elsewhere = |(lpn, ppn): (Lpn, Ppn)| metadata.source(ppn).is_some_and(|source| is_source(source, lpn, ppn));
         medium.block(block).state() == BlockState::Closed && self.current_units(block).all(is_elsewhere)
     }
 
@@ -362,10 +415,15 @@ impl Remains {
         mut metadata: Box<Metadata>,
         others: BTreeMap<Lpn, u32>,
         interrupted: &[Interrupted],
-        (counters, rng): (FtlCounters, Rng),
+        simulation: Simulation,
     ) -> std::io::Result<Remains> {
-        let Store { medium, .. } = &mut store;
-        let geometry = medium.geometry;
+        let geometry = store.medium.geometry;
+        let torn_places = interrupted.iter().filter(|one| !one.erases).flat_map(|one| {
+            let end = one.first.0 + geometry.units_per_program;
+            (one.first.0..end).map(Ppn)
+        });
+        let torn_units = torn_places.filter_map(|ppn| Some((ppn, store.places.entered_unit(ppn)?))).collect();
+        let medium = &mut store.medium;
         let blocks = |erases: bool| {
             let of_kind = interrupted.iter().filter(|one| one.erases == erases);
             of_kind.map(|one| geometry.block_of(one.first)).collect::<Vec<BlockId>>()
@@ -379,8 +437,9 @@ impl Remains {
             store.pad(geometry.first_of(block), geometry.units_per_block);
             metadata.erased(block);
         }
+        metadata.power_lost();
         let durable = Durable { map: store.places.lose_map()?, others };
         let torn_pages = interrupted.iter().filter(|one| !one.erases).map(|one| u64::from(one.pages)).sum();
-        Ok(Remains { store, metadata, half_erased, torn_pages, counters, rng, durable })
+        Ok(Remains { store, metadata, half_erased, torn_pages, durable, simulation, torn_units })
     }
 }

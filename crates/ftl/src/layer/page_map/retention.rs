@@ -372,6 +372,11 @@ impl Retention {
         self.powered_since = i64::try_from(now.0).unwrap_or(i64::MAX);
     }
 
+    /// Takes over the measurements of other deadlines, in whose place these come.
+    pub fn take_measurements(&mut self, (misses, min_margin): (u64, Option<i64>)) {
+        (self.misses, self.min_margin) = (misses, min_margin);
+    }
+
     /// Records the margin with which data of a block is moved at `now`. Data that was overwritten before had no limit
     /// to meet.
     pub fn note_moved(&mut self, medium: &Medium, block: BlockId, now: SimTime) {

@@ -2,6 +2,12 @@
 
 use super::*;
 
+/// Returns a place that may be none.
+#[inline]
+fn place(ppn: u32) -> Option<Ppn> {
+    (ppn != NO_PLACE).then_some(Ppn(ppn))
+}
+
 impl Ftl {
     /// Binds the oldest waiting units to one program on this die. Returns the program, or the lazy erase of a block
     /// that must precede it, by its operation slot; `None` if nothing can be programmed now.
@@ -113,18 +119,7 @@ impl Ftl {
         let unit = &self.state.writes.queue.units[slot];
         let (lpn, writer) = (unit.lpn, unit.writer);
         if unit.obsolete {
-            // A newer copy waits, or is on its way: until that is on flash, this one may be needed after a loss of power.
-            let is_newest = matches!(decode(self.state.store.code_of(lpn)), Mapped::Slot(_));
-            self.state.store.places.set_unit(ppn, if is_newest { lpn.0 } else { PADDING });
-            self.state.store.medium.programs[die.index()].bind(NO_PLACE).take(
-                slot,
-                &mut self.state.writes.queue,
-                now,
-                &out.signals.clock,
-            );
-            out.journal.note(|| Record::ObsoleteBound { slot, lpn, ppn });
-            self.state.writes.queue.units.release(slot);
-            return;
+            return self.bind_obsolete(die, slot, ppn, now, out);
         }
         let old = if writer == Writer::Buffer { unit.prior } else { self.state.store.code_of(lpn) };
         let superseded = match decode(old) {
@@ -136,6 +131,9 @@ impl Ftl {
         };
         self.state.store.set_code(lpn, encode(ppn));
         self.state.store.place(lpn, ppn);
+        if let Some(metadata) = &mut self.state.metadata {
+            metadata.bound_from_buffer(lpn, self.state.writes.queue.units[slot].number);
+        }
         if let Some(cache) = &mut self.state.cache {
             cache.forget(lpn);
         }
@@ -153,13 +151,60 @@ impl Ftl {
             Writer::Buffer => out.journal.note(|| Record::BoundFromBuffer { slot, lpn, ppn, mode }),
         }
         self.state.writes.queue.units.release(slot);
+        self.current_copy_changed(
+            &Placed { lpn, ppn, mode, reason: Reason::Host, stream, superseded: place(superseded) },
+            now,
+            out,
+        );
+    }
+
+    /// Binds a unit of the write buffer that was written again since. The newer data waits in another slot, or has been
+    /// bound before. Where power may be lost, this copy is the current one on flash until the newer one is bound: a
+    /// flush may have promised it.
+    fn bind_obsolete(&mut self, die: DieId, slot: u32, ppn: Ppn, now: SimTime, out: &mut Outbox) {
+        let unit = &self.state.writes.queue.units[slot];
+        let (lpn, number, is_lost) = (unit.lpn, unit.number, unit.is_lost());
+        let is_newest = self.state.metadata.as_mut().is_some_and(|metadata| metadata.obsolete_bound(lpn, number));
+        let newer = match decode(self.state.store.code_of(lpn)) {
+            Mapped::Slot(newer) if is_newest => Some(newer),
+            _ => None,
+        };
+        let mut superseded = NO_PLACE;
+        if let Some(newer) = newer {
+            let prior = std::mem::replace(&mut self.state.writes.queue.units[newer].prior, encode(ppn));
+            if let Mapped::At(old) = decode(prior) {
+                self.state.store.medium.supersede(old);
+                superseded = old.0;
+            }
+            self.state.store.place(lpn, ppn);
+            if is_lost {
+                self.bound_lost(ppn);
+            }
+        } else {
+            self.state.store.pad(ppn, 1);
+        }
+        let program = &mut self.state.store.medium.programs[die.index()];
+        let (mode, stream) = (program.mode, program.stream);
+        program.bind(superseded).take(slot, &mut self.state.writes.queue, now, &out.signals.clock);
+        out.journal.note(|| Record::ObsoleteBound { slot, lpn, ppn, is_current: newer.is_some() });
+        self.state.writes.queue.units.release(slot);
+        if newer.is_some() {
+            self.current_copy_changed(
+                &Placed { lpn, ppn, mode, reason: Reason::Host, stream, superseded: place(superseded) },
+                now,
+                out,
+            );
+        }
+    }
+
+    /// Tells the mapping cache and the policy that a unit has a new current copy on flash.
+    #[inline]
+    fn current_copy_changed(&mut self, placed: &Placed, now: SimTime, out: &mut Outbox) {
         if self.state.map_cache.is_some() {
-            self.map_changed(lpn, out);
+            self.map_changed(placed.lpn, out);
         }
         if self.derived.needs.placed {
-            let superseded = (superseded != NO_PLACE).then_some(Ppn(superseded));
-            let placed = Placed { lpn, ppn, mode, reason: Reason::Host, stream, superseded };
-            self.call_policy(now, &out.signals, |policy, view| policy.placed(&placed, view));
+            self.call_policy(now, &out.signals, |policy, view| policy.placed(placed, view));
         }
     }
 

@@ -397,6 +397,9 @@ impl Ftl {
         self.state.store.place(lpn, to);
         if let Some(metadata) = &mut self.state.metadata {
             metadata.moved(from, to);
+            if u64::from(lpn.0) >= self.state.store.user_units {
+                metadata.page_moved(from, to);
+            }
         }
         if self.state.store.medium.integrity.is_some() {
             self.note_move(from, to);

@@ -210,6 +210,9 @@ impl Ftl {
             // The rest of a partial write is in the buffer, or lost.
             lost = !whole && self.state.writes.queue.units[slot].is_lost();
             (code, whole) = (prior, true);
+            if let Some(metadata) = &mut self.state.metadata {
+                metadata.overtaken(lpn);
+            }
         }
         if let (Some(number), Mapped::Slot(slot)) = (buffered, decode(code)) {
             self.state.counters.absorbed += 1;

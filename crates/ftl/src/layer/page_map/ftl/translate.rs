@@ -102,7 +102,7 @@ impl Ftl {
     /// Handles a change of the map entry of a unit of user data.
     // Out of line: most drives hold the whole map.
     #[inline(never)]
-    pub(super) fn map_changed(&mut self, lpn: Lpn, out: &mut Outbox) {
+    pub(crate) fn map_changed(&mut self, lpn: Lpn, out: &mut Outbox) {
         let Some(cache) = &mut self.state.map_cache else { return };
         let page = cache.page_of(lpn);
         if let Some(page) = cache.change(page) {
@@ -180,6 +180,9 @@ impl Ftl {
         };
         self.state.store.set_code(lpn, encode(ppn));
         self.state.store.place(lpn, ppn);
+        if let Some(metadata) = &mut self.state.metadata {
+            metadata.page_bound(ppn);
+        }
         let (mode, reason) =
             (self.state.store.medium.programs[die.index()].mode, self.state.store.medium.programs[die.index()].reason);
         self.state.store.medium.programs[die.index()].bind(superseded).kind = match unit {
