@@ -178,7 +178,7 @@ pub fn run(
         }
         Ok(outcome)
     })?;
-    convert(py, outcome, interrupted)
+    convert(py, outcome, interrupted.is_some())
 }
 
 /// Returns a hash of everything that decides the starting state of a run, without running it: runs with equal hashes
@@ -194,10 +194,11 @@ pub fn starting_state_key(
 ) -> PyResult<Option<String>> {
     let request: RunRequest = serde_json::from_str(request_json).map_err(|error| refuse_at("request", error))?;
     let watch = ProgressMeter { progress: None, raised: Raised::default(), held: guest.is_some() };
-    let (key, _) = watched(py, &request.drive.name, &paths, &watch, |_, files, _| {
+    let (key, interrupted) = watched(py, &request.drive.name, &paths, &watch, |_, files, _| {
         session::starting_state_key(&request, &files, guest.as_ref().map(|guest| custom(guest, &watch.raised)))
     })?;
-    Ok(key)
+    // A key says nothing of an interruption, which would be lost.
+    interrupted.map_or(Ok(key), Err)
 }
 
 /// Returns the policy of a guest: its name, and the object whose `begin` the engine calls.
@@ -301,7 +302,7 @@ pub fn lifetime(
         drive_toml: outcome.drive_toml,
         workload_toml: outcome.workload_toml,
         notes: outcome.notes,
-        interrupted,
+        interrupted: interrupted.is_some(),
         setup_s: outcome.setup_s,
         unwritten: not_written(outcome.unwritten),
     })
@@ -321,15 +322,15 @@ struct ProgressMeter {
     held: bool,
 }
 
-/// Does `work` on the files in `paths`, with progress reported to Python. Returns the result of `work`, and true if
-/// Ctrl-C interrupted it.
+/// Does `work` on the files in `paths`, with progress reported to Python. Returns the result of `work`, and the
+/// exception of Ctrl-C if that interrupted it.
 fn watched<T: Send>(
     py: Python<'_>,
     drive: &str,
     paths: &Paths,
     watch: &ProgressMeter,
     work: impl FnOnce(&Input, Files<'_>, OnProgress<'_>) -> Result<T, Ended> + Send,
-) -> PyResult<(T, bool)> {
+) -> PyResult<(T, Option<PyErr>)> {
     let input = match &paths.workload {
         Some(path) => file(path),
         None => Input::text(paths.text_name.as_deref().unwrap_or("text"), paths.text.clone().unwrap_or_default()),
@@ -366,16 +367,17 @@ fn watched<T: Send>(
     settled(py, ended, raised.or_else(|| policy::take(&watch.raised)).or(late))
 }
 
-/// Returns the result of a run, and true if Ctrl-C interrupted it; or the exception for which there is no result.
-fn settled<T>(py: Python<'_>, ended: Result<T, Ended>, raised: Option<PyErr>) -> PyResult<(T, bool)> {
+/// Returns the result of a run, and the exception of Ctrl-C if that interrupted it; or the exception for which there is
+/// no result.
+fn settled<T>(py: Python<'_>, ended: Result<T, Ended>, raised: Option<PyErr>) -> PyResult<(T, Option<PyErr>)> {
     let is_interrupt = |error: &PyErr| error.is_instance_of::<PyKeyboardInterrupt>(py);
     match (ended, raised) {
-        (Ok(outcome), Some(error)) if is_interrupt(&error) => Ok((outcome, true)),
+        (Ok(outcome), Some(error)) if is_interrupt(&error) => Ok((outcome, Some(error))),
         (Err(Ended::Policy(_)), Some(error)) if !is_interrupt(&error) => Err(raised_in_policy(py, error)),
         (_, Some(error)) => Err(error),
         (Err(Ended::Policy(problems)), None) => Err(refuse_policy(problems)),
         (Err(Ended::Input(problems)), None) => Err(refuse(problems)),
-        (Ok(outcome), None) => Ok((outcome, false)),
+        (Ok(outcome), None) => Ok((outcome, None)),
     }
 }
 
