@@ -1,6 +1,7 @@
 //! Release of the Python interpreter while the engine works, so that other Python threads can run.
 
 use crate::errors::refuse;
+use crate::memory::{self, Meter};
 use kit::Problems;
 use pyo3::prelude::*;
 use std::cell::{Cell, RefCell};
@@ -20,7 +21,7 @@ thread_local! {
     static STOP: RefCell<Option<Arc<AtomicBool>>> = const { RefCell::new(None) };
     /// True while the readers of this thread look for signals between two reads. They do in any case while they wait.
     static LISTENS: Cell<bool> = const { Cell::new(false) };
-    /// Exception of a signal that a reader of this thread has seen.
+    /// Exception of a signal, or of too much memory, that a reader of this thread has seen.
     static SIGNAL: RefCell<Option<PyErr>> = const { RefCell::new(None) };
 }
 
@@ -30,8 +31,18 @@ const BYTES_PER_LOOK: usize = 1 << 20;
 /// Does `work` with the interpreter released. Problems in the input become an `InputError`. A signal stops the work at
 /// its next reading, and becomes the exception of its handler.
 pub fn without<T: Send>(py: Python<'_>, work: impl FnOnce() -> std::result::Result<T, Problems> + Send) -> PyResult<T> {
+    within(py, None, work)
+}
+
+/// Does `work` like [`without()`]. Memory above `most` bytes stops it like a signal, and becomes an `InputError`.
+pub fn within<T: Send>(
+    py: Python<'_>,
+    most: Option<u64>,
+    work: impl FnOnce() -> std::result::Result<T, Problems> + Send,
+) -> PyResult<T> {
     let stop = Arc::new(AtomicBool::new(false));
     let mut signal = None;
+    let mut meter = Meter::new(most);
     let done = released(py, || {
         std::thread::scope(|scope| {
             let main = std::thread::current();
@@ -46,6 +57,9 @@ pub fn without<T: Send>(py: Python<'_>, work: impl FnOnce() -> std::result::Resu
                 std::thread::park_timeout(SIGNALS_EVERY);
                 if signal.is_none() {
                     signal = Python::attach(|py| py.check_signals()).err();
+                    if signal.is_none() {
+                        signal = meter.as_mut().and_then(Meter::complaint);
+                    }
                     stop.store(signal.is_some(), Ordering::Relaxed);
                 }
             }
@@ -69,7 +83,7 @@ pub fn listen(listens: bool) {
     LISTENS.set(listens);
 }
 
-/// Returns the exception of a signal that a reader of this thread has seen.
+/// Returns the exception of a signal, or of too much memory, that a reader of this thread has seen.
 pub fn take_signal() -> Option<PyErr> {
     SIGNAL.take()
 }
@@ -127,6 +141,10 @@ impl Interruptible {
     fn is_to_stop(&mut self, waits: bool) -> bool {
         if let Some(stop) = &self.stop {
             return stop.load(Ordering::Relaxed);
+        }
+        if let Some(complaint) = memory::complaint() {
+            SIGNAL.set(Some(complaint));
+            return true;
         }
         if !waits && (!LISTENS.get() || self.unlooked < BYTES_PER_LOOK) {
             return false;

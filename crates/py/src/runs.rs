@@ -4,6 +4,7 @@ use crate::columns::Columns;
 use crate::drives::named_file;
 use crate::errors::{raised_in_policy, refuse, refuse_at, refuse_policy};
 use crate::interpreter::{listen, released, take_signal};
+use crate::memory::{Meter, limited};
 use crate::policy::{self, Raised};
 use crate::sessions::{Session, shared};
 use crate::traces::file;
@@ -131,7 +132,7 @@ pub fn run(
 ) -> PyResult<Outcome> {
     let request: RunRequest = serde_json::from_str(request_json).map_err(|error| refuse_at("request", error))?;
     let Hooks { progress, commands, spans } = hooks;
-    let watch = ProgressMeter { progress, raised: Raised::default(), held: guest.is_some() };
+    let watch = ProgressMeter { progress, raised: Raised::default(), held: guest.is_some(), most: request.max_memory };
     let (outcome, interrupted) = watched(py, &request.drive.name, &paths, &watch, |input, files, on_progress| {
         let guest = guest.as_ref().map(|guest| custom(guest, &watch.raised));
         let (mut timeline, mut history) = (Written::new(&paths.timeline), Written::new(&paths.history));
@@ -193,7 +194,7 @@ pub fn starting_state_key(
     guest: Option<(String, Py<PyAny>)>,
 ) -> PyResult<Option<String>> {
     let request: RunRequest = serde_json::from_str(request_json).map_err(|error| refuse_at("request", error))?;
-    let watch = ProgressMeter { progress: None, raised: Raised::default(), held: guest.is_some() };
+    let watch = ProgressMeter { progress: None, raised: Raised::default(), held: guest.is_some(), most: None };
     let (key, interrupted) = watched(py, &request.drive.name, &paths, &watch, |_, files, _| {
         session::starting_state_key(&request, &files, guest.as_ref().map(|guest| custom(guest, &watch.raised)))
     })?;
@@ -293,7 +294,7 @@ pub fn lifetime(
     session: Option<Py<Session>>,
 ) -> PyResult<LifetimeOutcome> {
     let request: LifetimeRequest = serde_json::from_str(request_json).map_err(|error| refuse_at("request", error))?;
-    let watch = ProgressMeter { progress, raised: Raised::default(), held: false };
+    let watch = ProgressMeter { progress, raised: Raised::default(), held: false, most: request.max_memory };
     let (outcome, interrupted) = watched(py, &request.drive.name, &paths, &watch, |input, files, on_progress| {
         drive::lifetime::lifetime(&shared(session.as_ref()), &request, input, files, on_progress).map_err(Ended::from)
     })?;
@@ -320,6 +321,8 @@ struct ProgressMeter {
     /// True if the interpreter is not released during the run: a policy in Python is called so often that acquiring the
     /// interpreter for each call would cost too much.
     held: bool,
+    /// Most memory that the run may take \[bytes\]; `None`: any.
+    most: Option<u64>,
 }
 
 /// Does `work` on the files in `paths`, with progress reported to Python. Returns the result of `work`, and the
@@ -336,6 +339,7 @@ fn watched<T: Send>(
         None => Input::text(paths.text_name.as_deref().unwrap_or("text"), paths.text.clone().unwrap_or_default()),
     };
     let mut raised = None;
+    let mut meter = Meter::new(watch.most);
     let run = || {
         // From the first command on, a signal ends the run with results: the progress looks for it, not the reader.
         listen(true);
@@ -344,6 +348,7 @@ fn watched<T: Send>(
             // Remember the answer: the callback is still called while the run ends.
             if raised.is_none() {
                 raised = Python::attach(|py| report(py, watch.progress.as_ref(), now)).transpose();
+                raised = raised.take().or_else(|| meter.as_mut().and_then(Meter::complaint).map(Err));
             }
             raised.is_none() && !policy::has_raised(&watch.raised)
         };
@@ -359,7 +364,8 @@ fn watched<T: Send>(
         };
         work(&input, files, &mut on_progress)
     };
-    let ended = if watch.held { run() } else { released(py, run) };
+    let limited = || limited(watch.most, run);
+    let ended = if watch.held { limited() } else { released(py, limited) };
     listen(false);
     let raised = raised.and_then(Result::err).or_else(take_signal);
     // A signal that arrived after the last call of `on_progress`.
