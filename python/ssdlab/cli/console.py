@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 #: Width of tables that are not written to a terminal [characters].
 _WIDE = 300
+#: Most lines of an error.
+_LINES = 100
 
 
 def standard_output() -> Console:
@@ -45,6 +47,8 @@ def complain(message: str) -> None:
     """Prints an error on standard error."""
     # Other line ends may be in a name, and are shown.
     lines = message.rstrip("\n").split("\n")
+    if len(lines) > _LINES:
+        lines[_LINES:] = [f"and {len(lines) - _LINES:,} more problems"]
     say("".join(f"ssdlab: error: {line}\n" for line in lines))
 
 
