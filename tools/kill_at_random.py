@@ -146,7 +146,7 @@ def check_status(code: int, said: str, number: signal.Signals) -> None:
     # -number: signals are no longer handled once everything is written.
     if code not in (0, 128 + number, -number):
         raise DefectError(f"exit status {code}: {said[-1500:]}")
-    if "Traceback" in said or "Exception ignored" in said:
+    if any(words in said for words in ("Traceback", "Exception ignored", "panicked")):
         raise DefectError(f"exit status {code}, and it says: {said[-1500:]}")
 
 
@@ -208,6 +208,7 @@ def once(name: str, place: Path, draw: random.Random, reference: Path, seconds: 
         if is_there:
             for output in case.outputs:
                 copy(reference / output, folder / output)
+        code, said = 0, ""
         try:
             code, said = killed(words, folder, number, wait)
             check_status(code, said, number)
@@ -220,7 +221,8 @@ def once(name: str, place: Path, draw: random.Random, reference: Path, seconds: 
             undisturbed(again, folder)
             check_again(case, folder, reference)
         except DefectError as defect:
-            raise DefectError(f"{name}: {number.name} after {wait:.3f} s, --force {is_there}: {defect}") from None
+            what = f"{name}: {number.name} after {wait:.3f} s, --force {is_there}, exit status {code}: {defect}"
+            raise DefectError(f"{what}; it said: {said[-1500:]}") from None
     how = "ended first" if code == 0 else "killed" if code < 0 else "handled"
     return f"{number.name} {how}, {'/'.join(left)}"
 

@@ -140,7 +140,7 @@ def test_labels_do_not_leave_the_folder(here: Path, label: str) -> None:
 def test_texts_of_users_are_not_parts_of_a_page(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(here)
     (here / "job.fio").write_text("[job]\nrw=randwrite\nbs=4k\nnumber_ios=50\n")
-    spec = {"title": "@@SCRIPT@@ <b>", "drive": "tiny", "workload": "job.fio", "vary": {"flash.channels": [1, "@@SPEC@@"]}}
+    spec = {"title": "the title", "drive": "tiny", "workload": "job.fio", "vary": {"flash.channels": [1, "@@TITLE@@"]}}
     page = ssdlab.sweep(spec, "out", jobs=1).report()
-    assert "<title>@@SCRIPT@@ &lt;b&gt;" in page
-    assert "@@SPEC@@" in re.sub(r"<pre.*?</pre>", "", page, flags=re.DOTALL)
+    assert "<title>the title" in page
+    assert page.count("@@TITLE@@") >= 3, "in the specification, among the points, and in an error"

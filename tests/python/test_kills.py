@@ -113,10 +113,12 @@ def test_a_manifest_is_replaced_in_one_step(tmp_path: Path, monkeypatch: pytest.
     ssdlab.sweep({"drive": "tiny", "workload": "job.fio", "vary": {"flash.channels": [1, 2]}}, "out", jobs=1)
     before = (tmp_path / "out" / "manifest.json").read_bytes()
 
-    def killed(self: Path, target: Path) -> Path:
+    def killed(self: Path, text: str, **options: str) -> int:
+        with self.open("w", **options) as file:
+            file.write(text[:10])
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(Path, "replace", killed)
+    monkeypatch.setattr(Path, "write_text", killed)
     with pytest.raises(KeyboardInterrupt):
         write_manifest(tmp_path / "out", "sweep")
     assert (tmp_path / "out" / "manifest.json").read_bytes() == before
@@ -153,5 +155,5 @@ def test_a_run_that_was_killed_while_it_wrote_is_done_again(cli: Command, tmp_pa
     assert again.returncode == 0, again.stderr
     assert ssdlab.load_result(here / "out").status == "complete"
     left = {path.name for path in here.iterdir()} - {"job.fio", "out", "drive.sav", "log.csv"}
-    # What was not locked yet is removed later: its process may be under way.
+    # A file that was not locked yet is removed later: its process may be under way.
     assert all(name.endswith(".held") for name in left), left

@@ -56,10 +56,7 @@ pub fn within<T: Send>(
             while !worker.is_finished() {
                 std::thread::park_timeout(SIGNALS_EVERY);
                 if signal.is_none() {
-                    signal = Python::attach(|py| py.check_signals()).err();
-                    if signal.is_none() {
-                        signal = meter.as_mut().and_then(Meter::complaint);
-                    }
+                    signal = signal_now().or_else(|| meter.as_mut().and_then(Meter::complaint));
                     stop.store(signal.is_some(), Ordering::Relaxed);
                 }
             }
@@ -69,6 +66,17 @@ pub fn within<T: Send>(
     match signal {
         Some(signal) => Err(signal),
         None => done.map_err(refuse),
+    }
+}
+
+/// Returns the exception of a signal that has arrived. Never returns once the interpreter ends: a command that was
+/// interrupted leaves this thread behind, and the process ends with it.
+fn signal_now() -> Option<PyErr> {
+    match Python::try_attach(|py| py.check_signals()) {
+        Some(checked) => checked.err(),
+        None => loop {
+            std::thread::park();
+        },
     }
 }
 
@@ -150,7 +158,7 @@ impl Interruptible {
             return false;
         }
         self.unlooked = 0;
-        let signal = Python::attach(|py| py.check_signals()).err();
+        let signal = signal_now();
         let is_signal = signal.is_some();
         SIGNAL.with_borrow_mut(|kept| *kept = signal.or(kept.take()));
         is_signal
