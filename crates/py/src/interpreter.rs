@@ -42,7 +42,7 @@ pub fn within<T: Send>(
 ) -> PyResult<T> {
     let stop = Arc::new(AtomicBool::new(false));
     let mut signal = None;
-    let mut meter = Meter::new(most);
+    let meter = Meter::new(most);
     let done = released(py, || {
         std::thread::scope(|scope| {
             let main = std::thread::current();
@@ -56,7 +56,7 @@ pub fn within<T: Send>(
             while !worker.is_finished() {
                 std::thread::park_timeout(SIGNALS_EVERY);
                 if signal.is_none() {
-                    signal = signal_now().or_else(|| meter.as_mut().and_then(Meter::complaint));
+                    signal = signal_now().or_else(|| meter.as_ref().and_then(Meter::complaint));
                     stop.store(signal.is_some(), Ordering::Relaxed);
                 }
             }

@@ -4,12 +4,11 @@ use crate::errors::refuse_at;
 use kit::{Bytes, words};
 use pyo3::prelude::*;
 use std::cell::RefCell;
-use std::time::{Duration, Instant};
 
 /// Name of the option in messages.
 const OPTION: &str = "--max-memory";
-/// Time between two looks: reading the system's figure takes some 20 us.
-const LOOK_EVERY: Duration = Duration::from_millis(20);
+/// Number of reads after which a reader looks: 256 KiB of compressed data, while the system's figure takes some 20 us.
+const READS_PER_LOOK: u32 = 8;
 
 thread_local! {
     /// Limit of the call that this thread works for.
@@ -36,22 +35,19 @@ pub fn memory_limit(text: Option<&str>, free: u64) -> PyResult<u64> {
 pub struct Meter {
     begin: u64,
     most: u64,
-    looked: Instant,
+    /// Reads since the last look.
+    reads: u32,
 }
 
 impl Meter {
     /// Returns the meter of a call that begins; `None` without a limit, or where the system does not tell the memory of
     /// a process.
     pub fn new(most: Option<u64>) -> Option<Meter> {
-        Some(Meter { begin: resident()?, most: most?, looked: Instant::now() })
+        Some(Meter { begin: resident()?, most: most?, reads: 0 })
     }
 
     /// Returns the complaint if the call has come to take more than its limit.
-    pub fn complaint(&mut self) -> Option<PyErr> {
-        if self.looked.elapsed() < LOOK_EVERY {
-            return None;
-        }
-        self.looked = Instant::now();
+    pub fn complaint(&self) -> Option<PyErr> {
         let taken = resident()?.saturating_sub(self.begin);
         if taken <= self.most {
             return None;
@@ -70,9 +66,14 @@ pub fn limited<T>(most: Option<u64>, work: impl FnOnce() -> T) -> T {
     done
 }
 
-/// Returns the complaint if the call that this thread works for has come to take more than its limit.
+/// Returns the complaint if the call that this thread works for has come to take more than its limit. For a reader
+/// before each read: few of them look.
 pub fn complaint() -> Option<PyErr> {
-    METER.with_borrow_mut(|meter| meter.as_mut().and_then(Meter::complaint))
+    METER.with_borrow_mut(|meter| {
+        let meter = meter.as_mut()?;
+        meter.reads = (meter.reads + 1) % READS_PER_LOOK;
+        if meter.reads == 0 { meter.complaint() } else { None }
+    })
 }
 
 /// Returns the memory that this process takes \[bytes\]; `None` if the system does not tell (all but Linux).

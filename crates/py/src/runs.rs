@@ -339,7 +339,7 @@ fn watched<T: Send>(
         None => Input::text(paths.text_name.as_deref().unwrap_or("text"), paths.text.clone().unwrap_or_default()),
     };
     let mut raised = None;
-    let mut meter = Meter::new(watch.most);
+    let meter = Meter::new(watch.most);
     let run = || {
         // From the first command on, a signal ends the run with results: the progress looks for it, not the reader.
         listen(true);
@@ -348,7 +348,7 @@ fn watched<T: Send>(
             // Remember the answer: the callback is still called while the run ends.
             if raised.is_none() {
                 raised = Python::attach(|py| report(py, watch.progress.as_ref(), now)).transpose();
-                raised = raised.take().or_else(|| meter.as_mut().and_then(Meter::complaint).map(Err));
+                raised = raised.take().or_else(|| meter.as_ref().and_then(Meter::complaint).map(Err));
             }
             raised.is_none() && !policy::has_raised(&watch.raised)
         };
