@@ -36,11 +36,11 @@ PATIENCE = 300
 #: Share of the kills that meet an output that is there already, where a command replaces it.
 REPLACING = 0.4
 JOB = "[job]\nrw=randrw\nbs=4k\niodepth=8\nnumber_ios={count}\nnorandommap=1\n"
-SWEEP = 'drive = "tiny"\nworkload = "short.fio"\nseeds = 2\nvary."flash.channels" = [1, 2, 4]\n'
+SWEEP = 'drive = "tiny"\nworkload = "short.fio"\nseeds = 2\nvary."flash.channels" = [1, 2]\n'
 SEARCH = (
     'drive = "tiny"\nworkload = "short.fio"\nsearch."flash.channels" = [1, 2, 4]\n'
     'search."ftl.overprovisioning" = { low = 0.1, high = 0.5 }\n'
-    '[[objective]]\nkey = "latency.all.mean_ns"\n[[objective]]\nkey = "cost"\n[optimise]\ncomparison = false\ntrials = 6\n'
+    '[[objective]]\nkey = "latency.all.mean_ns"\n[[objective]]\nkey = "cost"\n[optimise]\ncomparison = false\ntrials = 4\n'
 )
 #: Columns that differ between equal rows: wall times, and the number of a trial among those that were given up.
 TIMES = ("wall_s", "setup_s", "study_trial")
@@ -77,12 +77,12 @@ class DefectError(Exception):
 
 def inputs(folder: Path) -> None:
     """Writes the inputs of all commands."""
-    (folder / "job.fio").write_text(JOB.format(count=20_000))
+    (folder / "job.fio").write_text(JOB.format(count=10_000))
     (folder / "short.fio").write_text(JOB.format(count=2_000))
     (folder / "sweep.toml").write_text(SWEEP)
     (folder / "search.toml").write_text(SEARCH)
     with (folder / "trace.csv").open("w") as trace:
-        for at in range(60_000):
+        for at in range(30_000):
             trace.write(
                 f"{128166372003061629 + 1000 * at},hm,0,{'Read' if at % 3 else 'Write'},{at * 7919 % 99991 * 4096},4096,1\n"
             )
@@ -275,7 +275,9 @@ def kill_all(names: list[str], count: int, seed: int, place: Path, tell: Callabl
         found: Counter[str] = Counter()
         with inside(place) as reference:
             seconds = undisturbed(CASES[name].words, reference)
-            for _ in range(count):
+            for number in range(count):
+                if number and number % 10 == 0:
+                    tell(f"{name}: {number} of {count}")
                 kills += 1
                 try:
                     found[once(name, place, draw, reference, seconds)] += 1

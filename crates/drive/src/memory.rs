@@ -55,7 +55,7 @@ mod tests {
         let told = filled.check_memory("big", Some(1 << 20)).expect_err("too large").to_string();
         assert_eq!(
             told,
-            "--max-memory: the tables of big take 33.1 MiB, and the limit is 1 MiB: expected a smaller drive (`ssdlab shrink` \
+            "--max-memory: the tables of big take 33 MiB, and the limit is 1 MiB: expected a smaller drive (`ssdlab shrink` \
              makes one), or a higher limit"
         );
     }
