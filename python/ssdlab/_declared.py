@@ -217,3 +217,12 @@ class LifeKeywords(TypedDict, total=False):
     #: Relative difference in wear per erase and in write amplification up to which two consecutive rounds of
     #: extrapolation count as steady; absent: 0.01.
     agreement: float | None
+
+
+class LimitsKeywords(TypedDict, total=False):
+    """Limits of what a run may take."""
+
+    #: Most memory, such as `4GiB`, or a share of what is free at the start, such as `50%`; absent: `90%`. A drive
+    #: whose tables take more in the starting state is refused. A run that comes to take more ends with an error, and
+    #: nothing is written. In Python also a number of bytes.
+    max_memory: str | int | None

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from ssdlab import _engine, drives, experiments
+from ssdlab import _engine, drives, experiments, memory
 from ssdlab.simulate import run
 from ssdlab.workloads import Workload
 
@@ -114,7 +114,7 @@ def _self_check() -> list[str]:
 
 
 def _machine() -> dict[str, Any]:
-    total, available = _memory()
+    total, available = memory.machine()
     return {
         "system": f"{platform.system()} {platform.release()}",
         "architecture": platform.machine(),
@@ -129,23 +129,6 @@ def _cores() -> int:
     """Returns the number of cores that this process may use."""
     affinity = getattr(os, "sched_getaffinity", None)
     return len(affinity(0)) if affinity is not None else os.cpu_count() or 1
-
-
-def _memory() -> tuple[int | None, int | None]:
-    """Returns the memory of the machine, or of the control group that limits it, and what is available of it."""
-    try:
-        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
-        kibibytes = {name: int(rest.split()[0]) for name, _, rest in (line.partition(":") for line in lines)}
-        total, available = kibibytes["MemTotal"] * 1024, kibibytes["MemAvailable"] * 1024
-    except (OSError, ValueError, KeyError, IndexError):
-        return None, None
-    try:
-        group = Path("/sys/fs/cgroup")
-        limit = int((group / "memory.max").read_text(encoding="ascii"))
-        used = int((group / "memory.current").read_text(encoding="ascii"))
-    except (OSError, ValueError):
-        return total, available
-    return min(total, limit), min(available, max(limit - used, 0))
 
 
 def _huge_pages() -> str | None:

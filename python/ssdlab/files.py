@@ -11,6 +11,7 @@ import re
 import signal
 import stat
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
@@ -36,6 +37,8 @@ RESULT_MAX = 256 << 20
 _PIECE = 1 << 20
 #: End of the name of what is being written, after the name of what it will replace.
 _LEFT = re.compile(r"\.[0-9a-f]{8}\.new")
+#: Ends of the names of what is there for an instant, and the age from which the second is a killed process's [s].
+_PROBE, _HELD, _HELD_S = re.compile(r"\.[0-9a-f]{8}\.try"), re.compile(r"\.[0-9a-f]{8}\.held"), 600
 
 
 class Readable(Protocol):
@@ -293,6 +296,17 @@ def _temporary(path: Path, *, folder: bool = False) -> Iterator[Path]:
 
 def _remove_left(path: Path) -> None:
     """Removes what processes that were killed left behind beside `path`."""
+    for probe in path.parent.glob(f".{glob.escape(path.name)}.*.try"):
+        # Nobody needs the file of a probe: its process takes it for removed.
+        if _PROBE.fullmatch(probe.name.removeprefix(f".{path.name}")):
+            with suppress(OSError):
+                probe.unlink()
+    for held in path.parent.glob(f".{glob.escape(path.name)}.*.held"):
+        # It is not locked yet, or its process was killed just then: a name is given within milliseconds.
+        if _HELD.fullmatch(held.name.removeprefix(f".{path.name}")):
+            with suppress(OSError):
+                if time.time() - held.stat(follow_symlinks=False).st_mtime > _HELD_S:
+                    _remove([held]) if held.is_dir() and not held.is_symlink() else held.unlink()
     for left in path.parent.glob(f".{glob.escape(path.name)}.*.new"):
         if not _LEFT.fullmatch(left.name.removeprefix(f".{path.name}")) or left.is_symlink():
             continue

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
 from ssdlab import _engine, drives
-from ssdlab._declared import LifeKeywords, SavedDriveKeywords, SetupKeywords
+from ssdlab._declared import LifeKeywords, LimitsKeywords, SavedDriveKeywords, SetupKeywords
 from ssdlab.declared import checked, documented, sorted_by_group
 from ssdlab.drives import Drive, DriveLike
 from ssdlab.errors import InputError, Interrupted, NotWrittenError
@@ -27,7 +27,7 @@ __all__ = ["Lifetime", "lifetime"]
 
 _FILES = ("drive.toml", "workload.toml", "lifetime.json")
 #: Groups of options of a life.
-_GROUPS = ("setup", "saved_drive", "life")
+_GROUPS = ("setup", "saved_drive", "life", "limits")
 
 
 class Lifetime:
@@ -153,7 +153,7 @@ class Lifetime:
         return write_folder(Path(folder), "lifetime", write, force=force)
 
 
-class LifetimeOptions(SetupKeywords, SavedDriveKeywords, LifeKeywords, total=False):
+class LifetimeOptions(SetupKeywords, SavedDriveKeywords, LifeKeywords, LimitsKeywords, total=False):
     """Keyword arguments of :func:`lifetime`."""
 
 

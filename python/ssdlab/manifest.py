@@ -17,6 +17,8 @@ from ssdlab import _engine
 from ssdlab.errors import InputError
 
 MANIFEST = "manifest.json"
+#: Name of a manifest while it is written.
+_BESIDE = f".{MANIFEST}.new"
 #: Version of the manifest's fields.
 FORMAT = 1
 
@@ -34,7 +36,7 @@ def write_manifest(folder: Path, kind: str) -> None:
     What a manifest there says of the run is kept.
     """
     run = _document(folder / MANIFEST).get("run")
-    names = [path.relative_to(folder).as_posix() for path in folder.rglob("*") if not path.is_dir()]
+    names = [path.relative_to(folder).as_posix() for path in folder.rglob("*") if not path.is_dir() and path.name != _BESIDE]
     document = {
         "written_by": "ssdlab",
         "kind": kind,
@@ -43,7 +45,10 @@ def write_manifest(folder: Path, kind: str) -> None:
         "files": sorted({*names, MANIFEST}),
         **({} if run is None else {"run": run}),
     }
-    (folder / MANIFEST).write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
+    # In one step: a process may be killed while it writes the manifest of a folder that grows.
+    beside = folder / _BESIDE
+    beside.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
+    beside.replace(folder / MANIFEST)
 
 
 def strangers(folder: Path) -> list[str]:

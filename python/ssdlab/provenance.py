@@ -26,8 +26,8 @@ __all__ = ["Kept", "Origin", "original_workload", "workload_and_source"]
 
 #: Heading of the table in ``workload.toml``.
 _SOURCE = "[source]"
-#: Options of a run that name files or rows beside its result, which are not written again.
-_RECORDS = ("save", "log_commands", "timeline", "history", "record_firmware", "record_commands", "record_spans")
+#: Options of a run that name files or rows beside its result, which are not written again, or that change no result.
+_RECORDS = ("save", "log_commands", "timeline", "history", "record_firmware", "record_commands", "record_spans", "max_memory")
 #: Name of standard input in messages and results.
 _NAME_OF_INPUT = "standard input"
 #: Words of the command under way, set by the command line.

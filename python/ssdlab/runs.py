@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
-from ssdlab import _engine, drives, policy_file
-from ssdlab._declared import RecordsKeywords, RunKeywords, SavedDriveKeywords, SetupKeywords
+from ssdlab import _engine, drives, memory, policy_file
+from ssdlab._declared import LimitsKeywords, RecordsKeywords, RunKeywords, SavedDriveKeywords, SetupKeywords
 from ssdlab.declared import checked, sorted_by_group
 from ssdlab.drives import Drive, DriveLike
 from ssdlab.errors import InputError, Interrupted, NotWrittenError
@@ -63,12 +63,12 @@ EngineHook: TypeAlias = Callable[[dict[str, Any]], bool]
 EngineCall: TypeAlias = Callable[[str, dict[str, Any], EngineHook | None], Outcome]
 
 #: Groups of options of a run.
-GROUPS_OF_RUN = ("setup", "saved_drive", "run", "records")
+GROUPS_OF_RUN = ("setup", "saved_drive", "run", "records", "limits")
 #: Class of what a run returns.
 Data = TypeVar("Data", bound=RunData)
 
 
-class RunOptions(SetupKeywords, SavedDriveKeywords, RunKeywords, RecordsKeywords, total=False):
+class RunOptions(SetupKeywords, SavedDriveKeywords, RunKeywords, RecordsKeywords, LimitsKeywords, total=False):
     """Keyword arguments of :func:`ssdlab.run`."""
 
 
@@ -139,7 +139,7 @@ def call_engine(
         request: The request, without the parts that every run has.
         source: The drive.
         stream: The workload.
-        asked: The options by group: of ``setup``, with the name of the policy, and of ``saved_drive``.
+        asked: The options by group: of ``setup``, with the name of the policy, of ``saved_drive`` and of ``limits``.
         failed: Receives the file of a drive that could not be saved.
         progress: As for :func:`ssdlab.run`.
     """
@@ -149,6 +149,7 @@ def call_engine(
         "drive": {"name": source.name, "text": source.text},
         "setup": {**checked("setup", setup, lambda option: option.name), "policy": policy},
         "workload": stream.options(),
+        "max_memory": memory.limit_bytes(asked["limits"]["max_memory"]),
         **request,
     }
     hook = None if progress is None else _hook(progress)

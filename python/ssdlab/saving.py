@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 #: The kind of a result folder in its manifest.
 _RESULT = "result"
-#: Most characters of the name of a run's folder in a comparison.
-_LONGEST = 100
+#: Most characters and bytes of the name of a run's folder in a comparison, to which a number may be added.
+_LONGEST, _LONGEST_BYTES = 100, 200
 
 
 def save_result(result: RunData, folder: str | PathLike[str], *, force: bool = False) -> Path:
@@ -91,7 +91,7 @@ def _folder_names(runs: Sequence[RunData]) -> list[str]:
     names: list[str] = []
     for run, parts in zip(runs, labels(runs), strict=True):
         plain = "-".join(re.sub(r"[^\w.+-]+", "_", part).strip("_") for part in ((run.label,) if run.label else parts))
-        name = base = plain.lstrip(".")[:_LONGEST] or "run"
+        name = base = plain.lstrip(".")[:_LONGEST].encode()[:_LONGEST_BYTES].decode(errors="ignore") or "run"
         number = 1
         while name in names:
             number += 1

@@ -9,6 +9,7 @@ from typing import Any
 
 from ssdlab import _engine
 from ssdlab.analysis.answers import Access, Gaps, Retention, access, gaps, retention
+from ssdlab.memory import limit_bytes
 from ssdlab.workloads import Workload, WorkloadLike
 
 __all__ = [
@@ -43,8 +44,12 @@ class TraceFit:
     notes: tuple[str, ...] = ()
 
 
-def trace_info(trace: WorkloadLike) -> dict[str, Any]:
+def trace_info(trace: WorkloadLike, *, max_memory: str | int | None = None) -> dict[str, Any]:
     """Describes a trace: format, requests, span, bytes, footprint, streams.
+
+    Args:
+        trace: A trace.
+        max_memory: Most memory: a size, or a share of what is free; absent: ``90%``. Above it the trace is refused.
 
     Raises:
         InputError: the file cannot be read as a trace.
@@ -55,15 +60,18 @@ def trace_info(trace: WorkloadLike) -> dict[str, Any]:
         ('msr', 60, 1940, 4210688)
     """
     source = Workload.open(trace)
-    info: dict[str, Any] = json.loads(_engine.trace_info(source.trace_file(), source.options_json()))
+    info: dict[str, Any] = json.loads(_engine.trace_info(source.trace_file(), source.options_json(), limit_bytes(max_memory)))
     return info
 
 
-def trace_convert(trace: WorkloadLike, out: str | PathLike[str], format: str) -> dict[str, Any]:
+def trace_convert(
+    trace: WorkloadLike, out: str | PathLike[str], format: str, *, max_memory: str | int | None = None
+) -> dict[str, Any]:
     """Writes a trace in another format to `out`, and returns a description of what was read.
 
     The description is that of :func:`trace_info`: the format that was read, and numbers before `time_scale` and
     `repeat` apply. Its notes also state how many requests the written format cannot express.
+    `max_memory` is as for :func:`trace_info`.
 
     Raises:
         InputError: the trace cannot be read, the format cannot be written, or the file cannot be made.
@@ -76,12 +84,15 @@ def trace_convert(trace: WorkloadLike, out: str | PathLike[str], format: str) ->
         'disksim'
     """
     source = Workload.open(trace)
-    written: dict[str, Any] = json.loads(_engine.trace_convert(source.trace_file(), format, fspath(out), source.options_json()))
+    text = _engine.trace_convert(source.trace_file(), format, fspath(out), source.options_json(), limit_bytes(max_memory))
+    written: dict[str, Any] = json.loads(text)
     return written
 
 
-def trace_fit(trace: WorkloadLike) -> TraceFit:
+def trace_fit(trace: WorkloadLike, *, max_memory: str | int | None = None) -> TraceFit:
     """Fits a look-alike to a trace: arrivals, sizes, operations, reuse in space and time.
+
+    `max_memory` is as for :func:`trace_info`.
 
     Raises:
         InputError: the file cannot be read as a trace.
@@ -93,6 +104,6 @@ def trace_fit(trace: WorkloadLike) -> TraceFit:
         {'read': 48, 'write': 1952, 'trim': 0, 'flush': 0}
     """
     source = Workload.open(trace)
-    text, closeness = _engine.trace_fit(source.trace_file(), source.options_json())
+    text, closeness = _engine.trace_fit(source.trace_file(), source.options_json(), limit_bytes(max_memory))
     measured: dict[str, Any] = json.loads(closeness)
     return TraceFit(text, notes=tuple(measured.pop("notes")), closeness=measured)

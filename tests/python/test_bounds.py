@@ -239,3 +239,22 @@ def test_full_device_is_named(cli: Command, tmp_path: Path):
     with pytest.raises(OSError, match="runs") as named, files.naming(tmp_path / "runs.parquet"):
         raise OSError(errno.ENOSPC, "no file name")
     assert named.value.filename == str(tmp_path / "runs.parquet")
+
+
+def test_a_saved_drive_that_was_damaged_is_refused(cli: Command, tmp_path: Path):
+    """A bit that has changed anywhere in the file, an end that is missing, and one that is too long."""
+    job, saved, damaged = tmp_path / "job.fio", tmp_path / "drive.sav", tmp_path / "damaged.sav"
+    job.write_text(JOB)
+    assert cli("run", "tiny", job, "--save", saved).returncode == 0
+    whole = saved.read_bytes()
+    changed = []
+    for place in (0, 20, len(whole) // 7, len(whole) // 2, len(whole) - 20, len(whole) - 1):
+        one = bytearray(whole)
+        one[place] ^= 1 << place % 8
+        changed.append(bytes(one))
+    for content in (*changed, whole[: len(whole) // 2], whole[:-1], whole + b"x", b""):
+        damaged.write_bytes(content)
+        done = cli("run", "tiny", job, "--load", damaged, "--quiet")
+        assert_refused(done, "damaged.sav: ")
+        assert done.stdout == ""
+    assert cli("run", "tiny", job, "--load", saved, "--quiet").returncode == 0

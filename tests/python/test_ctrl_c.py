@@ -19,10 +19,13 @@ import pytest
 
 import ssdlab
 from conftest import JOB, LONG, PATIENCE
+from ssdlab import _engine
 from ssdlab.manifest import strangers
 from ssdlab.waiting import interruptible
 
 INT = signal.SIGINT
+#: Error rates of a drive, by wear and time.
+RATES = "pe_cycles,days,rate\n0,0,1e-3\n0,3650,1e-3\n3000,0,2e-3\n3000,3650,2e-3\n"
 #: Calls the command; `NAME` in `MODULE` sends Ctrl-C, once, when `TEST` of its arguments holds.
 DRIVER = """
 import importlib, signal, sys
@@ -186,3 +189,24 @@ def test_while_results_are_shown(folder: Path) -> None:
     interrupted_in(folder, "sys:stdout.flush", "lambda *_: True", "run", "tiny", "job.fio", "--json", "--out", "out")
     assert names(folder) == {"out"}
     assert ssdlab.load_result(folder / "out").status == "complete"
+
+
+def test_a_signal_while_a_starting_state_is_named(tmp_path: Path) -> None:
+    """A search names one for each trial: an interruption there must not be lost."""
+    pipe = tmp_path / "rates.csv"
+    os.mkfifo(pipe)
+    drive = tmp_path / "worn.toml"
+    text = 'base = "tiny"\necc.errors = { kind = "table", file = "rates.csv" }\n'
+
+    def give() -> None:
+        # Opens once the engine has opened it for reading.
+        with pipe.open("w") as rates:
+            signal.pthread_kill(threading.main_thread().ident or 0, INT)
+            rates.write(RATES)
+
+    giving = threading.Thread(target=give)
+    giving.start()
+    request = json.dumps({"drive": {"name": str(drive), "text": text}, "setup": {"precondition": "fill"}})
+    with pytest.raises(KeyboardInterrupt):
+        _engine.starting_state_key(request, dict.fromkeys(("workload", "text", "load", "save")))
+    giving.join()

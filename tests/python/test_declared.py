@@ -16,9 +16,9 @@ from ssdlab.policy import Policy
 
 #: Groups of options of each function and command of the same name.
 GROUPS = {
-    "run": ("setup", "saved_drive", "run", "records"),
-    "compare": ("setup", "saved_drive", "run", "records"),
-    "lifetime": ("setup", "saved_drive", "life"),
+    "run": ("setup", "saved_drive", "run", "records", "limits"),
+    "compare": ("setup", "saved_drive", "run", "records", "limits"),
+    "lifetime": ("setup", "saved_drive", "life", "limits"),
 }
 
 
@@ -48,7 +48,7 @@ def test_the_functions_show_every_declared_option(name):
 
 @pytest.mark.parametrize("name", GROUPS)
 def test_the_commands_offer_every_declared_option(name):
-    groups = {"compare": ("setup", "saved_drive", "run")}.get(name, GROUPS[name])
+    groups = {"compare": ("setup", "saved_drive", "run", "limits")}.get(name, GROUPS[name])
     wanted = {one.flag for group in (*groups, "workload", "command_output") for one in declared.GROUPS[group].values()}
     absent = {"--policy", "--record-commands", "--record-spans"}
     if name == "compare":

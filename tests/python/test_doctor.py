@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import ssdlab
-from ssdlab import doctor
+from ssdlab import doctor, memory
 
 ROOT = Path(__file__).parents[2]
 
@@ -50,7 +50,7 @@ def test_extras_that_it_names_exist_and_hold_what_they_are_named_for():
 
 
 def test_a_preset_that_does_not_fit_is_named(cli, monkeypatch):
-    monkeypatch.setattr(doctor, "_memory", lambda: (4 << 30, 1 << 30))
+    monkeypatch.setattr(memory, "machine", lambda: (4 << 30, 1 << 30))
     found = json.loads(cli("doctor", "--json").stdout)
     fits = {one["name"]: one["fits"] for one in found["presets"]}
     assert (fits["tiny"], fits["tlc-1tb"], found["ok"]) == (True, False, True)

@@ -250,3 +250,48 @@ def test_rows_that_are_not_taken_make_a_run_partial(job, monkeypatch, at):
     assert result.status == "partial"
     assert f"the function that receives rows was interrupted: {calls[at]} rows are missing" in result.notes
     assert result.command_table().num_rows == sum(calls) - calls[at]
+
+
+@pytest.mark.parametrize("number", [INT, TERM])
+def test_a_signal_in_a_text_that_is_executed_ends_with_its_status(tmp_path, number):
+    """Data classes execute texts when they are imported; Python would kill itself at the end, whatever the status."""
+    program = f"""
+import signal, sys
+from ssdlab.cli import signals
+with signals.installed():
+    try:
+        exec("signal.raise_signal({int(number)})")
+    except KeyboardInterrupt:
+        sys.exit(signals.exit_status(signals.INTERRUPTED))
+"""
+    (tmp_path / "executing.py").write_text(program)
+    done = subprocess.run([sys.executable, "-m", "executing"], cwd=tmp_path, check=False, capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (128 + number, "", "")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="`on_exit` is of glibc")
+def test_a_command_that_was_interrupted_ends_in_silence_while_the_engine_works(tmp_path):
+    """A thread aside goes on in the engine when the interpreter ends, and looks for signals."""
+    program = """
+import ctypes, os, signal, sys, threading
+from ssdlab import traces
+from ssdlab.waiting import interruptible
+pipe = "trace.csv"
+os.mkfifo(pipe)
+def give():
+    with open(pipe, "w") as file:
+        file.write("1,0,R,0,4096\\n")
+        file.flush()
+        signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+        threading.Event().wait()
+threading.Thread(target=give, daemon=True).start()
+try:
+    interruptible(lambda: traces.trace_info(pipe))
+except KeyboardInterrupt:
+    # Once the interpreter has ended, the process sleeps for as many seconds as its status says.
+    system = ctypes.CDLL(None)
+    system.on_exit(system.sleep, None)
+    sys.exit(1)
+"""
+    done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, check=False, capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", "")

@@ -393,7 +393,7 @@ def test_a_process_that_dies_costs_at_most_its_run(here, monkeypatch, times, sta
 def test_no_more_runs_are_under_way_than_fit_into_memory(here):
     wanted = list(tasks.tasks(Spec.open(here / "spec.toml")))
     need = wanted[0].memory
-    for memory, most in ((1, 1), (need, 1), (2 * need, 2), (100 * need, 3)):
+    for memory, most in ((need // 2, 1), (need, 1), (2 * need, 2), (100 * need, 3)):
         busy = []
         few = pool.Pool(3, rows.columns(Spec.open(here / "spec.toml")), memory)
 

@@ -18,6 +18,7 @@ pub mod export;
 mod facts;
 mod failure;
 pub mod lifetime;
+mod memory;
 pub mod options;
 mod power_cut;
 pub mod presets;

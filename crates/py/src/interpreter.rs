@@ -1,6 +1,7 @@
 //! Release of the Python interpreter while the engine works, so that other Python threads can run.
 
 use crate::errors::refuse;
+use crate::memory::{self, Meter};
 use kit::Problems;
 use pyo3::prelude::*;
 use std::cell::{Cell, RefCell};
@@ -20,7 +21,7 @@ thread_local! {
     static STOP: RefCell<Option<Arc<AtomicBool>>> = const { RefCell::new(None) };
     /// True while the readers of this thread look for signals between two reads. They do in any case while they wait.
     static LISTENS: Cell<bool> = const { Cell::new(false) };
-    /// Exception of a signal that a reader of this thread has seen.
+    /// Exception of a signal, or of too much memory, that a reader of this thread has seen.
     static SIGNAL: RefCell<Option<PyErr>> = const { RefCell::new(None) };
 }
 
@@ -30,8 +31,18 @@ const BYTES_PER_LOOK: usize = 1 << 20;
 /// Does `work` with the interpreter released. Problems in the input become an `InputError`. A signal stops the work at
 /// its next reading, and becomes the exception of its handler.
 pub fn without<T: Send>(py: Python<'_>, work: impl FnOnce() -> std::result::Result<T, Problems> + Send) -> PyResult<T> {
+    within(py, None, work)
+}
+
+/// Does `work` like [`without()`]. Memory above `most` bytes stops it like a signal, and becomes an `InputError`.
+pub fn within<T: Send>(
+    py: Python<'_>,
+    most: Option<u64>,
+    work: impl FnOnce() -> std::result::Result<T, Problems> + Send,
+) -> PyResult<T> {
     let stop = Arc::new(AtomicBool::new(false));
     let mut signal = None;
+    let meter = Meter::new(most);
     let done = released(py, || {
         std::thread::scope(|scope| {
             let main = std::thread::current();
@@ -45,7 +56,7 @@ pub fn without<T: Send>(py: Python<'_>, work: impl FnOnce() -> std::result::Resu
             while !worker.is_finished() {
                 std::thread::park_timeout(SIGNALS_EVERY);
                 if signal.is_none() {
-                    signal = Python::attach(|py| py.check_signals()).err();
+                    signal = signal_now().or_else(|| meter.as_ref().and_then(Meter::complaint));
                     stop.store(signal.is_some(), Ordering::Relaxed);
                 }
             }
@@ -55,6 +66,17 @@ pub fn without<T: Send>(py: Python<'_>, work: impl FnOnce() -> std::result::Resu
     match signal {
         Some(signal) => Err(signal),
         None => done.map_err(refuse),
+    }
+}
+
+/// Returns the exception of a signal that has arrived. Never returns once the interpreter ends: a command that was
+/// interrupted leaves this thread behind, and the process ends with it.
+fn signal_now() -> Option<PyErr> {
+    match Python::try_attach(|py| py.check_signals()) {
+        Some(checked) => checked.err(),
+        None => loop {
+            std::thread::park();
+        },
     }
 }
 
@@ -69,7 +91,7 @@ pub fn listen(listens: bool) {
     LISTENS.set(listens);
 }
 
-/// Returns the exception of a signal that a reader of this thread has seen.
+/// Returns the exception of a signal, or of too much memory, that a reader of this thread has seen.
 pub fn take_signal() -> Option<PyErr> {
     SIGNAL.take()
 }
@@ -128,11 +150,15 @@ impl Interruptible {
         if let Some(stop) = &self.stop {
             return stop.load(Ordering::Relaxed);
         }
+        if let Some(complaint) = memory::complaint() {
+            SIGNAL.set(Some(complaint));
+            return true;
+        }
         if !waits && (!LISTENS.get() || self.unlooked < BYTES_PER_LOOK) {
             return false;
         }
         self.unlooked = 0;
-        let signal = Python::attach(|py| py.check_signals()).err();
+        let signal = signal_now();
         let is_signal = signal.is_some();
         SIGNAL.with_borrow_mut(|kept| *kept = signal.or(kept.take()));
         is_signal

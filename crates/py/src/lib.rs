@@ -8,6 +8,7 @@ mod errors;
 mod interpreter;
 mod laboratory;
 mod logs;
+mod memory;
 mod policy;
 mod runs;
 mod sessions;
@@ -29,6 +30,8 @@ mod _engine {
     use crate::laboratory::lab;
     #[pymodule_export]
     use crate::logs::{compare_histories, read_timeline};
+    #[pymodule_export]
+    use crate::memory::memory_limit;
     #[pymodule_export]
     use crate::policy::{BlockBytes, Candidate, Collection, Dispatch, Idle, Moving, Placed, Stream, UnitBits, UnitRead, View};
     #[pymodule_export]

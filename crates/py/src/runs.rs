@@ -4,6 +4,7 @@ use crate::columns::Columns;
 use crate::drives::named_file;
 use crate::errors::{raised_in_policy, refuse, refuse_at, refuse_policy};
 use crate::interpreter::{listen, released, take_signal};
+use crate::memory::{Meter, limited};
 use crate::policy::{self, Raised};
 use crate::sessions::{Session, shared};
 use crate::traces::file;
@@ -131,7 +132,7 @@ pub fn run(
 ) -> PyResult<Outcome> {
     let request: RunRequest = serde_json::from_str(request_json).map_err(|error| refuse_at("request", error))?;
     let Hooks { progress, commands, spans } = hooks;
-    let watch = ProgressMeter { progress, raised: Raised::default(), held: guest.is_some() };
+    let watch = ProgressMeter { progress, raised: Raised::default(), held: guest.is_some(), most: request.max_memory };
     let (outcome, interrupted) = watched(py, &request.drive.name, &paths, &watch, |input, files, on_progress| {
         let guest = guest.as_ref().map(|guest| custom(guest, &watch.raised));
         let (mut timeline, mut history) = (Written::new(&paths.timeline), Written::new(&paths.history));
@@ -178,7 +179,7 @@ pub fn run(
         }
         Ok(outcome)
     })?;
-    convert(py, outcome, interrupted)
+    convert(py, outcome, interrupted.is_some())
 }
 
 /// Returns a hash of everything that decides the starting state of a run, without running it: runs with equal hashes
@@ -193,11 +194,12 @@ pub fn starting_state_key(
     guest: Option<(String, Py<PyAny>)>,
 ) -> PyResult<Option<String>> {
     let request: RunRequest = serde_json::from_str(request_json).map_err(|error| refuse_at("request", error))?;
-    let watch = ProgressMeter { progress: None, raised: Raised::default(), held: guest.is_some() };
-    let (key, _) = watched(py, &request.drive.name, &paths, &watch, |_, files, _| {
+    let watch = ProgressMeter { progress: None, raised: Raised::default(), held: guest.is_some(), most: None };
+    let (key, interrupted) = watched(py, &request.drive.name, &paths, &watch, |_, files, _| {
         session::starting_state_key(&request, &files, guest.as_ref().map(|guest| custom(guest, &watch.raised)))
     })?;
-    Ok(key)
+    // A key says nothing of an interruption, which would be lost.
+    interrupted.map_or(Ok(key), Err)
 }
 
 /// Returns the policy of a guest: its name, and the object whose `begin` the engine calls.
@@ -292,7 +294,7 @@ pub fn lifetime(
     session: Option<Py<Session>>,
 ) -> PyResult<LifetimeOutcome> {
     let request: LifetimeRequest = serde_json::from_str(request_json).map_err(|error| refuse_at("request", error))?;
-    let watch = ProgressMeter { progress, raised: Raised::default(), held: false };
+    let watch = ProgressMeter { progress, raised: Raised::default(), held: false, most: request.max_memory };
     let (outcome, interrupted) = watched(py, &request.drive.name, &paths, &watch, |input, files, on_progress| {
         drive::lifetime::lifetime(&shared(session.as_ref()), &request, input, files, on_progress).map_err(Ended::from)
     })?;
@@ -301,7 +303,7 @@ pub fn lifetime(
         drive_toml: outcome.drive_toml,
         workload_toml: outcome.workload_toml,
         notes: outcome.notes,
-        interrupted,
+        interrupted: interrupted.is_some(),
         setup_s: outcome.setup_s,
         unwritten: not_written(outcome.unwritten),
     })
@@ -319,22 +321,25 @@ struct ProgressMeter {
     /// True if the interpreter is not released during the run: a policy in Python is called so often that acquiring the
     /// interpreter for each call would cost too much.
     held: bool,
+    /// Most memory that the run may take \[bytes\]; `None`: any.
+    most: Option<u64>,
 }
 
-/// Does `work` on the files in `paths`, with progress reported to Python. Returns the result of `work`, and true if
-/// Ctrl-C interrupted it.
+/// Does `work` on the files in `paths`, with progress reported to Python. Returns the result of `work`, and the
+/// exception of Ctrl-C if that interrupted it.
 fn watched<T: Send>(
     py: Python<'_>,
     drive: &str,
     paths: &Paths,
     watch: &ProgressMeter,
     work: impl FnOnce(&Input, Files<'_>, OnProgress<'_>) -> Result<T, Ended> + Send,
-) -> PyResult<(T, bool)> {
+) -> PyResult<(T, Option<PyErr>)> {
     let input = match &paths.workload {
         Some(path) => file(path),
         None => Input::text(paths.text_name.as_deref().unwrap_or("text"), paths.text.clone().unwrap_or_default()),
     };
     let mut raised = None;
+    let meter = Meter::new(watch.most);
     let run = || {
         // From the first command on, a signal ends the run with results: the progress looks for it, not the reader.
         listen(true);
@@ -343,6 +348,7 @@ fn watched<T: Send>(
             // Remember the answer: the callback is still called while the run ends.
             if raised.is_none() {
                 raised = Python::attach(|py| report(py, watch.progress.as_ref(), now)).transpose();
+                raised = raised.take().or_else(|| meter.as_ref().and_then(Meter::complaint).map(Err));
             }
             raised.is_none() && !policy::has_raised(&watch.raised)
         };
@@ -358,7 +364,8 @@ fn watched<T: Send>(
         };
         work(&input, files, &mut on_progress)
     };
-    let ended = if watch.held { run() } else { released(py, run) };
+    let limited = || limited(watch.most, run);
+    let ended = if watch.held { limited() } else { released(py, limited) };
     listen(false);
     let raised = raised.and_then(Result::err).or_else(take_signal);
     // A signal that arrived after the last call of `on_progress`.
@@ -366,16 +373,17 @@ fn watched<T: Send>(
     settled(py, ended, raised.or_else(|| policy::take(&watch.raised)).or(late))
 }
 
-/// Returns the result of a run, and true if Ctrl-C interrupted it; or the exception for which there is no result.
-fn settled<T>(py: Python<'_>, ended: Result<T, Ended>, raised: Option<PyErr>) -> PyResult<(T, bool)> {
+/// Returns the result of a run, and the exception of Ctrl-C if that interrupted it; or the exception for which there is
+/// no result.
+fn settled<T>(py: Python<'_>, ended: Result<T, Ended>, raised: Option<PyErr>) -> PyResult<(T, Option<PyErr>)> {
     let is_interrupt = |error: &PyErr| error.is_instance_of::<PyKeyboardInterrupt>(py);
     match (ended, raised) {
-        (Ok(outcome), Some(error)) if is_interrupt(&error) => Ok((outcome, true)),
+        (Ok(outcome), Some(error)) if is_interrupt(&error) => Ok((outcome, Some(error))),
         (Err(Ended::Policy(_)), Some(error)) if !is_interrupt(&error) => Err(raised_in_policy(py, error)),
         (_, Some(error)) => Err(error),
         (Err(Ended::Policy(problems)), None) => Err(refuse_policy(problems)),
         (Err(Ended::Input(problems)), None) => Err(refuse(problems)),
-        (Ok(outcome), None) => Ok((outcome, false)),
+        (Ok(outcome), None) => Ok((outcome, None)),
     }
 }
 

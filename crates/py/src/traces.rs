@@ -1,7 +1,7 @@
 //! Traces: summary, analyses, conversion to another format, and fitting of a look-alike.
 
 use crate::errors::refuse_at;
-use crate::interpreter::{interruptible, without};
+use crate::interpreter::{interruptible, within};
 use kit::{Problem, Problems};
 use pyo3::prelude::*;
 use serde_json::json;
@@ -72,28 +72,46 @@ fn options(text: &str) -> PyResult<Options> {
     serde_json::from_str(text).map_err(|error| refuse_at("workload options", error))
 }
 
-/// Returns a summary of a trace as JSON.
+/// Returns a summary of a trace as JSON. `max_memory`: the most that it may take \[bytes\]; absent: any.
 #[pyfunction]
-pub fn trace_info(py: Python<'_>, path: &str, options_json: &str) -> PyResult<String> {
+#[pyo3(signature = (path, options_json, max_memory=None))]
+pub fn trace_info(py: Python<'_>, path: &str, options_json: &str, max_memory: Option<u64>) -> PyResult<String> {
     let options = options(options_json)?;
-    let info = without(py, || trace::info(&file(path), &options))?;
+    let info = within(py, max_memory, || trace::info(&file(path), &options))?;
     Ok(json!(info).to_string())
 }
 
-/// Runs the analysis `what` on a trace. Question and answer are JSON.
+/// Runs the analysis `what` on a trace. Question and answer are JSON. `max_memory`: as for `trace_info`.
 #[pyfunction]
-pub fn trace_analysis(py: Python<'_>, what: &str, path: &str, options_json: &str, question_json: &str) -> PyResult<String> {
+#[pyo3(signature = (what, path, options_json, question_json, max_memory=None))]
+pub fn trace_analysis(
+    py: Python<'_>,
+    what: &str,
+    path: &str,
+    options_json: &str,
+    question_json: &str,
+    max_memory: Option<u64>,
+) -> PyResult<String> {
     let options = options(options_json)?;
-    let answer = without(py, || analysis::ask(what, &file(path), &options, question_json))?;
+    let answer = within(py, max_memory, || analysis::ask(what, &file(path), &options, question_json))?;
     Ok(answer.to_string())
 }
 
 /// Writes a trace to `out_path` in another format. Returns the summary of the trace that was read, as JSON.
+/// `max_memory`: as for `trace_info`.
 #[pyfunction]
-pub fn trace_convert(py: Python<'_>, path: &str, format: &str, out_path: &str, options_json: &str) -> PyResult<String> {
+#[pyo3(signature = (path, format, out_path, options_json, max_memory=None))]
+pub fn trace_convert(
+    py: Python<'_>,
+    path: &str,
+    format: &str,
+    out_path: &str,
+    options_json: &str,
+    max_memory: Option<u64>,
+) -> PyResult<String> {
     let options = options(options_json)?;
     let refused = |error: std::io::Error| Problems::from(Problem::new(out_path, error.to_string()));
-    let info = without(py, || {
+    let info = within(py, max_memory, || {
         let mut out = BufWriter::new(File::create(out_path).map_err(refused)?);
         let info = trace::convert(&file(path), &options, format, &mut out)?;
         out.flush().map_err(refused)?;
@@ -103,12 +121,13 @@ pub fn trace_convert(py: Python<'_>, path: &str, format: &str, out_path: &str, o
 }
 
 /// Fits a look-alike to a trace. Returns the look-alike as TOML, and as JSON the notes on the fit and the statistics of
-/// trace and look-alike, measured in the same way.
+/// trace and look-alike, measured in the same way. `max_memory`: as for `trace_info`.
 #[pyfunction]
-pub fn trace_fit(py: Python<'_>, path: &str, options_json: &str) -> PyResult<(String, String)> {
+#[pyo3(signature = (path, options_json, max_memory=None))]
+pub fn trace_fit(py: Python<'_>, path: &str, options_json: &str, max_memory: Option<u64>) -> PyResult<(String, String)> {
     let options = options(options_json)?;
     let input = file(path);
-    let (text, notes, measured) = without(py, || {
+    let (text, notes, measured) = within(py, max_memory, || {
         let mut whole = trace::open(&input, u64::MAX, &options)?;
         let (text, fit) = lookalike::fit(&mut *whole.jobs[0].source, lookalike::FitInput { name: path.to_owned() })?;
         let mut original = trace::open(&input, u64::MAX, &options)?;

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ssdlab import _engine, numbers
 from ssdlab.analysis import charts
+from ssdlab.memory import limit_bytes
 from ssdlab.workloads import Workload, WorkloadLike
 
 if TYPE_CHECKING:
@@ -289,12 +290,13 @@ class Gaps:
         return charts.gaps(self)
 
 
-def retention(trace: WorkloadLike, *, by: str = "sector") -> Retention:
+def retention(trace: WorkloadLike, *, by: str = "sector", max_memory: str | int | None = None) -> Retention:
     """Analyses the lifetimes of written data, each from its write until it is overwritten or trimmed.
 
     Args:
         trace: A trace, or a :class:`ssdlab.Workload` that says how to read one.
         by: Grain that is written and overwritten: ``sector`` (512 bytes) or ``unit`` (the mapping unit, 4 KiB).
+        max_memory: As for :func:`ssdlab.trace_info`.
 
     Raises:
         InputError: the file cannot be read as a trace, or has no times.
@@ -313,7 +315,7 @@ def retention(trace: WorkloadLike, *, by: str = "sector") -> Retention:
     # Start-up: other commands on traces need no numpy.
     import numpy as np
 
-    name, found = _ask("retention", trace, by=by)
+    name, found = _ask("retention", trace, max_memory, by=by)
     ends = found["ends"]
     curve = found["curve"]
     return Retention(
@@ -333,13 +335,14 @@ def retention(trace: WorkloadLike, *, by: str = "sector") -> Retention:
     )
 
 
-def access(trace: WorkloadLike) -> Access:
+def access(trace: WorkloadLike, *, max_memory: str | int | None = None) -> Access:
     """Classifies pages as only read, only written (more than 95 %) or interleaved.
 
     Reports the accuracy with which windows of 1 to 8 accesses give the class of a page.
 
     Args:
         trace: A trace, or a :class:`ssdlab.Workload` that says how to read one.
+        max_memory: As for :func:`ssdlab.trace_info`.
 
     Raises:
         InputError: the file cannot be read as a trace.
@@ -352,7 +355,7 @@ def access(trace: WorkloadLike) -> Access:
         write_only: 0.743 of the pages, 0.971 of the write requests
         interleaved: 0.006 of the pages, 0.029 of the write requests
     """
-    name, found = _ask("access", trace)
+    name, found = _ask("access", trace, max_memory)
     fields = ("format", "reads", "writes", "read_accesses", "write_accesses", "pages")
     return Access(
         name=name,
@@ -371,6 +374,7 @@ def gaps(
     program_time: str | None = None,
     dies: int | None = None,
     effective: str | None = None,
+    max_memory: str | int | None = None,
 ) -> Gaps:
     """Compares times between arrivals with ``T_effective``: program time over the number of dies that program at once.
 
@@ -380,6 +384,7 @@ def gaps(
         program_time: Program time of a page, such as ``"1300us"``; default: that of autoFTL's evaluation.
         dies: Number of dies that program at once; default: 32, as in the enterprise drive of autoFTL.
         effective: ``T_effective`` itself, such as ``"40us"``, instead of `program_time` and `dies`.
+        max_memory: As for :func:`ssdlab.trace_info`.
 
     Raises:
         InputError: the file cannot be read as a trace, or has no times.
@@ -391,7 +396,7 @@ def gaps(
     """
     if dies is not None:
         numbers.whole("dies", dies, 32)
-    name, found = _ask("gaps", trace, of=of, program_time=program_time, dies=dies, effective=effective)
+    name, found = _ask("gaps", trace, max_memory, of=of, program_time=program_time, dies=dies, effective=effective)
     fields = ("format", "of", "requests", "gaps", "program_time_ns", "dies", "effective_ns", "time_scale")
     return Gaps(
         name=name,
@@ -403,12 +408,13 @@ def gaps(
     )
 
 
-def _ask(what: str, trace: WorkloadLike, **question: object) -> tuple[str, dict[str, Any]]:
+def _ask(what: str, trace: WorkloadLike, max_memory: str | int | None, **question: object) -> tuple[str, dict[str, Any]]:
     """Returns the file name of the trace, without its folder, and the engine's answer to the question `what`."""
     source = Workload.open(trace)
     file = source.trace_file()
     given = {name: value for name, value in question.items() if value is not None}
-    answer: dict[str, Any] = json.loads(_engine.trace_analysis(what, file, source.options_json(), json.dumps(given)))
+    limit = limit_bytes(max_memory)
+    answer: dict[str, Any] = json.loads(_engine.trace_analysis(what, file, source.options_json(), json.dumps(given), limit))
     return PurePath(file).name, answer
 
 

@@ -39,6 +39,7 @@ def retention(
         typer.Option("--by", metavar="GRAIN", help="What is written and overwritten: sector (512 B) or unit (4 KiB)."),
     ] = "sector",
     reading: options.Reading,
+    max_memory: options.MaxMemory = None,
     plot: options.Plot = None,
     force: options.Force = False,
     json: options.Json = False,
@@ -49,7 +50,7 @@ def retention(
     from ssdlab.cli import analysis_views
 
     _answer(
-        lambda: traces.retention(given.workload(file, reading), by=by),
+        lambda: traces.retention(given.workload(file, reading), by=by, max_memory=max_memory),
         lambda found: found.chart(),
         analysis_views.show_retention,
         plot,
@@ -71,6 +72,7 @@ def access(
         ),
     ] = None,
     reading: options.Reading,
+    max_memory: options.MaxMemory = None,
     plot: options.Plot = None,
     force: options.Force = False,
     json: options.Json = False,
@@ -85,7 +87,7 @@ def access(
     if draw is not None and plot is None:
         raise InputError(f"--draw {draw}: says what --plot draws, which is not given")
     _answer(
-        lambda: traces.access(given.workload(file, reading)),
+        lambda: traces.access(given.workload(file, reading), max_memory=max_memory),
         lambda found: found.accuracy_chart() if draw == "accuracy" else found.chart(),
         analysis_views.show_access,
         plot,
@@ -113,6 +115,7 @@ def gaps(
         typer.Option("--effective", metavar="TIME", help="T_effective itself, as 40us, instead of the two."),
     ] = None,
     reading: options.Reading,
+    max_memory: options.MaxMemory = None,
     plot: options.Plot = None,
     force: options.Force = False,
     json: options.Json = False,
@@ -124,7 +127,7 @@ def gaps(
 
     asked = {"of": of, "program_time": program_time, "effective": effective}
     _answer(
-        lambda: traces.gaps(given.workload(file, reading), dies=dies, **asked),
+        lambda: traces.gaps(given.workload(file, reading), dies=dies, max_memory=max_memory, **asked),
         lambda found: found.chart(),
         analysis_views.show_gaps,
         plot,

@@ -8,11 +8,15 @@ import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TextIO
 
+from ssdlab.plain import visible
+
 if TYPE_CHECKING:
     from rich.console import Console
 
 #: Width of tables that are not written to a terminal [characters].
 _WIDE = 300
+#: Most lines of an error.
+_LINES = 100
 
 
 def standard_output() -> Console:
@@ -20,7 +24,10 @@ def standard_output() -> Console:
     # Start-up: JSON needs no rich.
     from rich.console import Console
 
+    from ssdlab.cli.plainly import Plainly
+
     console = Console(highlight=False)
+    console.push_render_hook(Plainly())
     if not console.is_terminal and not os.environ.get("COLUMNS", "").isdigit():
         console.width = _WIDE
     return console
@@ -38,7 +45,10 @@ def json_text(document: Any) -> str:
 
 def complain(message: str) -> None:
     """Prints an error on standard error."""
-    lines = message.splitlines() or [""]
+    # Other line ends may be in a name, and are shown.
+    lines = message.rstrip("\n").split("\n")
+    if len(lines) > _LINES:
+        lines[_LINES:] = [f"and {len(lines) - _LINES:,} more problems"]
     say("".join(f"ssdlab: error: {line}\n" for line in lines))
 
 
@@ -48,9 +58,12 @@ def remark(message: str) -> None:
 
 
 def say(text: str) -> None:
-    """Writes `text` to standard error. If that fails, on a full disk, the text is dropped, and the results survive."""
+    """Writes `text` to standard error, without characters that a terminal obeys.
+
+    If that fails, on a full disk, the text is dropped, and the results survive.
+    """
     try:
-        sys.stderr.write(text)
+        sys.stderr.write(visible(text))
         sys.stderr.flush()
     except OSError:
         discard_output(sys.stderr)

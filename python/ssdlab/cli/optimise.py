@@ -37,6 +37,7 @@ def optimise(
         bool | None,
         typer.Option("--comparison/--no-comparison", help="Do a random search with as many trials; absent: as SPEC says."),
     ] = None,
+    max_memory: options.MaxMemory = None,
     json: options.Json = False,
     quiet: options.Quiet = False,
 ) -> None:
@@ -45,7 +46,7 @@ def optimise(
     from ssdlab.explore.optimise import optimise as do_optimise
 
     with _bar(quiet) as progress:
-        done = do_optimise(spec, out, trials=trials, jobs=jobs, comparison=comparison, progress=progress)
+        done = do_optimise(spec, out, trials=trials, jobs=jobs, comparison=comparison, max_memory=max_memory, progress=progress)
     if not quiet:
         _remark_on(done, spec, trials)
     if json:
@@ -163,10 +164,10 @@ def _bar(quiet: bool) -> Iterator[Callable[[OptimisationProgress], object] | Non
     from rich.progress import Progress as Bars
 
     columns = (
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(bar_width=28),
         MofNCompleteColumn(),
-        TextColumn("{task.fields[facts]}"),
+        TextColumn("{task.fields[facts]}", markup=False),
     )
     with Bars(*columns, TimeRemainingColumn(), console=Console(stderr=True), transient=True) as bars:
         tasks: dict[str, Any] = {}

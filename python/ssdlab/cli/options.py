@@ -86,11 +86,11 @@ class Declared:
 
 
 #: Options of a run.
-RunOptions: TypeAlias = Annotated[dict[str, Any], Declared(("setup", "saved_drive", "run", "records"))]
+RunOptions: TypeAlias = Annotated[dict[str, Any], Declared(("setup", "saved_drive", "run", "records", "limits"))]
 #: Options of the runs of a comparison.
-CompareOptions: TypeAlias = Annotated[dict[str, Any], Declared(("setup", "saved_drive", "run"))]
+CompareOptions: TypeAlias = Annotated[dict[str, Any], Declared(("setup", "saved_drive", "run", "limits"))]
 #: Options of a life.
-LifeOptions: TypeAlias = Annotated[dict[str, Any], Declared(("setup", "saved_drive", "life"))]
+LifeOptions: TypeAlias = Annotated[dict[str, Any], Declared(("setup", "saved_drive", "life", "limits"))]
 #: Options of a workload.
 Reading: TypeAlias = Annotated[dict[str, Any], Declared(("workload",), is_sparse=True)]
 _FORMAT = "Format of the trace, recognised from its content if absent; or `fio`: print the result as fio's JSON does."
@@ -98,6 +98,7 @@ _FORMAT = "Format of the trace, recognised from its content if absent; or `fio`:
 RunReading: TypeAlias = Annotated[dict[str, Any], Declared(("workload",), is_sparse=True, help={"format": _FORMAT})]
 
 _output = GROUPS["command_output"]
+MaxMemory: TypeAlias = Annotated[str | None, command_option(GROUPS["limits"]["max_memory"])]
 Set: TypeAlias = Annotated[list[str] | None, command_option(GROUPS["setup"]["set"])]
 Out: TypeAlias = Annotated[Path | None, command_option(_output["out"])]
 Force: TypeAlias = Annotated[bool, command_option(_output["force"])]

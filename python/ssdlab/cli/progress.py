@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from ssdlab.cli.console import remark
 from ssdlab.files import size_so_far
+from ssdlab.plain import visible
 from ssdlab.runs import Progress, ProgressHook
 from ssdlab.units import count, duration, scaled
 
@@ -51,7 +52,8 @@ def progress_bar(quiet: bool) -> Iterator[Callable[[str], ProgressHook | None]]:
     from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
     from rich.progress import Progress as Bars
 
-    columns = (TextColumn("{task.description}"), BarColumn(bar_width=28), TextColumn("{task.fields[facts]}"))
+    title, facts = (TextColumn(text, markup=False) for text in ("{task.description}", "{task.fields[facts]}"))
+    columns = (title, BarColumn(bar_width=28), facts)
     with Bars(*columns, TimeElapsedColumn(), console=Console(stderr=True), transient=True) as bars:
         yield lambda name: _Bar(name, bars).report
 
@@ -67,7 +69,8 @@ def work_bar(name: str, quiet: bool = False) -> Iterator[WorkHook | None]:
     from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
     from rich.progress import Progress as Bars
 
-    columns = (TextColumn("{task.description}"), BarColumn(bar_width=28), TextColumn("{task.fields[facts]}"))
+    title, facts = (TextColumn(text, markup=False) for text in ("{task.description}", "{task.fields[facts]}"))
+    columns = (title, BarColumn(bar_width=28), facts)
     with Bars(*columns, TimeElapsedColumn(), console=Console(stderr=True), transient=True) as bars:
         task = bars.add_task(name, total=None, facts="")
         yield lambda share, facts: bars.update(task, total=None if share is None else 1.0, completed=share or 0.0, facts=facts)
@@ -178,6 +181,6 @@ class _Bar:
         if self.stage.enter(progress) or self._task is None:
             if self._task is not None:
                 self.bars.remove_task(self._task)
-            self._task = self.bars.add_task(f"{self.name}: {self.stage.title()}", total=total, facts="")
+            self._task = self.bars.add_task(f"{visible(self.name)}: {self.stage.title()}", total=total, facts="")
         self.bars.update(self._task, total=total, completed=progress.fraction or 0.0, facts=self.stage.facts(progress))
         return True

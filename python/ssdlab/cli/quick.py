@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ssdlab.declared import Option
 
 #: Groups of the options of a run, and of those of its workload and of its output.
-_CHOSEN = ("setup", "saved_drive", "run", "records")
+_CHOSEN = ("setup", "saved_drive", "run", "records", "limits")
 _READING, _OUTPUT = "workload", "command_output"
 _WHOLE = re.compile(r"\d{1,18}", re.ASCII)
 _NUMBER = re.compile(r"\d{1,15}(\.\d{1,15})?", re.ASCII)

@@ -93,5 +93,10 @@ def _is_in_hook(frame: FrameType | None) -> bool:
 
 
 def exit_status(status: str | int | None) -> str | int | None:
-    """Returns the exit status of a command, with :data:`INTERRUPTED` replaced by the status of the signal."""
+    """Returns the exit status of a command, with :data:`INTERRUPTED` replaced by the status of the signal.
+
+    Python ends by SIGINT, whatever the status, once Ctrl-C has ended a text that it executed, such as that of a data
+    class that was being imported. It forgets that when it executes another text.
+    """
+    exec("")
     return 128 + _heard[0] if status == INTERRUPTED and _heard else status

@@ -41,6 +41,7 @@ def sweep(
             metavar="ADDRESS", help="Scheduler of a Dask cluster, such as tcp://10.0.0.1:8786, whose workers do the runs."
         ),
     ] = None,
+    max_memory: options.MaxMemory = None,
     json: options.Json = False,
     quiet: options.Quiet = False,
 ) -> None:
@@ -51,7 +52,15 @@ def sweep(
     asked = Spec.open(spec)
     with _bar(quiet, asked.until) as progress:
         done = do_sweep(
-            asked, out, jobs=jobs, reuse=reuse or (), retry=retry, scheduler=scheduler, progress=progress, remark=remark
+            asked,
+            out,
+            jobs=jobs,
+            reuse=reuse or (),
+            retry=retry,
+            scheduler=scheduler,
+            max_memory=max_memory,
+            progress=progress,
+            remark=remark,
         )
     if not quiet:
         _remark_on(done, spec, scheduler)
@@ -128,13 +137,18 @@ def _bar(quiet: bool, until: Until | None) -> Iterator[Callable[[SweepProgress],
     from rich.progress import Progress as Bars
 
     best = _Best(until)
-    columns = (TextColumn("sweep"), BarColumn(bar_width=28), MofNCompleteColumn(), TextColumn("{task.fields[facts]}"))
+    columns = (
+        TextColumn("sweep"),
+        BarColumn(bar_width=28),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[facts]}", markup=False),
+    )
     with Bars(*columns, TimeRemainingColumn(), console=Console(stderr=True), transient=True) as bars:
         bar = bars.add_task("sweep", total=None, facts="")
 
         def show(progress: SweepProgress) -> None:
             failed = f" · {progress.failed} failed" if progress.failed else ""
-            facts = f"{progress.rate:.1f} runs/s{failed}{best.text(progress.row)}"
-            bars.update(bar, total=progress.total, completed=progress.done, facts=facts)
+            said = f"{progress.rate:.1f} runs/s{failed}{best.text(progress.row)}"
+            bars.update(bar, total=progress.total, completed=progress.done, facts=said)
 
         yield show

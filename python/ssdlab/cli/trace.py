@@ -33,13 +33,14 @@ _TIMING = ("time_scale", "repeat")
 def info(
     file: options.TraceArgument,
     reading: options.Reading,
+    max_memory: options.MaxMemory = None,
     json: options.Json = False,
 ) -> None:
     """Show the content of a trace: requests, bytes, time span, footprint, streams."""
     # Start-up: the help of all commands needs no analyses.
     from ssdlab import traces
 
-    facts = interruptible(lambda: traces.trace_info(given.workload(file, reading)))
+    facts = interruptible(lambda: traces.trace_info(given.workload(file, reading), max_memory=max_memory))
     if json:
         print_json(facts)
     else:
@@ -61,6 +62,7 @@ def convert(
     to: Annotated[str, typer.Option("--to", metavar="NAME", help="The format to write.")],
     out: Annotated[Path, _Target],
     reading: options.Reading,
+    max_memory: options.MaxMemory = None,
     force: _Force = False,
     json: options.Json = False,
 ) -> None:
@@ -72,7 +74,8 @@ def convert(
     if out.suffix in (".gz", ".zst"):
         raise InputError(f"--out {out}: a trace is written as plain text; choose a name without {out.suffix}")
     with new_file(out) as path:
-        written = interruptible(lambda: traces.trace_convert(given.workload(file, reading), path, to))
+        source = given.workload(file, reading)
+        written = interruptible(lambda: traces.trace_convert(source, path, to, max_memory=max_memory))
     if json:
         print_json(written)
     else:
@@ -88,6 +91,7 @@ def fit(
     *,
     out: Annotated[Path | None, _Target] = None,
     reading: options.Reading,
+    max_memory: options.MaxMemory = None,
     force: _Force = False,
     json: options.Json = False,
 ) -> None:
@@ -99,7 +103,7 @@ def fit(
         _check_target(out, file, force)
     elif force:
         raise InputError("--force: replaces the file of --out, which is not given")
-    look_alike = interruptible(lambda: traces.trace_fit(given.workload(file, reading)))
+    look_alike = interruptible(lambda: traces.trace_fit(given.workload(file, reading), max_memory=max_memory))
     if out is not None:
         with new_file(out) as path:
             path.write_text(look_alike.toml, encoding="utf-8")

@@ -20,10 +20,10 @@ from typing import Any
 import pyarrow
 
 from ssdlab import policy_file, toml
-from ssdlab.explore.pool import available_memory
 from ssdlab.explore.tasks import Task, engine_hash
 from ssdlab.explore.work import execute
 from ssdlab.files import content_hash
+from ssdlab.memory import free_bytes
 from ssdlab.setups import Setups
 
 __all__ = ["Errand", "File"]
@@ -148,7 +148,7 @@ def facts(dask_worker: Any = None) -> dict[str, Any]:
     Args:
         dask_worker: The worker, which Dask hands over.
     """
-    memory = available_memory()
+    memory = free_bytes()
     allowed = getattr(getattr(dask_worker, "memory_manager", None), "memory_limit", None)
     return {
         "versions": {"engine": engine_hash(), "Python": platform.python_version(), "pyarrow": pyarrow.__version__},

@@ -68,11 +68,12 @@ class Folder:
         with locked(folder.path):
             folder._check(text)
             folder.path.mkdir(exist_ok=True)
-            (folder.path / RUNS).mkdir(exist_ok=True)
+            # First: without it, what a killed process has left would be taken for something else.
             if not (folder.path / SPEC).exists():
                 beside = folder.path / f".{SPEC}.new"
                 beside.write_text(text, encoding="utf-8")
                 beside.replace(folder.path / SPEC)
+            (folder.path / RUNS).mkdir(exist_ok=True)
             folder._tidy()
             found = read_rows(folder.path, ["id", "status"])
             folder.done = {row["id"]: row["status"] for row in found.to_pylist()}

@@ -24,6 +24,7 @@ from ssdlab.explore.spec import Spec, SpecLike
 from ssdlab.explore.tasks import Task, engine_hash
 from ssdlab.explore.trial import Bench, Trial, front_task
 from ssdlab.files import read_text
+from ssdlab.memory import limit_bytes
 from ssdlab.units import counted
 from ssdlab.words import in_own_words
 
@@ -172,6 +173,7 @@ def optimise(
     trials: int | None = None,
     jobs: int | None = None,
     comparison: bool | None = None,
+    max_memory: str | int | None = None,
     progress: Callable[[OptimisationProgress], object] | None = None,
 ) -> Optimisation:
     """Searches the fields of a specification for the best drives.
@@ -183,6 +185,7 @@ def optimise(
         trials: Number of trials, those in the folder included; absent: that of the specification.
         jobs: Number of processes; absent: one for each core. With one, the trials follow from the specification alone.
         comparison: True: a random search with as many trials is done, too; absent: as the specification says.
+        max_memory: As for :func:`ssdlab.sweep`.
         progress: Called after each trial.
 
     Raises:
@@ -204,7 +207,7 @@ def optimise(
     is_new = check_search_folder(Path(out), asked.text)
     wanted = asked.method.comparison if comparison is None else comparison
     other = None
-    search = _Search(bench, most, jobs or os.cpu_count() or 1, progress)
+    search = _Search(bench, most, jobs or os.cpu_count() or 1, limit_bytes(max_memory), progress)
     with SearchFolder.opened(out, asked.text, bench.schema) as folder:
         try:
             table, interrupted = search.run(folder, asked.method.sampler, "search")
@@ -259,8 +262,10 @@ def _trial_count(spec: Spec, trials: int | None, jobs: int | None) -> int:
 class _Search:
     """Does the trials of a search, and those of the random search after it."""
 
-    def __init__(self, bench: Bench, most: int, jobs: int, progress: Callable[[OptimisationProgress], object] | None) -> None:
-        self.bench, self.most, self.jobs, self.progress = bench, most, jobs, progress
+    def __init__(
+        self, bench: Bench, most: int, jobs: int, memory: int, progress: Callable[[OptimisationProgress], object] | None
+    ) -> None:
+        self.bench, self.most, self.jobs, self.memory, self.progress = bench, most, jobs, memory, progress
         #: Trials done now.
         self.new = 0
         #: Rows by the keys of their trials: a point that is drawn again is not run again.
@@ -284,7 +289,7 @@ class _Search:
         try:
             begun = self._begin()
             if begun:
-                Pool(self.jobs, self.bench.columns).run(begun, self._take_outcome)
+                Pool(self.jobs, self.bench.columns, self.memory).run(begun, self._take_outcome)
         except KeyboardInterrupt:
             interrupted = True
         finally:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from html import escape
 from importlib.resources import files
@@ -84,7 +85,6 @@ def _filled_page(data: dict[str, Any], name: str, subtitle: str, errors: str, sp
     frame = files("ssdlab.explore").joinpath("page.html").read_text(encoding="utf-8")
     # `<` would end the script element.
     embedded = json.dumps(data, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
-    # The title comes last: what users wrote is not searched for names of parts.
     parts = {
         "HEAD": library.head(),
         "THEME": library.THEME,
@@ -99,9 +99,8 @@ def _filled_page(data: dict[str, Any], name: str, subtitle: str, errors: str, sp
         "SPEC": escape(spec),
         "TITLE": escape(name),
     }
-    for key, text in parts.items():
-        frame = frame.replace(f"@@{key}@@", text)
-    return library.secured_page(frame)
+    # In one pass: what users wrote is not searched for names of parts.
+    return library.secured_page(re.sub(r"@@(\w+)@@", lambda found: parts[found[1]], frame))
 
 
 def _data(table: pa.Table, numbers: Sequence[tuple[str, str, float, str]]) -> dict[str, Any]:

@@ -24,25 +24,12 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from ssdlab.explore.tasks import Task
+from ssdlab.memory import limit_bytes
 
-__all__ = ["Pool", "available_memory"]
+__all__ = ["Pool"]
 
-#: Share of the free memory that runs may take.
-_SHARE = 0.8
 #: Number of times that a run is begun whose process dies.
 _ATTEMPTS = 2
-
-
-def available_memory() -> int:
-    """Returns the memory that new processes may take without the machine swapping [bytes]."""
-    try:
-        with open("/proc/meminfo", encoding="ascii") as file:  # noqa: PTH123 - a file of the system
-            for line in file:
-                if line.startswith("MemAvailable:"):
-                    return int(line.split()[1]) * 1024
-    except OSError:
-        pass
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
 #: Takes a run and its outcome; returns the runs to be done further, if any.
@@ -57,6 +44,8 @@ class _Worker:
     connection: Connection
     task: Task | None = None
     group: str = ""
+    #: Memory that the run may take [bytes].
+    allowance: int = 0
     #: True once the process has said that it works.
     is_ready: bool = False
 
@@ -98,17 +87,17 @@ class _Folders:
 class Pool:
     """Processes that do runs."""
 
-    def __init__(self, jobs: int, names: tuple[str, ...], memory: int | None = None) -> None:
+    def __init__(self, jobs: int, names: tuple[str, ...], memory: str | int | None = None) -> None:
         """Makes a pool, whose processes start when they are needed.
 
         Args:
             jobs: Largest number of processes.
             names: Names of the numbers that are kept of each run.
-            memory: Memory that all runs under way may take [bytes]; absent: four fifths of what is free.
+            memory: Memory that all runs under way may take, as for :func:`ssdlab.memory.limit_bytes`.
         """
         self.jobs = jobs
         self.names = names
-        self.memory = int(available_memory() * _SHARE) if memory is None else memory
+        self.memory = limit_bytes(memory)
         self.workers: list[_Worker] = []
         self.folders = _Folders()
 
@@ -146,25 +135,32 @@ class Pool:
     def _begin(self, groups: dict[str, deque[Task]]) -> None:
         """Gives runs to idle processes, as far as memory allows."""
         while any(groups.values()):
-            under_way = [worker.task for worker in self.workers if worker.task is not None]
             idle = [worker for worker in self.workers if worker.task is None]
             if not idle and len(self.workers) >= self.jobs:
                 return
             taken = {worker.group for worker in self.workers if worker.task is not None}
             worker = idle[0] if idle else self._start()
             group = self._next_group(groups, worker.group, taken)
-            needed = groups[group][0].memory + sum(task.memory for task in under_way)
-            if under_way and needed > self.memory:
+            allowance = self._allowance(groups[group][0])
+            if allowance is None:
                 if not idle:
                     self.workers.append(worker)
                 return
             if not idle:
                 self.workers.append(worker)
-            worker.task, worker.group = groups[group].popleft(), group
+            worker.task, worker.group, worker.allowance = groups[group].popleft(), group, allowance
             folder = self.folders.folder_for(worker.task)
             if not groups[group]:
                 del groups[group]
-            _send(worker.connection, (worker.task, folder))
+            _send(worker.connection, (worker.task, folder, allowance))
+
+    def _allowance(self, task: Task) -> int | None:
+        """Returns the memory that a run may take beside those under way; ``None`` if it needs more than they leave."""
+        taken = [worker.allowance for worker in self.workers if worker.task is not None]
+        left = self.memory - sum(taken)
+        if taken and task.memory > left:
+            return None
+        return max(min(task.memory, left), min(self.memory // max(self.jobs, 1), left))
 
     def _next_group(self, groups: dict[str, deque[Task]], own: str, taken: set[str]) -> str:
         """Returns the group of the next run of a process: its own, or one that no other is at, or the largest."""
@@ -273,9 +269,12 @@ def work(descriptor: int) -> None:
         in_memory, in_files = Setups(limit), Setups(0, shared)
         connection.send(None)
         while True:
-            task, shared.folder = connection.recv()
+            task, shared.folder, allowance = connection.recv()
             root = shared.folder.parent if shared.folder else root
-            connection.send(execute(task, names, in_files if shared.is_usable() else in_memory))
+            setups = in_files if shared.is_usable() else in_memory
+            # States that the process keeps are part of what it takes.
+            most = max(allowance - setups.states.bytes, 1)
+            connection.send(execute(task, names, setups, max_memory=most))
     except (EOFError, ConnectionError):
         # The parent removes the files unless it was killed.
         if root is not None:

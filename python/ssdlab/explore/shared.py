@@ -224,7 +224,7 @@ def read_trials(path: str | PathLike[str]) -> pa.Table:
     with damaged(trials):
         whole = pa.concat_tables([parquet.read_table(file) for file in files], promote_options="default")
         last = {number: at for at, number in enumerate(whole["study_trial"].to_pylist())}
-        return whole.take(sorted(last.values())).sort_by("study_trial")
+        return whole.take(pa.array(sorted(last.values()), pa.int64())).sort_by("study_trial")
 
 
 class JournalLock:

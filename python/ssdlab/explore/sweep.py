@@ -24,6 +24,7 @@ from ssdlab.explore.spec import Spec, SpecLike
 from ssdlab.explore.statistics import Difference, Estimate, estimate
 from ssdlab.explore.tasks import Task, further_tasks, tasks
 from ssdlab.files import read_text
+from ssdlab.memory import limit_bytes
 from ssdlab.notebook import sweep_table
 from ssdlab.units import counted
 from ssdlab.words import in_own_words
@@ -179,6 +180,7 @@ def sweep(
     reuse: Sequence[str | PathLike[str]] = (),
     retry: bool = False,
     scheduler: str | None = None,
+    max_memory: str | int | None = None,
     progress: Callable[[SweepProgress], object] | None = None,
     remark: Callable[[str], object] | None = None,
 ) -> Sweep:
@@ -196,6 +198,8 @@ def sweep(
         retry: Runs that failed are done again.
         scheduler: Address of the scheduler of a Dask cluster, whose workers do the runs in place of processes of this
             machine.
+        max_memory: Most memory that all runs under way take: a size, or a share of what is free; absent: ``90%``. A run
+            that comes to take more than its part fails.
         progress: Called after each run.
         remark: Called with what happens to the workers of a cluster: one is refused, or lost.
 
@@ -213,15 +217,15 @@ def sweep(
     asked.check_for("sweep")
     if jobs is not None and jobs < 1:
         raise InputError(f"--jobs: {jobs}: expected at least 1")
-    if jobs is not None and scheduler is not None:
-        raise InputError("--jobs: with --scheduler the workers of the cluster do the runs: expected one or the other")
+    if scheduler is not None:
+        _check_cluster(jobs, max_memory)
     wanted = {task.id: task for task in tasks(asked)}
     if asked.until is not None and asked.until.number not in rows.columns(asked):
         raise asked.error("until", f"{asked.until.number}: no column: name it in `columns`, too")
     whole = rows.schema(asked, (task.point for task in wanted.values()))
     with ExitStack() as stack:
         # First: nothing is written if the scheduler does not answer.
-        runner = _runner(stack, jobs, scheduler, rows.columns(asked), remark)
+        runner = _runner(stack, jobs, scheduler, rows.columns(asked), remark, max_memory)
         folder = stack.enter_context(Folder.opened(out, asked.text, whole))
         kept = {name for name, status in folder.done.items() if not (retry and status == "failed")}
         missing = _by_key(task for name, task in wanted.items() if name not in kept)
@@ -239,12 +243,24 @@ def sweep(
     return found
 
 
+def _check_cluster(jobs: int | None, max_memory: str | int | None) -> None:
+    """Checks that no option says how processes of this machine do the runs.
+
+    Raises:
+        InputError: one does.
+    """
+    for name, value in (("--jobs", jobs), ("--max-memory", max_memory)):
+        if value is not None:
+            raise InputError(f"{name}: with --scheduler the workers of the cluster do the runs: expected one or the other")
+
+
 def _runner(
     stack: ExitStack,
     jobs: int | None,
     scheduler: str | None,
     names: tuple[str, ...],
     remark: Callable[[str], object] | None,
+    max_memory: str | int | None,
 ) -> Callable[[int], pool.Pool | Cluster]:
     """Returns what makes the runner of a number of runs: the cluster, to which it connects, or processes."""
     if scheduler is not None:
@@ -254,8 +270,11 @@ def _runner(
         cluster = stack.enter_context(Cluster(scheduler, names, remark))
         return lambda _: cluster
 
+    # Before the folder is begun: the limit may be none.
+    limit = limit_bytes(max_memory)
+
     def processes(count: int) -> pool.Pool:
-        return pool.Pool(min(jobs or os.cpu_count() or 1, count), names)
+        return pool.Pool(min(jobs or os.cpu_count() or 1, count), names, limit)
 
     return processes
 

@@ -17,7 +17,13 @@ from ssdlab.setups import Setups
 __all__ = ["execute", "measure"]
 
 
-def execute(task: Task, names: tuple[str, ...], setups: Setups, progress: ProgressHook | None = None) -> dict[str, Any]:
+def execute(
+    task: Task,
+    names: tuple[str, ...],
+    setups: Setups,
+    progress: ProgressHook | None = None,
+    max_memory: int | None = None,
+) -> dict[str, Any]:
     """Runs a task and returns what its row gets: status, error, times and numbers.
 
     Args:
@@ -25,18 +31,25 @@ def execute(task: Task, names: tuple[str, ...], setups: Setups, progress: Progre
         names: Names of the numbers to keep.
         setups: Those of the process, whose runs share their starting states.
         progress: Called during the run, which ends when it returns ``False``.
+        max_memory: Memory that the run may take [bytes]; absent: as for :func:`ssdlab.run`.
     """
     if task.error is not None or task.load is None:
         return {"status": "failed", "error": task.error}
     try:
-        return measure(task, names, setups, progress)
+        return measure(task, names, setups, progress, max_memory)
     except InputError as error:
         return {"status": "failed", "error": str(error)}
     except (OSError, MemoryError, ValueError, TypeError) as error:
         return {"status": "failed", "error": f"{type(error).__name__}: {error}"}
 
 
-def measure(task: Task, names: tuple[str, ...], setups: Setups, progress: ProgressHook | None = None) -> dict[str, Any]:
+def measure(
+    task: Task,
+    names: tuple[str, ...],
+    setups: Setups,
+    progress: ProgressHook | None = None,
+    max_memory: int | None = None,
+) -> dict[str, Any]:
     """Runs a task, and the lifetime that follows it, if one is asked for; the arguments are those of :func:`execute`.
 
     Raises:
@@ -47,7 +60,7 @@ def measure(task: Task, names: tuple[str, ...], setups: Setups, progress: Progre
     point, drive = task.point, Drive(*task.drive)
     state: dict[str, Any] = {} if point.precondition is None else {"precondition": point.precondition}
     policy = None if point.policy is None else policy_file.policy_of(point.policy)
-    common: dict[str, Any] = {**state, "seed": task.seed, "set": task.settings}
+    common: dict[str, Any] = {**state, "seed": task.seed, "set": task.settings, "max_memory": max_memory}
     options = cast(RunOptions, {**common, **task.options})
     result = result_of_run(RunData, drive, task.load.workload(), policy, setups=setups, progress=progress, options=options)
     wall_s, setup_s, summary = result.wall_s, result.setup_s, result.summary

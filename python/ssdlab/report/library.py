@@ -22,6 +22,7 @@ import numpy as np
 from plotly.io.json import to_json_plotly
 
 from ssdlab.drawing import looks
+from ssdlab.plain import visible
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -69,8 +70,9 @@ def secured_page(page: str) -> str:
     """Returns a page with a Content-Security-Policy, in the place of the one that it may have.
 
     The page runs its own scripts as they are now, each known by its hash, and loads nothing: what stands in a name that
-    it shows can neither run nor send anything.
+    it shows can neither run nor send anything. Characters that would change what is around them are shown as numbers.
     """
+    page = visible(page)
     scripts = " ".join(f"'{_hash(script.encode())}'" for script in dict.fromkeys(_SCRIPTS.findall(page)))
     rules = (
         "default-src 'none'",

@@ -52,6 +52,9 @@ pub struct LifetimeRequest {
     /// Options of the life.
     #[serde(default)]
     pub life: LifeOptions,
+    /// Most memory that the drive may take in its starting state \[bytes\]; `None`: any.
+    #[serde(default)]
+    pub max_memory: Option<u64>,
 }
 
 /// All results of a lifetime run.
@@ -133,6 +136,7 @@ pub fn lifetime_of(
     if files.load.is_some() && request.setup.precondition.is_some() {
         return Err(Problems::one("--precondition", session::LOADED));
     }
+    description.check_memory(&request.drive.name, request.max_memory)?;
     let mut plan = Plan::of(&request.life, &mut description)?;
     if plan.method == Method::Extrapolate && files.save.is_some() {
         return Err(Problems::one("--save", "an extrapolated run has no worn-out drive to save: expected --method full"));

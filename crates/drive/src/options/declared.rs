@@ -208,6 +208,20 @@ impl Default for LifeOptions {
     }
 }
 
+/// Limits of what a run may take.
+///
+/// The caller of the engine knows the machine; the engine gets bytes.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Limits {
+    /// Most memory, such as `4GiB`, or a share of what is free at the start, such as `50%`; absent: `90%`.
+    ///
+    /// A drive whose tables take more in the starting state is refused. A run that comes to take more ends with an
+    /// error, and nothing is written. In Python also a number of bytes.
+    #[schemars(extend("x-value" = "SIZE|PERCENT", "x-python" = "str | int"))]
+    pub max_memory: Option<String>,
+}
+
 /// Output of the command.
 ///
 /// In Python the result is an object with methods for these.

@@ -10,7 +10,7 @@ mod page;
 mod python;
 mod schema;
 
-pub use declared::{CommandOutput, LifeOptions, Records, RunOptions, SavedDrive, Setup};
+pub use declared::{CommandOutput, LifeOptions, Limits, Records, RunOptions, SavedDrive, Setup};
 pub use schema::{Declared, Group, Kind, groups};
 
 /// Returns the reference page of the options, in Markdown.

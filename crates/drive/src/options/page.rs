@@ -26,6 +26,7 @@ fn section(page: &mut String, group: &Group) {
         "run" => ("The run", "`run`, `compare`"),
         "records" => ("Records", "`run`"),
         "life" => ("The life", "`lifetime`"),
+        "limits" => ("Limits", "`run`, `compare`, `lifetime`, `sweep`, `optimise`, `trace`"),
         _ => ("Output of the command", "`run`, `compare`, `lifetime`"),
     };
     let _ = write!(page, "\n## {title}\n\n{} Commands: {where_}.\n\n", receiver(group.kind));
@@ -45,6 +46,7 @@ fn receiver(kind: Kind) -> &'static str {
     match kind {
         Kind::Request => "Options of the engine.",
         Kind::File => "Files, and rows in memory.",
+        Kind::Caller => "Options of the command and of the Python functions.",
         Kind::Command => "Options of the command only.",
     }
 }
@@ -58,7 +60,7 @@ fn value(option: &Declared) -> String {
         "input" | "output" => "a path",
         _ => "text",
     };
-    let place = option.placeholder.as_deref().map_or_else(String::new, |place| format!("`{place}`, "));
+    let place = option.placeholder.as_deref().map_or_else(String::new, |place| format!("`{}`, ", place.replace('|', "\\|")));
     place + kind
 }
 

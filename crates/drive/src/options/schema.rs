@@ -1,6 +1,6 @@
 //! The declarations as data: groups of options, each with the facts that help texts and signatures are made of.
 
-use super::{CommandOutput, LifeOptions, Records, RunOptions, SavedDrive, Setup};
+use super::{CommandOutput, LifeOptions, Limits, Records, RunOptions, SavedDrive, Setup};
 use schemars::{JsonSchema, SchemaGenerator};
 use serde::Serialize;
 use serde_json::Value as Json;
@@ -14,6 +14,8 @@ pub enum Kind {
     Request,
     /// The caller of the engine, which opens files or keeps rows.
     File,
+    /// The caller of the engine, which translates the options.
+    Caller,
     /// The command line.
     Command,
 }
@@ -73,6 +75,7 @@ pub fn groups() -> Vec<Group> {
         group::<RunOptions>("run", Kind::Request, false),
         group::<Records>("records", Kind::File, false),
         group::<LifeOptions>("life", Kind::Request, false),
+        group::<Limits>("limits", Kind::Caller, false),
         group::<CommandOutput>("command_output", Kind::Command, false),
     ]
 }

@@ -38,6 +38,7 @@ impl<'a> RunPlan<'a> {
         if files.load.is_some() && request.setup.precondition.is_some() {
             return Err(Problems::one("--precondition", LOADED));
         }
+        description.check_memory(&request.drive.name, request.max_memory)?;
         let run = &request.run;
         if let (true, Some(problem)) = (run.power_cut.is_some(), description.lacks_map("--power-cut", "a power failure")) {
             return Err(problem.into());

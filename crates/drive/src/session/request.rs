@@ -42,6 +42,9 @@ pub struct RunRequest {
     /// True if the digest of the physical history is requested.
     #[serde(default)]
     pub history: bool,
+    /// Most memory that the drive may take in its starting state \[bytes\]; `None`: any.
+    #[serde(default)]
+    pub max_memory: Option<u64>,
 }
 
 impl RunRequest {
@@ -53,6 +56,7 @@ impl RunRequest {
             workload: Options::default(),
             run: RunOptions::default(),
             history: false,
+            max_memory: None,
         }
     }
 
