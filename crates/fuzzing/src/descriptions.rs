@@ -239,8 +239,9 @@ fn check_text(text: &str, sets: &[String]) {
     let user_bytes = read.user_bytes();
     assert!(user_bytes > 0 && user_bytes % read.unit().bytes() == 0, "{user_bytes} bytes of user data");
     let geometry = read.geometry();
-    assert!(geometry.unit_count() * read.unit().bytes() >= user_bytes, "{user_bytes} bytes of user data");
-    if geometry.unit_count() * read.unit().bytes() <= MADE_BYTES {
+    let flash_bytes = read.unit().offset(geometry.unit_count());
+    assert!(flash_bytes >= user_bytes, "{user_bytes} bytes of user data on {flash_bytes} of flash: {text}, {sets:?}");
+    if flash_bytes <= MADE_BYTES {
         let made = Drive::new(&read, 1).map(|drive| drive.user_bytes());
         assert_eq!(made.ok(), Some(user_bytes), "the drive that it describes");
     }

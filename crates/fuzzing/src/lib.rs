@@ -8,21 +8,21 @@
 //!
 //! `fuzz/` has a libFuzzer target and a corpus for each; a test here gives the corpora to the checks.
 
-mod columns;
-mod compressed;
-mod descriptions;
-mod firmware;
-mod jobs;
-mod models;
+pub mod columns;
+pub mod compressed;
+pub mod descriptions;
+pub mod firmware;
+pub mod jobs;
+pub mod models;
 mod number;
-mod profiles;
-mod questions;
-mod saved;
-mod tables;
+pub mod profiles;
+pub mod questions;
+pub mod saved;
+pub mod tables;
 mod text;
-mod traces;
-mod units;
-mod waveforms;
+pub mod traces;
+pub mod units;
+pub mod waveforms;
 mod workload_checks;
 
 pub use number::Number;
@@ -54,9 +54,3 @@ pub const TARGETS: [Target; 14] = [
     Target { name: "tables", check: tables::check },
     Target { name: "questions", check: questions::check },
 ];
-
-/// Gives an input to the target `name`, which must exist.
-pub fn check(name: &str, input: &[u8]) {
-    let target = TARGETS.iter().find(|target| target.name == name);
-    (target.unwrap_or_else(|| panic!("no target `{name}`")).check)(input);
-}

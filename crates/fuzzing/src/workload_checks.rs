@@ -33,7 +33,7 @@ pub fn assert_requests(workload: Workload, reach: &Reach) {
             assert!(end.is_some_and(|end| end <= reach.user_bytes), "{}: {request:?} of {}", job.name, reach.user_bytes);
             assert_eq!((offset | length) % job.grain, 0, "{}: {request:?}, grain {}", job.name, job.grain);
             assert!(!job.is_trace || (offset | length) % SECTOR_BYTES == 0, "{}: {request:?}", job.name);
-            assert!(request.op == Op::Flush || length > 0, "{}: {request:?}, job {index} of {count}", job.name);
+            assert!((request.op == Op::Flush) == (length == 0), "{}: {request:?}, job {index} of {count}", job.name);
         }
     }
 }

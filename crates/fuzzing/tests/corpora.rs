@@ -46,7 +46,7 @@ fn checks_and_targets_are_the_same() {
     let manifest = std::fs::read_to_string(folder().join("Cargo.toml")).expect("the manifest");
     for target in fuzzing::TARGETS {
         let source = std::fs::read_to_string(folder().join(format!("fuzz_targets/{}.rs", target.name))).expect("a target");
-        assert!(source.contains(&format!("fuzzing::check(\"{}\", input)", target.name)), "{source}");
+        assert!(source.contains("fuzz_target!(|input: &[u8]| fuzzing::"), "{source}");
         assert!(manifest.contains(&format!("name = \"{}\"", target.name)), "{} in the manifest", target.name);
     }
     let sources = names(&folder().join("fuzz_targets"));
