@@ -21,7 +21,7 @@ FUZZ = ROOT / "fuzz"
 BUILT = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "fuzz"
 #: Name of the specification of sweeps, which Python reads.
 SPEC = "sweep_spec"
-#: Longest input \\[bytes\\], longest time of one \\[s\\], and memory of a target \\[MiB\\].
+#: Longest input [bytes], longest time of one [s], and memory of a target [MiB].
 LIMITS = ["-max_len=4096", "-timeout=10", "-rss_limit_mb=2048"]
 EXECUTED = re.compile(r"stat::number_of_executed_units: *(\d+)")
 
@@ -57,6 +57,8 @@ def run(program: str, target: str, seconds: float) -> tuple[int, str]:
         if done.returncode and not new:
             replay = done.stderr[-2000:]
     executions = EXECUTED.search(done.stdout + done.stderr)
+    if executions is None and not replay:
+        replay = f"{target} says no number of executions:\n{done.stderr[-2000:]}"
     return int(executions[1]) if executions else 0, replay
 
 

@@ -132,7 +132,7 @@ fn check_table(description: &str, table: &[u8]) {
         }
         Err(why) => assert!(why.contains("expected") || why.contains("said twice"), "{description}: {why}"),
     }
-    if table.len() < 64 || table.len() % 16 == 0 {
+    if table.len() < 64 || table.len().is_multiple_of(16) {
         let options = Options { columns: Some(description.to_owned()), ..Options::default() };
         if let Err(problems) = trace::info(&Input::text("f", table), &options) {
             text::assert_told(&problems);
