@@ -15,10 +15,10 @@ ENGINE := $(shell find crates presets -name '*.rs' -o -name '*.toml') Cargo.toml
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo build c check test lint format docs pictures bench wheel lock licenses clean tools
+.PHONY: help demo build c check test lint format docs pictures bench fuzz-parsers wheel lock licenses clean tools
 
 help: ## List the targets.
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 DEMO_DRIVE    ?= pcie4-tlc-2tb
 DEMO_WORKLOAD ?= examples/mixed.fio
@@ -103,6 +103,16 @@ bench: build ## Measure the speed of the fixed scenarios; a line is added to ben
 	$(PYTHON) bench/run.py $(FLOOR:%=--floor %)
 	$(BIN)/python bench/start.py
 	$(PYTHON) bench/door.py
+
+# Seconds for all targets together; the build, some minutes the first time, is not counted.
+SECONDS    ?= 120
+CARGO_FUZZ := target/cargo-fuzz/bin/cargo-fuzz
+
+fuzz-parsers: $(CARGO_FUZZ) build ## Give mutated inputs to every parser for SECONDS (120), and count them; an input that fails is kept.
+	$(BIN)/python tools/fuzz_parsers.py $(CARGO_FUZZ) $(SECONDS)
+
+$(CARGO_FUZZ): | tools
+	cargo install cargo-fuzz --version 0.13.2 --locked --quiet --root target/cargo-fuzz
 
 # One wheel for every Python from 3.11 on. It is tried where nothing but its requirements is installed.
 wheel: build ## Build a wheel in target/wheels, and try it in a fresh environment.

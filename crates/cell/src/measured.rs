@@ -18,6 +18,44 @@ pub struct Row {
     pub pages: Vec<f64>,
 }
 
+impl Row {
+    /// Returns the cycles; a negative zero, which another order would put first, is zero.
+    fn wear(&self) -> f64 {
+        self.pe_cycles + 0.0
+    }
+
+    /// Returns the age \[days\], likewise.
+    fn age(&self) -> f64 {
+        self.days + 0.0
+    }
+}
+
+/// Most combinations of wear and age that are named if they are missing, or given more than once. A table whose rows
+/// have nothing in common would lack nearly as many as it has rows, squared.
+const NAMED_MAX: usize = 50;
+
+/// Returns the logarithms of the error rates by wear and age; an error if a combination has not one row.
+fn ln_rates(name: &str, rows: &[Row], pe_cycles: &[f64], days: &[f64]) -> Result<Vec<Vec<f64>>, Problems> {
+    let mut sorted: Vec<&Row> = rows.iter().collect();
+    sorted.sort_by(|a, b| a.wear().total_cmp(&b.wear()).then(a.age().total_cmp(&b.age())));
+    let mut problems = Problems::default();
+    let (mut ln_rates, mut rest) = (Vec::new(), &sorted[..]);
+    for (wear, age) in pe_cycles.iter().flat_map(|wear| days.iter().map(move |age| (*wear, *age))) {
+        if problems.0.len() == NAMED_MAX {
+            break;
+        }
+        let count = rest.iter().take_while(|row| row.wear() == wear && row.age() == age).count();
+        let (here, behind) = rest.split_at(count);
+        rest = behind;
+        match here {
+            [row] => ln_rates.push(row.pages.iter().map(|rate| libm::log(*rate)).collect()),
+            [] => problems.add(name, format!("{wear} cycles, {age} days: missing; expected every age at every wear")),
+            _ => problems.add(name, format!("{wear} cycles, {age} days: given more than once, expected once")),
+        }
+    }
+    problems.or(ln_rates)
+}
+
 /// Complete table of measurements: one for every combination of wear and age.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measured {
@@ -54,24 +92,9 @@ impl Measured {
             values.dedup();
             values
         };
-        let (pe_cycles, days) = (axis(|row| row.pe_cycles), axis(|row| row.days));
-        let mut problems = Problems::default();
-        let mut ln_rates = Vec::with_capacity(pe_cycles.len() * days.len());
-        for wear in &pe_cycles {
-            for age in &days {
-                let mut found = rows.iter().filter(|row| row.pe_cycles == *wear && row.days == *age);
-                match (found.next(), found.next()) {
-                    (Some(row), None) => ln_rates.push(row.pages.iter().map(|rate| libm::log(*rate)).collect()),
-                    (Some(_), Some(_)) => {
-                        problems.add(name, format!("{wear} cycles, {age} days: given more than once, expected once"))
-                    }
-                    (None, _) => {
-                        problems.add(name, format!("{wear} cycles, {age} days: missing; expected every age at every wear"));
-                    }
-                }
-            }
-        }
-        problems.or(Measured { name: name.to_owned(), pe_cycles, days, ln_rates })
+        let (pe_cycles, days) = (axis(Row::wear), axis(Row::age));
+        let ln_rates = ln_rates(name, rows, &pe_cycles, &days)?;
+        Ok(Measured { name: name.to_owned(), pe_cycles, days, ln_rates })
     }
 
     /// Returns the number of page types in the table.
@@ -153,5 +176,13 @@ mod tests {
         assert!(bad.to_string().contains("row 1") && bad.to_string().contains("row 2"), "{bad}");
         assert!(Measured::of("t", &[]).is_err());
         assert!(Measured::of("t", &[row(0.0, 0.0, 1e-5), row(0.0, 0.0, 1e-4)]).is_err());
+        assert!(Measured::of("t", &[row(0.0, 0.0, 1e-5), row(-0.0, 0.0, 1e-4)]).is_err());
+    }
+
+    /// A table of rows that have neither wear nor age in common is refused at once: it lacks 10^10 combinations.
+    #[test]
+    fn of_what_is_missing_only_the_first_is_named() {
+        let rows: Vec<Row> = (0..100_000).map(|at| row(f64::from(at), f64::from(at), 1e-5)).collect();
+        assert_eq!(Measured::of("t", &rows).expect_err("it lacks most").0.len(), NAMED_MAX);
     }
 }

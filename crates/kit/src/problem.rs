@@ -91,9 +91,12 @@ impl From<Problem> for Problems {
 /// Returns the name in `valid` that is closest to `name`, if their edit distance (insertions, deletions, replacements
 /// and swaps of neighbours) is at most a third of the characters of `name` (or 2, if that is more).
 pub fn nearest<'a>(name: &str, valid: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let limit = (name.chars().count() / 3).max(2);
+    let length = name.chars().count();
+    let limit = (length / 3).max(2);
     valid
         .into_iter()
+        // Names that differ in length by more are that far apart. A name may be as long as its file.
+        .filter(|candidate| candidate.chars().count().abs_diff(length) <= limit)
         .map(|candidate| (osa_distance(name, candidate), candidate))
         .filter(|(d, _)| *d <= limit)
         .min()
@@ -110,6 +113,8 @@ mod tests {
         assert_eq!(nearest("channles", fields), Some("channels"));
         assert_eq!(nearest("pagesize", fields), Some("page_size"));
         assert_eq!(nearest("flux_capacitor", fields), None);
+        assert_eq!(nearest("channelschan", fields), Some("channels"), "four letters more, of twelve");
+        assert_eq!(nearest(&"x".repeat(16 << 20), std::iter::repeat_n("channels", 1000)), None, "at once");
     }
 
     #[test]

@@ -115,7 +115,7 @@ impl Waveforms {
         for waveform in self.all_mut() {
             if let Waveform::File(WaveformFile { file: path }) = waveform {
                 let text = file(path).map_err(|why| Problems::one(place, format!("{path}: {why}")))?;
-                let steps = parse(&text).map_err(|(line, why)| Problems::one(place, format!("{path}:{line}: {why}")))?;
+                let steps = Steps::parse(&text).map_err(|(line, why)| Problems::one(place, format!("{path}:{line}: {why}")))?;
                 *waveform = Waveform::Steps(steps);
             }
         }
@@ -223,30 +223,34 @@ fn ordered(steps: &[Step], length: Nanos) -> Result<(), String> {
     Ok(())
 }
 
-/// Parses a CSV file of steps; an error has the number of its line.
-fn parse(text: &str) -> Result<Steps, (usize, String)> {
-    let mut steps = Vec::new();
-    let mut length = None;
-    let is_content = |line: &&str| !line.is_empty() && !line.starts_with('#');
-    let mut lines = text.lines().enumerate().map(|(index, line)| (index + 1, line.trim())).filter(|(_, line)| is_content(line));
-    let header = lines.next().ok_or_else(|| (1, "an empty file: expected the header time_us,current_ma".to_owned()))?;
-    if header.1.split(',').map(str::trim).ne(["time_us", "current_ma"]) {
-        return Err((header.0, format!("`{}`: expected the header time_us,current_ma", header.1)));
+impl Steps {
+    /// Parses the text of a CSV file of steps ([`WaveformFile`]); an error has the number of its line.
+    pub fn parse(text: &str) -> Result<Steps, (usize, String)> {
+        let mut steps = Vec::new();
+        let mut length = None;
+        let is_content = |line: &&str| !line.is_empty() && !line.starts_with('#');
+        let mut lines =
+            text.lines().enumerate().map(|(index, line)| (index + 1, line.trim())).filter(|(_, line)| is_content(line));
+        let header = lines.next().ok_or_else(|| (1, "an empty file: expected the header time_us,current_ma".to_owned()))?;
+        if header.1.split(',').map(str::trim).ne(["time_us", "current_ma"]) {
+            return Err((header.0, format!("`{}`: expected the header time_us,current_ma", header.1)));
+        }
+        for (number, line) in lines {
+            let fields: Vec<&str> = line.split(',').map(str::trim).collect();
+            let [time, current] = fields[..] else {
+                return Err((number, format!("{} fields: expected a time and a current", fields.len())));
+            };
+            let at: Nanos = format!("{time}us").parse().map_err(|why| (number, format!("time `{time}`: {why}")))?;
+            let current: Current =
+                format!("{current}mA").parse().map_err(|why| (number, format!("current `{current}`: {why}")))?;
+            steps.push(Step { at, current });
+            length = Some((number, at));
+        }
+        steps.pop();
+        let (number, length) = length.ok_or_else(|| (header.0, "no row follows the header".to_owned()))?;
+        ordered(&steps, length).map_err(|why| (number, why))?;
+        Ok(Steps { steps, length })
     }
-    for (number, line) in lines {
-        let fields: Vec<&str> = line.split(',').map(str::trim).collect();
-        let [time, current] = fields[..] else {
-            return Err((number, format!("{} fields: expected a time and a current", fields.len())));
-        };
-        let at: Nanos = format!("{time}us").parse().map_err(|why| (number, format!("time `{time}`: {why}")))?;
-        let current: Current = format!("{current}mA").parse().map_err(|why| (number, format!("current `{current}`: {why}")))?;
-        steps.push(Step { at, current });
-        length = Some((number, at));
-    }
-    steps.pop();
-    let (number, length) = length.ok_or_else(|| (header.0, "no row follows the header".to_owned()))?;
-    ordered(&steps, length).map_err(|why| (number, why))?;
-    Ok(Steps { steps, length })
 }
 
 #[cfg(test)]
@@ -255,7 +259,7 @@ mod tests {
 
     #[test]
     fn steps_are_stretched_exactly_and_cover_the_whole_operation() {
-        let steps = parse("# measured\ntime_us,current_ma\n0,5\n100,20\n200,2.5\n400,0\n").expect("a valid file");
+        let steps = Steps::parse("# measured\ntime_us,current_ma\n0,5\n100,20\n200,2.5\n400,0\n").expect("a valid file");
         let waveform = Waveform::Steps(steps);
         assert_eq!(waveform.stretched(400_000), [(0, 5_000), (100_000, 20_000), (200_000, 2_500)]);
         assert_eq!(waveform.stretched(200_001), [(0, 5_000), (50_000, 20_000), (100_000, 2_500)]);
@@ -284,7 +288,7 @@ mod tests {
             ("time_us,current_ma\n0,1\n5,2\n5,2\n9,0\n", 5, "expected later times"),
             ("time_us,current_ma\n0,1\n5,2\n5,0\n", 4, "length 5us"),
         ] {
-            let (found, told) = parse(text).expect_err(text);
+            let (found, told) = Steps::parse(text).expect_err(text);
             assert!(found == line && told.contains(why), "{text}: {found}: {told}");
         }
     }

@@ -24,6 +24,10 @@ const KINDS: [&str; 16] = [
     "urgent",
 ];
 
+/// Units of host writes that may wait at the end of a trace: 64 GiB of 4 KiB, more than a write buffer has. All others
+/// are named behind their write, which takes several bytes each: the memory for a trace is bounded by its length.
+const WAITING_MAX: usize = 1 << 24;
+
 /// Reads the trace in `text`, the content of the file `name`, for a drive with this geometry and header.
 pub fn parse(name: &str, text: &str, geometry: &Geometry, header: &Header) -> Result<Trace, Problems> {
     let mut reader = Reader::new(name, geometry, header);
@@ -51,6 +55,8 @@ struct Reader<'a> {
     entries: u64,
     /// Number of flash reads that still belong to the last read command.
     open_reads: u32,
+    /// Most units of all writes together.
+    units_max: usize,
 }
 
 /// Words of a line that have not been read.
@@ -97,10 +103,12 @@ impl<'a> Reader<'a> {
             time: 0,
             entries: 0,
             open_reads: 0,
+            units_max: 0,
         }
     }
 
     fn read(&mut self, text: &str) -> Found<()> {
+        self.units_max = text.len().saturating_add(WAITING_MAX);
         let expected = self.header.text();
         let mut lines = text.lines();
         for expected in expected.lines() {
@@ -198,7 +206,8 @@ impl<'a> Reader<'a> {
                     return Err(format!("{away} units are not on flash: the command has {count}"));
                 }
                 Answer::Read {
-                    reads: Vec::with_capacity(self.open_reads as usize),
+                    // As many as there are lines for.
+                    reads: Vec::new(),
                     at_once: count,
                     buffered,
                     in_flight,
@@ -207,6 +216,11 @@ impl<'a> Reader<'a> {
             }
             "write" => {
                 let units = self.trace.fates.len();
+                if units + count as usize > self.units_max {
+                    let what =
+                        "more units of writes than the file can name: expected each of them below, but for those that wait";
+                    return Err(format!("{what} at its end, {WAITING_MAX} at most"));
+                }
                 self.trace.fates.resize(units + count as usize, Fate::Waits);
                 Answer::Write { units }
             }

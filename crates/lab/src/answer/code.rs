@@ -23,6 +23,9 @@ const MAX_LEVELS: u32 = 3;
 const SPACINGS: u32 = 60;
 const WIDEST_SPACING: f64 = 0.3;
 
+/// Largest number of chunks that are counted for one question: some minutes.
+const MAX_CHUNKS: u64 = 1000;
+
 /// A channel over which codewords are sent.
 #[derive(Clone, Debug)]
 struct Point {
@@ -76,9 +79,12 @@ pub(super) fn count(question: &Question) -> Result<Value, Problems> {
     let channel = Channel::of(&regions).map_err(|complaint| Problems::one("regions", complaint))?;
     let code = parse_code(question.code.as_deref().unwrap_or_default()).map_err(|complaint| Problems::one("code", complaint))?;
     let codec = codec(&code)?;
-    let counted: Counted = (question.chunk..question.chunk + question.chunks)
-        .map(|chunk| measure::count(&codec, &channel, measure::CHUNK_FRAMES, question.seed, chunk))
-        .sum();
+    let end = question.chunk.checked_add(question.chunks).filter(|_| question.chunks <= MAX_CHUNKS).ok_or_else(|| {
+        let what = format!("{} from {} on: expected at most {MAX_CHUNKS}, numbered in 64 bits", question.chunks, question.chunk);
+        Problems::one("chunks", what)
+    })?;
+    let counted: Counted =
+        (question.chunk..end).map(|chunk| measure::count(&codec, &channel, measure::CHUNK_FRAMES, question.seed, chunk)).sum();
     Ok(json!({
         "frames": counted.frames,
         "failed": counted.failed,
@@ -241,6 +247,7 @@ fn best(levels: u32, widest: f64, of: impl Fn(f64) -> Result<Channel, String>) -
 
 #[cfg(test)]
 mod tests {
+    use super::MAX_CHUNKS;
     use crate::answer::ask;
     use serde_json::json;
 
@@ -298,5 +305,14 @@ mod tests {
         }
         let bad = ask("rber", &json!({"cell": "ofwar-mlc", "measured_code": "{}"}).to_string()).expect_err("no measurement");
         assert!(bad.to_string().contains("cell code --out"), "{bad}");
+    }
+
+    #[test]
+    fn the_chunks_of_one_question_are_bounded() {
+        for (chunk, chunks) in [(u64::MAX, 1), (0, MAX_CHUNKS + 1), (5, u64::MAX)] {
+            let question = json!({"code": "bch-8/1KiB", "regions": [[0.9, 0.1], [0.1, 0.9]], "chunk": chunk, "chunks": chunks});
+            let problem = ask("code_count", &question.to_string()).expect_err("too many").to_string();
+            assert!(problem.contains("expected at most 1000"), "{problem}");
+        }
     }
 }

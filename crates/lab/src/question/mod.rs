@@ -163,6 +163,10 @@ mod tests {
         }
         assert!(problems(r#"{"cell": "ofwar-mcl"}"#).contains("did you mean `ofwar-mlc`?"));
         assert!(problems(r#"{"cell": "mlc-2y", "step": 0.2}"#).contains("one program step only"));
+        for field in ["pe", "age", "step", "retention"] {
+            let text = problems(&format!(r#"{{"cell": "ofwar-mlc", "{field}": []}}"#));
+            assert!(text.contains(&format!("{field}: an empty list")), "{text}");
+        }
         assert!(problems(r#"{"cell": "rr-mlc", "neighbourhood": "even_odd"}"#).contains("no model of threshold voltages"));
         assert!(problems(r#"{"cell": "rr-mlc", "colour": 3}"#).contains("colour"));
         assert!(problems(r#"{"cell": "ofwar-mlc", "age": "4"}"#).contains("without a unit"));

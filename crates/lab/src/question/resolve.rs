@@ -107,6 +107,7 @@ impl Question {
                 None => problems.add("erase_shift", format!("cell {} has no erase depth: omit `erase_shift`", part.name)),
             }
         }
+        self.check_lists(&mut problems);
         let pe = numbers(self.pe.as_ref(), f64::from(part.device.rated_pe_cycles));
         pe.iter().for_each(|pe| within(&mut problems, "pe", *pe, 0.0, MAX_WEAR));
         let step = self.steps(&part, &mut problems);
@@ -152,6 +153,22 @@ impl Question {
             measured: self.measured_code.is_some() && self.limit.is_none(),
             part,
         })
+    }
+
+    /// Adds a problem for each list without a value: its table would have no rows.
+    fn check_lists(&self, problems: &mut Problems) {
+        let is_empty = |values: Option<&Values<f64>>| values.is_some_and(|values| values.all().is_empty());
+        let has_no_time = |values: Option<&Values<String>>| values.is_some_and(|values| values.all().is_empty());
+        for (place, is_empty) in [
+            ("pe", is_empty(self.pe.as_ref())),
+            ("age", has_no_time(self.age.as_ref())),
+            ("step", is_empty(self.step.as_ref())),
+            ("retention", has_no_time(self.retention.as_ref())),
+        ] {
+            if is_empty {
+                problems.add(place, "an empty list: expected one value at least");
+            }
+        }
     }
 
     fn steps(&self, part: &Part, problems: &mut Problems) -> Vec<f64> {

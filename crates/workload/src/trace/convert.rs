@@ -41,7 +41,7 @@ pub fn convert(input: &Input, options: &Options, target_format: &str, out: &mut 
         ));
     }
     let scan = scan(input, options.format.as_deref(), &plan)?;
-    let placement = Placement::unbounded(&scan, &plan, *streams);
+    let placement = Placement::unbounded(&scan, &plan, *streams)?;
     let mut info = scan.info.clone();
     let mut source = Replay::new(input, scan, &plan, placement)?;
     let (mut requests, mut text) = (Vec::with_capacity(BATCH), Vec::new());

@@ -35,6 +35,9 @@ impl Placement {
         if capacity == 0 {
             return Err(Problems::one("address", format!("the drive has {user_bytes} bytes: expected at least 4096")));
         }
+        if plan.address != Address::Error {
+            check_extent(scan)?;
+        }
         let map = match plan.address {
             Address::Compact => {
                 let regions = scan.groups.count();
@@ -60,13 +63,16 @@ impl Placement {
     }
 
     /// Returns a placement without a drive, for conversion: each stream starts at byte 0 if `apart` (and addresses are
-    /// not compacted); otherwise the streams follow the layout.
-    pub fn unbounded(scan: &Scan, plan: &Plan, apart: bool) -> Placement {
+    /// not compacted); otherwise the streams follow the layout, and an error says that they do not fit 64 bits.
+    pub fn unbounded(scan: &Scan, plan: &Plan, apart: bool) -> Result<Placement, Problems> {
         let compact = plan.address == Address::Compact;
+        if compact || !apart {
+            check_extent(scan)?;
+        }
         let bases = if apart && !compact { vec![0; scan.bases.len()] } else { scan.bases.clone() };
         let ends = scan.info.by_stream.iter().map(|stream| stream.max_address_bytes).collect();
         let map = if compact { compaction(scan, plan) } else { Map::Same };
-        Placement { bases, ends, capacity: u64::MAX, map }
+        Ok(Placement { bases, ends, capacity: u64::MAX, map })
     }
 
     /// Returns true if the record lies within the addresses that the scan saw; if not, the file has changed since.
@@ -99,6 +105,15 @@ impl Placement {
         };
         Some(Request { flags, stream, origin, ..Request::new(at, op, Bytes(offset), Bytes(length)) })
     }
+}
+
+/// Returns an error if the streams, one after the other, end beyond the last address of 64 bits.
+fn check_extent(scan: &Scan) -> Result<(), Problems> {
+    if scan.info.extent_bytes < u64::MAX {
+        return Ok(());
+    }
+    let what = format!("the {} streams, one after the other, have more than 16 EiB", scan.info.streams);
+    Err(Problems::one("layout", format!("stack: {what}: expected `--layout overlay`, or fewer of them (--streams)")))
 }
 
 /// Returns the compaction of the scanned groups, at their addresses in the layout.

@@ -132,7 +132,9 @@ impl Reader {
     /// Checks the bounds of the request just parsed and widens it to whole sectors; `None` if its length is zero.
     #[inline(always)]
     fn checked(&mut self, line: u64, stream: u16) -> Result<Option<Record>, Problems> {
-        let Raw { at_ns, op, flags, offset, length, .. } = self.raw;
+        let Raw { at_ns, op, flags, .. } = self.raw;
+        // Tables and logs may give a flush an address, which means nothing.
+        let (offset, length) = if op == Op::Flush { (0, 0) } else { (self.raw.offset, self.raw.length) };
         if length == 0 && op != Op::Flush {
             self.counts.skipped.zero_length += 1;
             return Ok(None);

@@ -38,7 +38,10 @@ impl Text {
         if self.arrival == Some(ArrivalEvent::Queued) && places[5].is_none() {
             return Err(Fault::new("header", line, "a column QUE(ms), as `biosnoop -Q` writes it, for arrivals when queued"));
         }
-        self.columns = Some((names.len().min(COLUMNS_MAX), places));
+        if names.len() > COLUMNS_MAX {
+            return Err(Fault::new("header", line, format!("at most {COLUMNS_MAX} columns after TIME(s) and COMM")));
+        }
+        self.columns = Some((names.len(), places));
         Ok(Line::Text)
     }
 }

@@ -53,6 +53,43 @@ fn streams_are_stacked_overlaid_or_filtered() {
     assert!(complaint(replay(STREAMS, &unknown)).contains("unknown stream `8`: expected one of 3, 7, 9"));
 }
 
+/// Twenty files of 1 EiB each, one after the other, end beyond 64 bits: their addresses would fall together.
+#[test]
+fn streams_beyond_the_last_address_are_refused() {
+    let trims: String = (0..20).map(|file| format!("f{file} trim 0 {}\n", 1u64 << 60)).collect();
+    let text = format!("fio version 2 iolog\n{trims}");
+    for address in ["wrap", "scale", "compact"] {
+        let stacked = with(|options| (options.address, options.format) = (address.into(), None));
+        let why = complaint(replay(&text, &stacked));
+        assert!(why.contains("the 20 streams, one after the other, have more than 16 EiB"), "{address}: {why}");
+    }
+    let wrapped = Options { format: None, address: "wrap".into(), ..overlaid() };
+    assert_eq!(times_and_units(&text, &wrapped).len(), 20);
+    for (address, layout, is_fine) in [("compact", "stack", false), ("error", "stack", true), ("compact", "overlay", true)] {
+        let options = Options { address: address.into(), layout: layout.into(), ..Options::default() };
+        let done = trace::convert(&Input::text("f", text.clone()), &options, "iolog3", &mut Vec::new());
+        assert_eq!(done.is_ok(), is_fine, "{address}, {layout}: {:?}", done.err());
+    }
+}
+
+/// The address of a flush means nothing: it neither counts nor must lie within those of the requests.
+#[test]
+fn flushes_have_no_address() {
+    let columns = "time=1:us,op=2,offset=3:B,size=4:B";
+    let options = with(|options| (options.columns, options.format) = (Some(columns.into()), None));
+    let requests = replay("0,R,0,4096\n1,flush,1048576,4096\n", &options).expect("a table");
+    assert_eq!((requests[1].offset.0, requests[1].length.0), (0, 0));
+    let far = replay(&format!("0,R,0,4096\n1,flush,{},0\n", u64::MAX), &options);
+    assert_eq!(far.map(|requests| requests.len()), Ok(2));
+}
+
+#[test]
+fn headers_of_biosnoop_have_a_bounded_number_of_columns() {
+    let header = format!("TIME(s) COMM {} DISK T SECTOR BYTES LAT(ms)\n", "X ".repeat(20));
+    let why = complaint(replay(&format!("{header}0.1 a 1 sda R 8 512 0.1\n"), &with(|o| o.format = Some("biosnoop".into()))));
+    assert!(why.contains("at most 16 columns"), "{why}");
+}
+
 #[test]
 fn addresses_past_the_end_are_refused_or_cured() {
     // The trace ends at 100 MiB, the drive has 10 MiB.
