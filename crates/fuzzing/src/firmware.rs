@@ -160,3 +160,22 @@ fn commands(body: &str) -> impl Iterator<Item = (Op, u64, u64)> + '_ {
         (count > 0).then_some((op, first, count))
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A line of 40 bytes that writes the whole of a large drive needs no memory for each of its units.
+    #[test]
+    fn the_memory_for_a_trace_is_bounded_by_its_length() {
+        let large = Description::read("large.toml", "base = \"tlc-1tb\"\n", &[]).expect("a preset");
+        let geometry = large.geometry();
+        let units = large.user_bytes() / large.unit().bytes();
+        let header = Header::of(&geometry, &large.policy_facts(), units);
+        let parsed = |line: String| parse("x.fw", &(header.text() + &line), &geometry, &header);
+        let told = parsed(format!("0 write 0 0 {units}\nend 1\n")).expect_err("too many units").to_string();
+        assert!(told.contains("more units of writes than the file can name"), "{told}");
+        let told = parsed(format!("0 read 0 0 {units} 0 0 0 {units}\nend 1\n")).expect_err("no flash reads").to_string();
+        assert!(told.contains("flash reads of the last read are missing"), "{told}");
+    }
+}
