@@ -145,10 +145,10 @@ class RunKeywords(TypedDict, total=False):
     steady_state: bool
     #: Length of a round of the SNIA rule, such as `1s`; requires `steady_state`.
     steady_round: str | None
-    #: Time of the power failure, such as `10s`, from the start of the run; requires `power_down`
-    #: (docs/models/power_failure.md).
+    #: Loss of power without warning: a time from the start of the run, such as `10s`, or `event:N`, after N steps of
+    #: the simulation. With `,graceful` (`10s,graceful`) the host stops first (docs/models/power_failure.md).
     power_cut: str | None
-    #: Time without power, such as `30d`, in which the drive's data ages; requires `power_cut`.
+    #: Time without power, such as `30d`, in which the drive's data ages: 1 s by default; requires `power_cut`.
     power_down: str | None
     #: Number of commands left out at the beginning of each job, so that a workload continues on a loaded drive.
     skip_commands: int

@@ -46,7 +46,14 @@ def failed(down: str, **settings: object) -> ssdlab.Result:
     workload = ssdlab.Workload.from_text(JOB)
     given = {f"policy.ofwar.{name}": value for name, value in settings.items()}
     return ssdlab.run(
-        DRIVE, workload, "ofwar", set=given, precondition="fill", record_commands=True, power_cut="300ms,graceful", power_down=down
+        DRIVE,
+        workload,
+        "ofwar",
+        set=given,
+        precondition="fill",
+        record_commands=True,
+        power_cut="300ms,graceful",
+        power_down=down,
     )
 
 
@@ -96,7 +103,9 @@ def test_it_is_shown_where_one_looks(cli, burst, tmp_path):
     assert "Power failure" in report
     assert "at risk pages" in report
     assert "Power failure" not in cli("run", "tiny", burst, "--precondition", "fill").stdout
-    table = cli("compare", "tiny", burst, "--policy", "baseline,ofwar", "--power-cut", "300ms,graceful", "--power-down", "5d").stdout
+    table = cli(
+        "compare", "tiny", burst, "--policy", "baseline,ofwar", "--power-cut", "300ms,graceful", "--power-down", "5d"
+    ).stdout
     assert "power failure" in table
     assert "policy entries held" in table
 

@@ -384,8 +384,8 @@ impl Drive {
         self.host.swap_completions(done);
     }
 
-    /// Handles the next step of the next instant: an event, or the arrivals and the choices of idle dies. Returns true if
-    /// the instant is not over. What [`Drive::advance`] does in one call, these calls do in the same order.
+    /// Handles the next step of the next instant: an event, or the arrivals and the choices of idle dies. Returns true
+    /// if the instant is not over. What [`Drive::advance`] does in one call, these calls do in the same order.
     pub fn step(&mut self) -> bool {
         let next = self.next_event();
         if self.in_instant && next != Some(self.now) {

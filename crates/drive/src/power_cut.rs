@@ -42,7 +42,8 @@ impl std::fmt::Display for PowerCut {
 }
 
 impl PowerCut {
-    /// Returns the instant at which power fails in a run that starts at `start`; never, if that is not a matter of time.
+    /// Returns the instant at which power fails in a run that starts at `start`; never, if that is not a matter of
+    /// time.
     pub fn instant(&self, start: SimTime) -> Result<SimTime, Problems> {
         let Point::After(after) = self.at else { return Ok(SimTime::FOREVER) };
         if start + after + self.down > SimTime::LAST {

@@ -61,8 +61,8 @@ impl Drive {
         Ok((anew, PowerLoss { volatile_lost: self.host.buffer().used(), ..loss }))
     }
 
-    /// Returns what becomes of this drive like [`Drive::after_power_loss`], but with a defect planted in its recovery, for
-    /// tests; `None` if there is nothing that the defect could change.
+    /// Returns what becomes of this drive like [`Drive::after_power_loss`], but with a defect planted in its recovery,
+    /// for tests; `None` if there is nothing that the defect could change.
     #[doc(hidden)]
     pub fn after_forged_loss(&self, mut anew: Drive, forgery: Forgery) -> std::io::Result<Option<(Drive, PowerLoss)>> {
         let mut remains = self.remains()?;
@@ -79,8 +79,8 @@ impl Drive {
         map.remains(&self.flash.interrupted(self.now, &self.out.operations))
     }
 
-    /// Loses power now for the time `down`: `anew`, a new drive of the same description, takes the place of this one, with
-    /// what remains of it, and recovers. Measurements go on; the time without power is left out of them.
+    /// Loses power now for the time `down`: `anew`, a new drive of the same description, takes the place of this one,
+    /// with what remains of it, and recovers. Measurements go on; the time without power is left out of them.
     ///
     /// # Panics
     /// If this drive keeps no metadata ([`Drive::keep_metadata`]).

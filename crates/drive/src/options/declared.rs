@@ -83,8 +83,8 @@ pub struct RunOptions {
     /// Length of a round of the SNIA rule, such as `1s`; requires `steady_state`.
     #[schemars(extend("x-value" = "TIME", "x-panel" = "Starting state"))]
     pub steady_round: Option<String>,
-    /// Loss of power without warning: a time from the start of the run, such as `10s`, or `event:N`, after N steps of the
-    /// simulation. With `,graceful` (`10s,graceful`) the host stops first (docs/models/power_failure.md).
+    /// Loss of power without warning: a time from the start of the run, such as `10s`, or `event:N`, after N steps of
+    /// the simulation. With `,graceful` (`10s,graceful`) the host stops first (docs/models/power_failure.md).
     #[schemars(extend("x-value" = "POINT", "x-panel" = "Power failure"))]
     pub power_cut: Option<String>,
     /// Time without power, such as `30d`, in which the drive's data ages: 1 s by default; requires `power_cut`.

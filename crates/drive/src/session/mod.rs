@@ -98,16 +98,13 @@ impl Session {
         let mut workload = plan.workload(input, &description)?;
         let (standalone, stream_names) = (workload.standalone.take(), workload.stream_names());
         let (workload_toml, has_ramp) = (workload.resolved.clone(), workload.has_ramp());
-
         let mut watch = ProgressMeter::new(progress);
         let mut drive = custom::drive(request, &description, custom)?;
         if files.outputs.firmware.is_some() {
             drive = recording_firmware(drive, &description)?;
         }
+        plan.prepare(&mut drive)?;
         let identity = Identity::of(&description, policy_name, request.setup.seed);
-        if plan.power_cut.is_some_and(|cut| !cut.is_graceful) {
-            drive.keep_metadata().map_err(|error| too_large(&request.drive.name, &error))?;
-        }
         let start = prepare(&mut drive, &description, &identity, &mut files, self, &mut watch)?;
         let mut notes = opening_notes(&description, &workload, &start, &drive);
         start.begin(&mut drive);

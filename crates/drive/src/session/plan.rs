@@ -2,7 +2,9 @@
 
 use super::files::Files;
 use super::request::RunRequest;
+use super::start::too_large;
 use crate::description::Description;
+use crate::drive::Drive;
 use crate::options::RunOptions;
 use crate::power_cut::PowerCut;
 use crate::run_loop::Part;
@@ -76,6 +78,14 @@ impl<'a> RunPlan<'a> {
 
     pub fn workload(&self, input: &Input, description: &Description) -> Result<Workload, Problems> {
         open_workload(input, &description.target(), description.host.logical_block, &self.options)
+    }
+
+    /// Prepares the new drive for a loss of power, if it will have one.
+    pub fn prepare(&self, drive: &mut Drive) -> Result<(), Problems> {
+        match self.power_cut {
+            Some(cut) if !cut.is_graceful => drive.keep_metadata().map_err(|error| too_large(&self.request.drive.name, &error)),
+            _ => Ok(()),
+        }
     }
 
     /// Returns the part of the workload that is replayed before the drive is brought to rest, if that is requested.

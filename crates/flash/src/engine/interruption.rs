@@ -5,9 +5,9 @@ use crate::die::{Die, HELD, NONE, Phase};
 use kit::{DieId, Interrupted, OperationKind, Operations, SimTime, Work};
 
 impl Flash {
-    /// Returns the programs and erases that a loss of power at `now` would interrupt: those whose array phase has begun,
-    /// suspended ones included. An operation whose command or data is still on its way to the die leaves no trace.
-    /// Where the times of array phases are random, an operation counts from its command on.
+    /// Returns the programs and erases that a loss of power at `now` would interrupt: those whose array phase has
+    /// begun, suspended ones included. An operation whose command or data is still on its way to the die leaves no
+    /// trace. Where the times of array phases are random, an operation counts from its command on.
     pub fn interrupted(&self, now: SimTime, operations: &Operations) -> Vec<Interrupted> {
         let mut found = Vec::new();
         for die in &self.dies {
@@ -34,7 +34,7 @@ impl Flash {
         self.counters = other.counters;
         self.random_times = other.random_times;
         for (die, before) in self.dies.iter_mut().zip(&other.dies) {
-            die.clock = before.clock.clone();
+            die.clock = before.clock;
             die.clock.set(Work::Idle, now);
         }
         for (channel, before) in self.channels.iter_mut().zip(&other.channels) {

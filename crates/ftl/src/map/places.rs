@@ -230,8 +230,8 @@ impl Places {
         }
     }
 
-    /// Marks as padding the places whose data is not current: those with an entry, and those of units of the origin that
-    /// have an entry elsewhere.
+    /// Marks as padding the places whose data is not current: those with an entry, and those of units of the origin
+    /// that have an entry elsewhere.
     pub fn forget_superseded(&mut self, is_current: impl Fn(Ppn) -> bool) {
         let padding = PADDING.wrapping_add(SHIFT);
         for (ppn, entry) in (0..).map(Ppn).zip(self.reverse.as_mut_slice()) {

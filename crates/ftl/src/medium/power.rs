@@ -6,9 +6,9 @@ use super::{BlockRecord, BlockState, Medium, NONE};
 use kit::{BlockId, Ppn, Table};
 
 impl Medium {
-    /// Loses all that is not in the blocks themselves or in the list of retired blocks. Blocks with programs are closed,
-    /// and in no order. `torn`: blocks of interrupted programs, each of which has used up its pages. `half_erased`:
-    /// blocks of interrupted erases, which are full and hold nothing.
+    /// Loses all that is not in the blocks themselves or in the list of retired blocks. Blocks with programs are
+    /// closed, and in no order. `torn`: blocks of interrupted programs, each of which has used up its pages.
+    /// `half_erased`: blocks of interrupted erases, which are full and hold nothing.
     pub(crate) fn lose_power(&mut self, torn: &[BlockId], half_erased: &[BlockId]) -> std::io::Result<()> {
         let Medium { geometry, blocks, integrity, .. } = self;
         if let Some(integrity) = integrity {

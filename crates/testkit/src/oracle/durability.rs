@@ -1,9 +1,9 @@
 //! Durability: which data may be read after a loss of power.
 //!
-//! A write is *promised* once it has completed with FUA, or without a volatile write buffer in the drive, or once a flush
-//! that was submitted after its completion has completed. After a loss of power a unit holds the promised write or a
-//! later one: never an earlier one, and never a part of one. A trim is promised when it takes effect: the drive records
-//! it in non-volatile memory.
+//! A write is *promised* once it has completed with FUA, or without a volatile write buffer in the drive, or once a
+//! flush that was submitted after its completion has completed. After a loss of power a unit holds the promised write
+//! or a later one: never an earlier one, and never a part of one. A trim is promised when it takes effect: the drive
+//! records it in non-volatile memory.
 //!
 //! The rule is stricter than that of NVMe: a write that is on flash counts as kept although it was not promised.
 

@@ -2,9 +2,9 @@
 //! rebuilt from after a loss of power.
 //!
 //! The logical unit at each place is in the reverse map, the write mode and the instant of the first program of a block
-//! in the medium. Kept here: the sequence number of each program, and the place from which relocated data came. Programs
-//! are numbered in the order in which they are bound, which is that of the changes of the map; those from before the
-//! metadata was kept have number 0.
+//! in the medium. Kept here: the sequence number of each program, and the place from which relocated data came.
+//! Programs are numbered in the order in which they are bound, which is that of the changes of the map; those from
+//! before the metadata was kept have number 0.
 //!
 //! Trims leave no page. They are recorded in a small non-volatile memory of the controller, at once \[A\].
 
@@ -21,7 +21,8 @@ pub(crate) struct Metadata {
     numbers: Table<u64>,
     /// Place from which the data at each place was moved, plus one; 0 for data of the host.
     sources: Table<u32>,
-    /// Of each logical unit, the least number of a program whose data its last trim left valid; 0 if it was not trimmed.
+    /// Of each logical unit, the least number of a program whose data its last trim left valid; 0 if it was not
+    /// trimmed.
     trims: Table<u64>,
     has_trims: bool,
     /// True for each block that has been erased since.

@@ -1,16 +1,16 @@
 //! Loss of power at any instant, and recovery: the map is rebuilt from what is on flash.
 //!
-//! **What remains.** The programs that have completed, each with its metadata ([`Metadata`]); the wear of the blocks, the
-//! instants of their first programs and the list of retired blocks, which a drive keeps in the metadata of the blocks and
-//! in its system area \[A\]; the record of trims. A program that was under way is *torn*: its pages are used up, and hold
-//! nothing that can be read. An erase that was under way leaves its block without data, and it must be erased again.
-//! Everything else is lost: map, write queue and write buffer, collections and moves in progress, timers, the state of
-//! the policy.
+//! **What remains.** The programs that have completed, each with its metadata ([`Metadata`]); the wear of the blocks,
+//! the instants of their first programs and the list of retired blocks, which a drive keeps in the metadata of the
+//! blocks and in its system area \[A\]; the record of trims. A program that was under way is *torn*: its pages are used
+//! up, and hold nothing that can be read. An erase that was under way leaves its block without data, and it must be
+//! erased again. Everything else is lost: map, write queue and write buffer, collections and moves in progress, timers,
+//! the state of the policy.
 //!
 //! **What is rebuilt.** Of the copies of a unit, the one whose program has the highest number is current, unless it was
-//! trimmed after that. No block goes on as a write frontier: those that were open are closed. A block that an interrupted
-//! erase leaves behind is erased first. The policy examines the drive as if it took it over from another one
-//! ([`ModePolicy::adopt`]); what it declared by unit and by block begins anew.
+//! trimmed after that. No block goes on as a write frontier: those that were open are closed. A block that an
+//! interrupted erase leaves behind is erased first. The policy examines the drive as if it took it over from another
+//! one ([`ModePolicy::adopt`]); what it declared by unit and by block begins anew.
 //!
 //! **Space.** A collection may take the last free block of a die. If power is lost then, no block is free after it. But
 //! what the collection has written into that block is still where it came from: the victim is erased only when all of
@@ -32,7 +32,7 @@ use std::collections::BTreeMap;
 
 pub use forgery::Forgery;
 
-/// What is left of a drive after a loss of power.
+/// The remains of a drive after a loss of power.
 pub struct Remains {
     store: Store,
     metadata: Box<Metadata>,
@@ -322,8 +322,8 @@ impl Ftl {
         medium.count_valid();
     }
 
-    /// Takes the pages of the map as changed whose entries are newer than their copies on flash, where only a part of the
-    /// map is in memory.
+    /// Takes the pages of the map as changed whose entries are newer than their copies on flash, where only a part of
+    /// the map is in memory.
     pub fn note_outdated_pages(&mut self, out: &mut Outbox) {
         let (Some(cache), Some(metadata)) = (&self.state.map_cache, &self.state.metadata) else { return };
         let number = |lpn: Lpn| self.state.store.place_of(lpn).map_or(0, |ppn| metadata.number(ppn));
