@@ -110,6 +110,17 @@ def test_it_is_shown_where_one_looks(cli, burst, tmp_path):
     assert "policy entries held" in table
 
 
+def test_a_loss_of_power_without_warning_is_told(cli, burst):
+    done = cli("run", "tiny", burst, "--precondition", "fill", "--power-cut", "event:3000", "--json")
+    assert done.returncode == 0, done.stderr
+    for words in ("at event 3000", "volatile: the write buffer held", "durable: 0 units", "recovery took"):
+        assert words in done.stderr, done.stderr
+    failure = json.loads(done.stdout)["power_failure"]
+    assert (failure["kind"], failure["event"], failure["durable_lost"]) == ("abrupt", 3000, 0)
+    assert failure["recovery_reads"] > 0 < failure["recovery_ns"]
+    assert failure["policy_entries"] is None
+
+
 def test_lost_pages_are_a_warning(tmp_path):
     result = failed("9y")
     result.save(tmp_path / "lost")

@@ -148,7 +148,8 @@ impl PowerFailureReport {
 
 /// Returns what a loss of power did: what was under way, what was volatile, what was durable, and the recovery.
 fn loss_notes(loss: &PowerLoss, steps: Option<u64>, unit: Bytes) -> [String; 4] {
-    let at = Nanos(loss.failed.0);
+    let seconds = |time: Nanos| format!("{:.6} s", time.as_secs_f64());
+    let at = seconds(Nanos(loss.failed.0));
     let point = steps.map_or(String::new(), |steps| format!(", at event {steps}"));
     let torn = match (loss.torn_pages, loss.half_erased.len()) {
         (0, 0) => "no program and no erase was interrupted".to_owned(),
@@ -169,7 +170,7 @@ fn loss_notes(loss: &PowerLoss, steps: Option<u64>, unit: Bytes) -> [String; 4] 
             Bytes(loss.volatile_lost * unit.0)
         ),
         format!("durable: {} units whose newest copy was on flash are lost", loss.durable_lost),
-        format!("recovery took {} and {} reads", loss.recovery, loss.recovery_reads),
+        format!("recovery took {} and {} flash reads", seconds(loss.recovery), loss.recovery_reads),
     ]
 }
 
