@@ -22,7 +22,7 @@ TRACE = "trace.csv.gz"
         ({"stop_after": 0}, "stop_after: 0: expected"),
         ({"steady_round": "1s"}, "steady_round 1s: the length of a round of steady_state"),
         ({"timeline_from": "1s"}, "timeline_from, timeline_for: a part of timeline"),
-        ({"power_cut": "1s"}, "power_down: missing"),
+        ({"power_down": "1d"}, "power_cut: missing"),
         ({"set": {"flash.channels": 0}}, "set flash.channels=0: flash.channels: 0"),
         ({"log_commands": "log.txt"}, "log_commands log.txt: expected a name"),
         ({"load": "JOB", "precondition": "fill"}, "expected only one of load, precondition"),
