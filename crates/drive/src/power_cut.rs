@@ -64,8 +64,8 @@ impl PowerCut {
         }
     }
 
-    /// Returns the power failure that the options of a run specify, if any, or all errors in it. `has_map`: the drive
-    /// can be recovered; `is_custom`: its policy comes from outside the policy family.
+    /// Returns the power failure that the options of a run specify, if any, or all errors in it. `is_custom`: the
+    /// policy comes from outside the policy family.
     pub fn of(run: &RunOptions, description: &Description, is_custom: bool) -> Result<Option<PowerCut>, Problems> {
         let (cut, down) = (run.power_cut.as_deref(), run.power_down.as_deref());
         let mut problems = Problems::default();

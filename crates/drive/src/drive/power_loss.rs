@@ -20,7 +20,7 @@ pub struct PowerLoss {
     pub recovery_reads: u64,
     /// Units whose newest copy on flash was not found.
     pub durable_lost: u64,
-    /// Units that were in the write buffer, and had been acknowledged, without having been programmed.
+    /// Units in the write buffer that had not been programmed, whether their commands were complete or not.
     pub volatile_lost: u64,
     /// Pages whose program was interrupted.
     pub torn_pages: u64,

@@ -7,7 +7,7 @@
 //!
 //! The rule is stricter than that of NVMe: a write that is on flash counts as kept although it was not promised.
 
-use super::{Check, Content, Data, Location, Oracle, Progress, Unit, audit, ensure};
+use super::{Check, Content, Data, Location, Oracle, Progress, Unit, ensure};
 use drive::{Drive, PowerLoss};
 use kit::Lpn;
 
@@ -178,16 +178,7 @@ impl Oracle {
             // All that was there at the start has number 1, and so have the pages that were.
             self.stale_pages[page] = units.map(bound).any(|number| number > written.max(1));
         }
-        self.bus_free.fill(drive.now());
-        self.die_spans.fill(vec![(drive.now(), drive.now())]);
-        self.array_free.fill(drive.now());
-        if let Some(power) = &mut self.power {
-            power.check()?;
-            power.clear();
-        }
-        self.carried = 0;
-        self.counts = audit::Counts::default();
-        self.baseline = audit::Baseline::of(drive);
+        self.count_anew(drive, 0)?;
         self.audit(drive, false)
     }
 }

@@ -253,6 +253,14 @@ impl Oracle {
         if self.rules.data == Data::Placed {
             self.find_slots(drive)?;
         }
+        let waiting = self.waiting();
+        self.count_anew(drive, waiting)?;
+        self.audit(drive, true)
+    }
+
+    /// Begins to watch the dies and channels of another drive, and to count anew, with `waiting` units in its write
+    /// buffer.
+    fn count_anew(&mut self, drive: &Drive, waiting: u64) -> Check {
         self.bus_free.fill(drive.now());
         self.die_spans.fill(vec![(drive.now(), drive.now())]);
         self.array_free.fill(drive.now());
@@ -260,10 +268,10 @@ impl Oracle {
             power.check()?;
             power.clear();
         }
-        self.carried = self.waiting();
+        self.carried = waiting;
         self.counts = Counts::default();
         self.baseline = audit::Baseline::of(drive);
-        self.audit(drive, true)
+        Ok(())
     }
 
     /// Finds the units of the write buffer, which a drive without a map keeps in other slots once it is loaded.
