@@ -19,6 +19,7 @@ pub(crate) use derive::cell_part;
 pub(crate) use errors::own_decoder;
 
 use controller::{ControllerConfig, ControllerSection, EccConfig, MapPlace};
+use flash::faults::FaultsConfig;
 use flash::power::PowerConfig;
 use flash::{FlashConfig, WriteModeConfig};
 use ftl::firmware::Header;
@@ -147,6 +148,9 @@ pub struct Description {
     /// Currents of the flash and powers of the other parts, from which energy and power are computed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub power: Option<PowerConfig>,
+    /// Failures of the flash, and the blocks that replace those that fail. Absent: nothing fails, and no block is bad.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub faults: Option<FaultsConfig>,
     /// The flash translation layer.
     pub ftl: FtlConfig,
     /// The mode policy.
@@ -260,7 +264,7 @@ impl Description {
         let are_sound = problems.0.is_empty();
         let policy = are_sound.then(|| self.policy.build(&self.facts(&geometry))).flatten();
         let needs = policy.as_ref().map(|policy| policy.needs()).unwrap_or_default();
-        self.ftl.problems(&geometry, self.streams(&needs), &mut problems);
+        self.ftl.problems(&geometry, (self.streams(&needs), self.left_out(&geometry)), &mut problems);
         self.policy_problems(&mut problems);
         self.translation_problems(&mut problems);
         // Unknown names are reported at once; the voltage budget is checked once all modes are derived.
@@ -282,6 +286,9 @@ impl Description {
         if self.ftl.read_in_flight == ftl::ReadInFlight::Wait && self.flash.encoders.iter().any(|one| one.throughput.is_some()) {
             problems.add("ftl.read_in_flight", "`wait` cannot be served while programs wait for an encoder: expected `buffer`");
         }
+        if self.ftl.read_in_flight == ftl::ReadInFlight::Wait && self.faults.is_some() {
+            problems.add("ftl.read_in_flight", "`wait` cannot be served where programs may fail: expected `buffer`");
+        }
         if self.ftl.read_in_flight == ftl::ReadInFlight::Wait && !is_ideal(&self.controller) {
             let what = "`wait` cannot be served while data is on its way through the controller: expected `buffer`";
             problems.add("ftl.read_in_flight", what);
@@ -300,6 +307,10 @@ impl Description {
         if let Some(power) = &self.power {
             power.problems(geometry.shape.bits_per_cell, geometry.die_count, problems);
             self.power_problems(power, problems);
+        }
+        if let Some(faults) = &self.faults {
+            let modes = (self.flash.write_modes.len(), self.flash.erase_modes.len().max(1));
+            faults.problems(geometry, modes, problems);
         }
         self.map_cache_problems(problems);
         self.controller.problems(kit::Bytes(tables), (self.buffer.buffers, geometry.shape.channels), problems);
@@ -383,6 +394,7 @@ impl Description {
             ("ftl.map_cache", self.ftl.map_cache.is_some(), "a mapping cache".to_owned()),
             ("buffer.read_cache", self.buffer.read_cache.is_some(), "a read cache".to_owned()),
             ("ftl.retire_at_cycles", self.ftl.retire_at_cycles.is_some(), "the retirement of blocks".to_owned()),
+            ("faults", self.faults.is_some(), "the handling of faults".to_owned()),
         ];
         for (field, _, what) in needs.into_iter().filter(|(_, is_given, _)| *is_given) {
             problems.0.extend(self.lacks_map(field, &what));
@@ -405,6 +417,7 @@ impl Description {
             (self.ftl.map_cache.is_some(), "a mapping cache (ftl.map_cache)"),
             (self.buffer.read_cache.is_some(), "a read cache (buffer.read_cache)"),
             (self.ecc.source().is_some(), "errors of stored data (ecc.errors)"),
+            (self.faults.is_some(), "faults (faults)"),
             (self.buffer.rewritten != Default::default(), "a write buffer that appends what is rewritten (buffer.rewritten)"),
         ];
         let (_, what) = unsupported.into_iter().find(|(is_there, _)| *is_there)?;
@@ -428,10 +441,16 @@ impl Description {
     /// of its relocations. `name` identifies the policy in messages.
     pub fn problems_under(&self, name: &str, policy: &dyn ModePolicy) -> Problems {
         let mut problems = Problems::default();
-        self.ftl.problems(&self.geometry(), self.streams(&policy.needs()), &mut problems);
+        let geometry = self.geometry();
+        self.ftl.problems(&geometry, (self.streams(&policy.needs()), self.left_out(&geometry)), &mut problems);
         self.retention_problems(name, policy, &mut problems);
         problems.0.extend(self.background_problems(policy).0);
         problems
+    }
+
+    /// Returns the number of blocks of a die that may have to be left out, because they are spare or bad.
+    fn left_out(&self, geometry: &Geometry) -> u64 {
+        self.faults.as_ref().map_or(0, |faults| faults.max_left_out(geometry))
     }
 
     /// Returns the largest number of open blocks on a die under a policy with these needs: one per host stream, but at
@@ -541,7 +560,9 @@ impl Description {
                     ahead: geometry.unit.whole(self.buffer.read_ahead.0) as u32,
                 },
             },
-            has_errors: self.ecc.source().is_some(),
+            has_errors: self.ecc.source().is_some() || self.faults.is_some(),
+            bad_blocks: self.faults.as_ref().map_or(Vec::new(), |faults| faults.factory_bad(&geometry, seed)),
+            spare_blocks: self.faults.as_ref().map_or(0, |faults| faults.spare_blocks),
             load: self.load(&geometry),
             seed,
             policy: name.to_owned(),

@@ -2,6 +2,7 @@
 
 mod commands;
 mod correction;
+mod faults;
 mod power;
 mod power_loss;
 mod rest;
@@ -17,6 +18,7 @@ use controller::power_states::PowerStates;
 use controller::route::Route;
 use controller::{Controller, ControllerConfig};
 use flash::Flash;
+use flash::faults::Faults;
 use ftl::layer::pass_through::{MAX_ADDRESSES, VECTORS};
 use ftl::{Ftl, Mapping, Medium, Translator};
 use host::{Host, QueueConfig};
@@ -61,6 +63,10 @@ pub struct Drive {
     reassembles: bool,
     /// Power states; `None` if the drive enters none by itself.
     power_states: Option<Box<PowerStates>>,
+    /// Faults; `None` if nothing fails.
+    faults: Option<Box<faults::DriveFaults>>,
+    /// True if the drive has become read-only.
+    is_read_only: bool,
     /// False while the drive is brought to rest: free dies pull nothing from the FTL.
     pulling: bool,
     /// True while an instant is handled step by step, and not over.
@@ -140,6 +146,11 @@ impl Drive {
             addresses_end: geometry.unit.offset(user_units + if ftl.chunks().is_some() { VECTORS } else { 0 }),
             ftl,
             power_states,
+            faults: description
+                .faults
+                .as_ref()
+                .map(|config| faults::DriveFaults::new(Faults::new(config, description.flash.rated_pe_cycles, &geometry, seed))),
+            is_read_only: false,
             pulling: true,
             in_instant: false,
             steps_left: None,
@@ -162,9 +173,10 @@ impl Drive {
     }
 
     /// Handles an empty event queue while `commands` commands are in flight. Returns true if the translation layer
-    /// fails for that reason, and false for a defect.
+    /// fails for that reason, or the drive is read-only and has no room left for what it has accepted; false for a
+    /// defect.
     pub fn stalled(&mut self, commands: u64) -> bool {
-        self.ftl.recordable().is_some_and(|layer| layer.stalled(commands))
+        self.is_read_only || self.ftl.recordable().is_some_and(|layer| layer.stalled(commands))
     }
 
     /// Returns the size of a mapping unit.

@@ -71,6 +71,11 @@ impl PowerFailureReport {
         PowerFailureReport { failure, stopped, at_risk_pages, lost_pages }
     }
 
+    /// Returns true if power was lost without warning.
+    pub fn is_abrupt(&self) -> bool {
+        matches!(self.failure, Failure::Abrupt(..))
+    }
+
     /// Returns the report as `summary.json` states it, with instants on the drive's clock. A number that the kind of
     /// failure does not have is `null`.
     pub fn to_json(&self) -> Value {

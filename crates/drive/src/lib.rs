@@ -17,6 +17,7 @@ mod energy;
 pub mod export;
 mod facts;
 mod failure;
+pub mod fault_script;
 pub mod lifetime;
 mod memory;
 pub mod options;

@@ -317,7 +317,11 @@ impl RunLoop {
         self.note_done(done.iter().map(ended));
         let mut more = Vec::with_capacity(BATCH);
         while drive.commands_in_flight() > 0 {
-            assert!(drive.next_event().is_some(), "the drive has stalled with {} commands in flight", self.pending_arrivals());
+            if drive.next_event().is_none() {
+                let commands = self.pending_arrivals();
+                assert!(drive.stalled(commands.into()), "the drive has stalled with {commands} commands in flight");
+                return Ok(End::Stopped);
+            }
             drive.advance_into(SimTime::FOREVER, &mut more);
             self.completed += more.len() as u64;
             self.note_done(more.iter().map(ended));

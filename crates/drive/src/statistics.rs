@@ -211,6 +211,8 @@ pub struct Statistics {
     pub timeline: Timeline,
     /// Reads that completed with a media error.
     pub media_errors: u64,
+    /// Writes and trims that a read-only drive refused.
+    pub refused_writes: u64,
     /// Log of every command, if requested.
     pub log: Option<Vec<CommandRow>>,
     /// Requests that the commands in flight belong to, by the index of the command; used for the log only.

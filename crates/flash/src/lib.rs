@@ -10,6 +10,7 @@ mod config;
 mod counters;
 mod die;
 mod engine;
+pub mod faults;
 mod interface;
 mod modes;
 mod page_buffers;

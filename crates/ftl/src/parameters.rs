@@ -60,6 +60,10 @@ pub struct Parameters {
     pub buffering: Buffering,
     /// True if stored data has errors, so that reads can fail.
     pub has_errors: bool,
+    /// Blocks that are bad from the factory.
+    pub bad_blocks: Vec<kit::BlockId>,
+    /// Blocks of each die that are kept to replace those that fail.
+    pub spare_blocks: u32,
     /// The load whose steady state `steady` makes.
     pub load: Load,
     /// Seed of the run.

@@ -92,8 +92,9 @@ causes! {
     EccWait = "ecc_wait", "waiting: decoders and encoders";
     /// Decoding at the first attempt at a read, beyond the transfer of the data.
     Decode = "decode", "decoding";
-    /// Attempts at a read after the first one, their waits and decoding included.
-    Retry = "retry", "repeating reads";
+    /// Attempts at a read after the first one, their waits and decoding included; programs that have failed, and the
+    /// wait until they are repeated.
+    Retry = "retry", "repeating reads and programs";
     /// Reading the mapping unit that a write covers only in part, before the unit is written.
     Rmw = "rmw", "completing partial writes";
     /// Wait for a page of the map that is not in memory, and of a read for data that is being read ahead.

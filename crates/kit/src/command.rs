@@ -167,6 +167,8 @@ pub enum Status {
     InvalidField,
     /// Some of the data read is lost: it could not be corrected.
     MediaError,
+    /// A write to a drive that has become read-only (NVMe: Namespace is Write Protected).
+    WriteProtected,
     /// The range crosses the end of a zone, or of its capacity.
     ZoneBoundary,
     /// A write to a full zone.
@@ -195,10 +197,11 @@ pub enum Status {
 
 impl Status {
     /// All statuses.
-    pub const ALL: [Status; 15] = [
+    pub const ALL: [Status; 16] = [
         Status::Success,
         Status::InvalidField,
         Status::MediaError,
+        Status::WriteProtected,
         Status::ZoneBoundary,
         Status::ZoneFull,
         Status::ZoneReadOnly,
@@ -219,6 +222,7 @@ impl Status {
             Status::Success => 0,
             Status::InvalidField => 0x002,
             Status::MediaError => 0x281,
+            Status::WriteProtected => 0x020,
             Status::ZoneBoundary => 0x1b8,
             Status::ZoneFull => 0x1b9,
             Status::ZoneReadOnly => 0x1ba,
@@ -240,6 +244,7 @@ impl Status {
             Status::Success => "success",
             Status::InvalidField => "invalid_field",
             Status::MediaError => "media_error",
+            Status::WriteProtected => "write_protected",
             Status::ZoneBoundary => "zone_boundary_error",
             Status::ZoneFull => "zone_is_full",
             Status::ZoneReadOnly => "zone_is_read_only",

@@ -92,6 +92,36 @@ pub enum Record {
         /// Units programmed.
         count: u32,
     },
+    /// A program has failed: units `first..first + count` of a block hold nothing. Nothing more is programmed in it.
+    ProgramFailed {
+        /// The block.
+        block: BlockId,
+        /// First unit of the program.
+        first: Ppn,
+        /// Units of the program.
+        count: u32,
+    },
+    /// A unit of a program that has failed was bound to another place; its data is still in the controller.
+    BoundAgain {
+        /// The unit; none of the drive's if the data was not current when it was first bound.
+        lpn: Lpn,
+        /// Its place in the program that has failed.
+        from: Ppn,
+        /// Its new place.
+        to: Ppn,
+        /// The write mode.
+        mode: ModeId,
+    },
+    /// A block was taken out of use without an erase: nothing in it is current.
+    Retired {
+        /// The block.
+        block: BlockId,
+    },
+    /// The data of all blocks of a die was lost with it.
+    DieLost {
+        /// The die.
+        die: DieId,
+    },
     /// A block was erased.
     Erased {
         /// The block.

@@ -3,8 +3,8 @@
 use crate::ids::Ppn;
 use crate::operation::Operation;
 
-/// The way in which a program or an erase has ended. A read has no outcome of its own: whether its data can be
-/// corrected is found where it is decoded, attempt by attempt.
+/// The way in which an operation has ended. Whether the data of a read that has delivered any can be corrected is found
+/// where it is decoded, attempt by attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// As it was meant to.
@@ -13,6 +13,8 @@ pub enum Outcome {
     ProgramFailed,
     /// The erase has failed: the block cannot be programmed.
     EraseFailed,
+    /// The read has failed: the die has delivered nothing that can be decoded.
+    ReadFailed,
     /// The power was lost before its end.
     Torn,
 }

@@ -75,6 +75,9 @@ impl Auditor {
                 self.write(lpn, ppn, mode, now as i64)
             }
             Record::Relocated { lpn, to, mode, .. } => self.write(lpn, to, mode, now as i64),
+            Record::BoundAgain { lpn, from, to, mode } if self.places.get(lpn.index()) == Some(&Some(from)) => {
+                self.write(lpn, to, mode, now as i64);
+            }
             Record::Trimmed { lpn } => self.places[lpn.index()] = None,
             Record::Buffered { lpn, .. } => self.places[lpn.index()] = None,
             Record::Erased { block } => {

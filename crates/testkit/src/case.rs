@@ -2,11 +2,12 @@
 //! one seed.
 
 pub mod cuts;
+pub mod faults;
 mod layers;
 
 use crate::Violation;
 use crate::commands::{Commands, Mix, Wanted};
-use crate::describe::{controller, describe, errors, map_cache, power};
+use crate::describe::{controller, describe, errors, faults as faults_of, map_cache, power};
 use crate::oracle::Counts;
 use crate::rig::{MakePolicy, Rig, Tamper};
 use drive::{Description, Drive};
@@ -63,6 +64,9 @@ pub enum Detail {
     /// Currents of the flash; most drives have a cap on their power or suspension windows, many of them with reads that
     /// can fail or a detailed controller.
     Power,
+    /// Programs and erases that fail, and bad blocks; many of the drives have a detailed controller, or reads that can
+    /// fail.
+    Faults,
     /// Another translation layer than the page map, or the page map with a record of its firmware.
     Layer(Beside),
 }
@@ -119,6 +123,11 @@ pub fn overrides(seed: u64, detail: Detail) -> Vec<String> {
             overrides(seed, beside).into_iter().chain(larger).chain([format!("ftl.mapping_unit={unit}")]).collect()
         }
         Detail::Errors => with_errors(),
+        Detail::Faults => {
+            let mut rng = Rng::stream(seed, "testkit.faults");
+            let beside = [Detail::None, Detail::Errors, Detail::Controller][rng.below(3) as usize];
+            overrides(seed, beside).into_iter().chain(faults_of(&mut rng)).collect()
+        }
         Detail::Layer(beside) => layers::overrides(seed, beside),
         Detail::Power => {
             let mut rng = Rng::stream(seed, "testkit.power");
@@ -247,6 +256,11 @@ fn play_all(mut rig: Rig<'_>, description: &Description, seed: u64, commands: u3
     }
     rig.finish()?;
     Ok(Passed { pauses, ..Passed::of(rig) })
+}
+
+/// Lets a drive serve random commands.
+pub(crate) fn go_on_with(rig: &mut Rig<'_>, stream: &mut Commands, commands: u32) -> Result<(), Violation> {
+    play(rig, stream, commands)
 }
 
 /// Runs a closed loop with idle gaps and delayed arrivals.

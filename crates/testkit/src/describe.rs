@@ -73,12 +73,14 @@ macro_rules! line {
 // After the macro, which it uses.
 mod controller;
 mod errors;
+mod faults;
 mod geometry;
 mod layers;
 mod power;
 
 pub use controller::{controller, map_cache};
 pub use errors::errors;
+pub use faults::faults;
 pub use layers::{Layer, describe_layer};
 pub use power::power;
 

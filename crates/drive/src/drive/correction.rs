@@ -6,7 +6,7 @@ use controller::route::Route;
 use controller::transaction::{Continuation, Transfer};
 use flash::Flash;
 use ftl::Translator;
-use kit::{Bytes, Cause, CommandId, Ended, Operation, OperationKind, Owner, SimTime, Stored};
+use kit::{Bytes, Cause, CommandId, Ended, Operation, OperationKind, Outcome, Owner, SimTime, Stored};
 
 impl Drive {
     /// Handles the end of a flash operation on a drive whose data has errors, or takes time on its way to the memory:
@@ -70,7 +70,7 @@ impl Drive {
             let die = self.out.operations[slot].die;
             self.flash.read_received(die, recovery, self.now, &mut self.out);
         }
-        if recovery.is_none() && !self.ftl.has_lost() {
+        if recovery.is_none() && !self.ftl.has_lost() && !self.some_read_failed() {
             self.correction_done(slot);
         } else {
             self.attempt_done(slot, recovery);
@@ -78,11 +78,16 @@ impl Drive {
     }
 
     fn attempt_done(&mut self, slot: u32, recovery: Option<u32>) {
+        if !self.controller.corrects_reads() {
+            self.read_ends(slot);
+            return self.correction_done(slot);
+        }
         let (slot, lost) = match self.controller.decoded(slot, recovery, self.now, &mut self.out) {
             Verdict::Correct(slot) => (slot, None),
             Verdict::Again { operation, retry } => return self.push_retry(operation, retry),
             Verdict::Lost { operation, places } => (operation, Some(places)),
         };
+        let has_failed = self.has_failed(slot);
         let operation = self.out.operations[slot];
         if let Some(recovery) = recovery {
             self.flash.release(operation.die, recovery, self.now, &mut self.out);
@@ -91,6 +96,10 @@ impl Drive {
             Some(places) => {
                 self.ftl.read_failed(&operation, &places, &mut self.out.journal);
                 true
+            }
+            None if has_failed => {
+                self.lose_read(slot);
+                false
             }
             None => self.ftl.delivers_lost(&operation),
         };
@@ -134,6 +143,9 @@ impl Drive {
     #[inline(never)]
     fn operation_done_apart(&mut self, ended: Ended) {
         self.operation_done(ended);
+        if ended.outcome != Outcome::Done {
+            self.note_health();
+        }
     }
 
     /// Records that a part of the data that a command reads is lost.

@@ -2,7 +2,8 @@
 
 use super::{Drive, NO_MAP};
 use ftl::{Forgery, Remains, RowsRead, Translator};
-use kit::{BlockId, CommandId, DieId, HostCommand, Nanos, Operation, OperationKind, Owner, Ppn, Reason, SimTime};
+use kit::queue::Class;
+use kit::{BlockId, CommandId, DieId, Event, HostCommand, Nanos, Operation, OperationKind, Owner, Ppn, Reason, SimTime, Timer};
 
 /// First place of an operation that names none.
 const NO_PLACE: Ppn = Ppn(u32::MAX);
@@ -57,6 +58,9 @@ impl Drive {
     /// # Panics
     /// If this drive keeps no metadata ([`Drive::keep_metadata`]).
     pub fn after_power_loss(&self, mut anew: Drive, down: Nanos) -> std::io::Result<(Drive, PowerLoss)> {
+        if let (Some(own), Some(faults)) = (&mut anew.faults, &self.faults) {
+            own.faults.go_on(faults.faults.state().clone(), true);
+        }
         let loss = anew.recover(self.remains()?, self.now, down);
         Ok((anew, PowerLoss { volatile_lost: self.host.buffer().used(), ..loss }))
     }
@@ -88,7 +92,16 @@ impl Drive {
         let now = self.now;
         let interrupted = self.flash.interrupted(now, &self.out.operations);
         let (volatile_lost, lost_commands) = (self.host.buffer().used(), self.host.outstanding());
-        let Drive { out, ftl, controller, flash, power_states, recording, mut statistics, .. } = std::mem::replace(self, anew);
+        let Drive { out, ftl, controller, flash, power_states, faults, recording, mut statistics, .. } =
+            std::mem::replace(self, anew);
+        if let (Some(own), Some(faults)) = (&mut self.faults, faults) {
+            own.faults.go_on(faults.faults.state().clone(), true);
+        }
+        for (at, _, event) in out.events.in_order() {
+            if let Event::Timer(Timer::DieFails(_)) = event {
+                self.out.events.push(at.max(now + down), Class::Timer, event);
+            }
+        }
         let Translator::PageMap(map) = ftl else { panic!("{NO_MAP}") };
         (self.out.journal, self.out.history, self.recording) = (out.journal, out.history, recording);
         self.power_states = power_states;
@@ -122,6 +135,7 @@ impl Drive {
         map.power_is_back(back, &mut self.out.ready);
         map.begin(self.now, &mut self.out);
         map.note_outdated_pages(&mut self.out);
+        self.note_health();
         self.route();
         PowerLoss {
             failed,

@@ -8,12 +8,20 @@ impl Drive {
     /// Brings the drive to rest: starts no new programs, collections or rewrites, and finishes the operations in flight
     /// and what is on its way through the controller.
     pub fn quiesce(&mut self) {
-        self.pulling = false;
+        self.come_to_rest(true);
         while !self.nothing_is_under_way() || self.host.has_arrivals() {
             let Some(at) = self.next_event() else { break };
             self.run_instant(at);
         }
-        self.pulling = true;
+        self.come_to_rest(false);
+    }
+
+    /// Sets whether free dies take nothing but programs that they have to repeat.
+    fn come_to_rest(&mut self, rests: bool) {
+        self.pulling = !rests;
+        if let Some(map) = self.ftl.page_map_mut() {
+            map.come_to_rest(rests);
+        }
     }
 
     /// Programs all data in the write buffer, as a flush command of the host would, and waits until it is done.
@@ -61,12 +69,12 @@ impl Drive {
     pub fn rest(&mut self) {
         assert!(self.commands_in_flight() == 0, "the host has nothing in flight with a drive that comes to rest");
         self.quiesce();
-        self.pulling = false;
+        self.come_to_rest(true);
         while self.flash.has_armed_channel() || self.host.awaits_interrupts() {
             let Some(at) = self.next_event() else { break };
             self.run_instant(at);
         }
-        self.pulling = true;
+        self.come_to_rest(false);
         assert!(self.flash.page_buffers_rest(), "at rest all page buffers are free");
         assert!(self.flash.power_rests(), "at rest no operation waits for power or has any");
         self.controller.rest(self.now);

@@ -8,8 +8,8 @@ use ftl::{Drain, Pulled};
 use host::{Piece, Request, UnitRange};
 use kit::queue::Class;
 use kit::{
-    Account, AccountId, CommandId, Demand, DieId, Encoding, Ended, Event, Ledger, Lpn, Operation, OperationKind, Owner, Reason,
-    SimTime, Timer, TransactionId, UNIT_BYTES,
+    Account, AccountId, CommandId, Demand, DieId, Encoding, Ended, Event, Ledger, Lpn, Op, Operation, OperationKind, Owner,
+    Reason, SimTime, Status, Timer, TransactionId, UNIT_BYTES,
 };
 
 impl Drive {
@@ -73,8 +73,11 @@ impl Drive {
         match event {
             Event::Die { die, generation } => {
                 if let Some(ended) = self.flash.die_event(die, generation, self.now, &mut self.out) {
+                    let ended = if self.faults.is_some() { self.judge(ended) } else { ended };
                     if self.controller.receives_reads() {
                         self.die_done(ended);
+                    } else if self.faults.is_some() {
+                        self.done_with_faults(ended);
                     } else {
                         self.operation_done(ended);
                     }
@@ -99,6 +102,8 @@ impl Drive {
     fn timer(&mut self, timer: Timer) {
         if timer == Timer::PowerState {
             self.power_state_due();
+        } else if let Timer::DieFails(die) = timer {
+            self.lose_die(die);
         } else if timer != Timer::Flush {
             self.ftl.timer(timer, self.now, &mut self.out);
         } else if let Some(until) = self.host.flush_timer_fired(self.now, &mut self.out) {
@@ -156,7 +161,7 @@ impl Drive {
     /// rest.
     #[inline]
     fn pull(&mut self, die: DieId, urgent: bool) -> bool {
-        let pulled = if !self.pulling {
+        let pulled = if !self.pulling && !self.repeats_programs() {
             None
         } else if self.flash.may_program(die) {
             self.ftl.next(die, self.now, &mut self.out)
@@ -544,6 +549,12 @@ impl Drive {
     #[inline(never)]
     fn check_command(&mut self, command: CommandId) -> bool {
         let host = *self.host.command(command).command();
+        if self.is_read_only && matches!(host.op, Op::Write | Op::Trim) {
+            self.statistics.refused_writes += 1;
+            self.host.set_status(command, Status::WriteProtected);
+            self.command_done(command, &Ledger::default());
+            return false;
+        }
         let checked = self.ftl.check(command, &host, self.now, &mut self.out);
         // A reset discards units of the write buffer.
         self.host.settle_buffer(self.now, &mut self.out.handoff);

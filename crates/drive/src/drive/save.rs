@@ -8,6 +8,7 @@ use crate::description::{Description, PreconditionMethod, StateConfig};
 use controller::power_states::PowerImage;
 use controller::resource::Server;
 use crc32fast::Hasher;
+use flash::faults::FaultState;
 use flash::power::ThermalImage;
 use ftl::{Buffered, LoadedLayer};
 use host::{ArbitrationImage, BufferImage};
@@ -18,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use std::io::{Read, Write};
 
 /// First bytes of the file: the name and the version of the format.
-const MAGIC: &[u8; 8] = b"ssdlab15";
+const MAGIC: &[u8; 8] = b"ssdlab16";
 /// The name alone, by which files of other versions are recognised.
 const NAME: &[u8] = b"ssdlab";
 
@@ -95,6 +96,8 @@ struct Image {
     power_state: Option<PowerImage>,
     /// Temperature, where it is computed.
     thermal: Option<ThermalImage>,
+    /// Faults, where the flash has any.
+    faults: Option<FaultState>,
 }
 
 impl Drive {
@@ -135,6 +138,9 @@ impl Drive {
             reads_in_part: _,
             reassembles: _,
             power_states,
+            faults,
+            // Follows from the health of the FTL.
+            is_read_only: _,
             // Empty at rest.
             spare_parts: _,
             // Belong to the run, not to the drive.
@@ -146,6 +152,7 @@ impl Drive {
         } = self;
         let signals = &out.signals;
         let timers = out.events.in_order().into_iter().filter_map(|(at, _, event)| match event {
+            Event::Timer(Timer::DieFails(_)) => None,
             Event::Timer(timer) => Some((at, timer)),
             // The stale end of a phase whose operation was suspended: it has no effect any more.
             _ => None,
@@ -168,6 +175,7 @@ impl Drive {
             arbitration: host.arbitration_image(),
             power_state: power_states.as_ref().map(|states| states.image()),
             thermal: flash.thermal_image(*now),
+            faults: faults.as_ref().map(|faults| faults.faults.state().clone()),
         }
     }
 
@@ -279,6 +287,9 @@ impl Drive {
         self.flash.restore_turns(&image.last_turn_was_read);
         if same_seed {
             self.flash.restore_random_times(image.random_times);
+        }
+        if !self.restore_faults(image.faults, same_seed) {
+            return Err("its faults are not those of this drive".to_owned());
         }
         for &(at, timer) in &image.timers {
             self.out.events.push(at, Class::Timer, Event::Timer(timer));

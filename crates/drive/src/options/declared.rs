@@ -87,6 +87,10 @@ pub struct RunOptions {
     /// the simulation. With `,graceful` (`10s,graceful`) the host stops first (docs/models/power_failure.md).
     #[schemars(extend("x-value" = "POINT", "x-panel" = "Power failure"))]
     pub power_cut: Option<String>,
+    /// Script of faults in TOML: programs, erases and reads that fail, dies and channels that are lost, a loss of power
+    /// (docs/models/faults.md).
+    #[schemars(extend("x-value" = "FILE", "x-panel" = "Power failure", "x-file" = "input"))]
+    pub faults: Option<String>,
     /// Time without power, such as `30d`, in which the drive's data ages: 1 s by default; requires `power_cut`.
     #[schemars(extend("x-value" = "TIME", "x-panel" = "Power failure"))]
     pub power_down: Option<String>,

@@ -16,6 +16,7 @@ use crate::batches::Batches;
 use crate::description::{Description, no_file};
 use crate::drive::{Drive, Identity};
 use crate::energy::EnergyReport;
+use crate::fault_script::FaultScript;
 use crate::streams::Streams;
 use crate::{summary, totals};
 use custom::failure;
@@ -92,9 +93,9 @@ impl Session {
         progress: &mut dyn FnMut(&Progress) -> bool,
     ) -> Result<Outcome, Ended> {
         let custom_name = custom.as_ref().map(|custom| custom.name.clone());
-        let description = description_for(request, custom_name.is_some(), files.named.unwrap_or(&no_file))?;
+        let (description, script) = described(request, custom_name.is_some(), &files)?;
         let policy_name = custom_name.as_ref().unwrap_or(&description.policy.kind);
-        let plan = RunPlan::of(request, &files, &description, custom_name.is_some())?;
+        let plan = RunPlan::of(request, &files, &description, script, custom_name.is_some())?;
         let mut workload = plan.workload(input, &description)?;
         let (standalone, stream_names) = (workload.standalone.take(), workload.stream_names());
         let (workload_toml, has_ramp) = (workload.resolved.clone(), workload.has_ramp());
@@ -159,6 +160,13 @@ impl Session {
 fn recording_firmware(drive: Drive, description: &Description) -> Result<Drive, Problems> {
     let moves_pages = drive.translator().map().is_some_and(|map| map.needs().moves);
     description.firmware_problem(moves_pages).map_or_else(|| Ok(drive.recording_firmware()), |problem| Err(problem.into()))
+}
+
+/// Returns the description of a request, and the script of its faults.
+fn described(request: &RunRequest, is_custom: bool, files: &Files<'_>) -> Result<(Description, Option<FaultScript>), Problems> {
+    let mut description = description_for(request, is_custom, files.named.unwrap_or(&no_file))?;
+    let script = FaultScript::of(&request.run, &mut description)?;
+    Ok((description, script))
 }
 
 /// Returns the resolved description as TOML. A description cannot name a custom policy, so a comment does.

@@ -40,6 +40,7 @@ pub(super) fn closing_notes(
     drive: &Drive,
 ) -> Vec<String> {
     let mut notes = power_notes(plan.power_cut, measured.power_failure.as_ref(), measured.end, drive);
+    notes.extend(crate::summary::health::note(description, drive));
     notes.extend(worn_out(drive));
     notes.extend(measured.search.as_ref().and_then(Search::note));
     notes.extend(idle_policy_note(description, custom, drive));

@@ -5,6 +5,7 @@ use super::request::RunRequest;
 use super::start::too_large;
 use crate::description::Description;
 use crate::drive::Drive;
+use crate::fault_script::FaultScript;
 use crate::options::RunOptions;
 use crate::power_cut::PowerCut;
 use crate::run_loop::Part;
@@ -25,23 +26,25 @@ pub(super) struct RunPlan<'a> {
     options: Options,
     pub round: Option<u64>,
     pub power_cut: Option<PowerCut>,
+    pub script: Option<FaultScript>,
     pub timeline_from: Nanos,
     pub timeline_for: Option<Nanos>,
 }
 
 impl<'a> RunPlan<'a> {
-    /// `is_custom`: the policy comes from outside the policy family.
+    /// `script`: the faults of the run. `is_custom`: the policy comes from outside the policy family.
     pub fn of(
         request: &'a RunRequest,
         files: &Files<'_>,
         description: &Description,
+        script: Option<FaultScript>,
         is_custom: bool,
     ) -> Result<RunPlan<'a>, Problems> {
         if files.load.is_some() && request.setup.precondition.is_some() {
             return Err(Problems::one("--precondition", LOADED));
         }
         description.check_memory(&request.drive.name, request.max_memory)?;
-        let run = &request.run;
+        let run = &with_power(&request.run, script.as_ref())?;
         if let (true, Some(problem)) = (run.power_cut.is_some(), description.lacks_map("--power-cut", "a power failure")) {
             return Err(problem.into());
         }
@@ -71,6 +74,7 @@ impl<'a> RunPlan<'a> {
             options: Options { seed: request.setup.seed, ..request.workload.clone() },
             round: steady_round(run)?,
             power_cut: PowerCut::of(run, description, is_custom)?,
+            script,
             timeline_from: timeline_from.unwrap_or_default(),
             timeline_for,
         })
@@ -99,6 +103,16 @@ impl<'a> RunPlan<'a> {
         let RunOptions { skip_commands, rest_after, stop_after, .. } = self.request.run;
         Part { skip: skip_commands + rest_after.unwrap_or(0), stop_after }
     }
+}
+
+/// Returns the options of a run with the power failure of its script, if that has one.
+fn with_power(run: &RunOptions, script: Option<&FaultScript>) -> Result<RunOptions, Problems> {
+    let Some((cut, down)) = script.and_then(|script| script.power.as_ref()) else { return Ok(run.clone()) };
+    if run.power_cut.is_some() || run.power_down.is_some() {
+        let complaint = "power fails by the script of faults, too: expected only one of --power-cut, `power_fails` in --faults";
+        return Err(Problems::one("--power-cut", complaint));
+    }
+    Ok(RunOptions { power_cut: Some(cut.clone()), power_down: down.clone(), ..run.clone() })
 }
 
 /// Opens a workload for a drive whose commands have ranges in multiples of `logical_block`.

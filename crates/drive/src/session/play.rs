@@ -130,6 +130,9 @@ impl Run<'_, '_> {
         if let Some(steps) = plan.power_cut.and_then(|cut| cut.steps()) {
             self.drive.lose_power_after(steps);
         }
+        if let Some(script) = &plan.script {
+            self.drive.script_faults(&script.operations, &script.losses);
+        }
         let mut search = plan.round.map(|round| Search::new(round, self.drive.now()));
         let loop_start = self.watch.seconds();
         let mut stopped_early = false;

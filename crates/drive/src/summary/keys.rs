@@ -2,8 +2,8 @@
 
 use super::origin::Origin::{self, Run};
 use super::origin::{
-    ACCOUNTING, BUFFER, BUSY, FLASH, MAPPING, PAGE_BUFFERS, POLICY, POWER, POWER_OF_PARTS, READS, RETENTION, STATES, TRANSLATION,
-    WEAR,
+    ACCOUNTING, BUFFER, BUSY, FLASH, HEALTH, MAPPING, PAGE_BUFFERS, POLICY, POWER, POWER_OF_PARTS, READS, RETENTION, STATES,
+    TRANSLATION, WEAR,
 };
 use crate::definitions::covers;
 use kit::Term;
@@ -289,6 +289,27 @@ pub const KEYS: &[Key] = &[
     key("reliability.retention_refusals", RETENTION, "units",
         "Units that were not written in the mode that the policy chose: their data could not all be moved before \
          its limit, or a block holds too few units in that mode."),
+    key("health", HEALTH, "",
+        "State of the drive as a host reads it (SMART), and the failures of its flash ([Faults](../models/faults.md)). `null` \
+         where no model stands behind a value: failures without a section `[faults]`."),
+    key("health.critical_warnings", HEALTH, "",
+        "Warnings: `spare` below 10 % of the spare blocks, `reliability` if data was lost with a die or a die is worn out, \
+         `read_only`."),
+    key("health.available_spare", HEALTH, "share", "Share of the spare blocks that is left; `null` without spare blocks."),
+    key("health.percentage_used", WEAR, "%", "Mean effective wear of the blocks, as a share of the rated endurance."),
+    key("health.data_units_read", ACCOUNTING, "512 kB", "Data that the host has read, rounded up, as NVMe counts it."),
+    key("health.data_units_written", ACCOUNTING, "512 kB", "Data that the host has written, rounded up."),
+    key("health.host_read_commands", ACCOUNTING, "commands", "Read commands."),
+    key("health.host_write_commands", ACCOUNTING, "commands", "Write commands."),
+    key("health.unsafe_shutdowns", RETENTION, "count", "Losses of power without warning."),
+    key("health.media_errors", READS, "commands", "Commands that read data which is lost."),
+    key("health.refused_writes", HEALTH, "commands", "Writes and trims that the drive refused once it was read-only."),
+    key("health.retired_blocks", HEALTH, "blocks", "Blocks out of use: bad, or worn out."),
+    key("health.factory_bad_blocks", HEALTH, "blocks", "Those of them that were bad from the factory."),
+    key("health.program_failures", HEALTH, "count", "Programs that have failed; what they were to write was programmed elsewhere."),
+    key("health.erase_failures", HEALTH, "count", "Erases that have failed."),
+    key("health.dies_lost", HEALTH, "dies", "Dies that were lost."),
+    key("health.units_lost", HEALTH, "units", "Mapping units whose current copy was on a die when it was lost."),
     key("policy_stats", POLICY, "",
         "Counters and other figures of the mode policy, counted from the start of the run; empty if it has none."),
     key("policy_stats.NAME", POLICY, "",

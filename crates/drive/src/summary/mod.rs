@@ -2,6 +2,7 @@
 
 mod cap;
 mod energy;
+pub(crate) mod health;
 mod intervals;
 pub mod keys;
 pub mod origin;
@@ -163,6 +164,7 @@ fn whole_run(facts: &RunFacts<'_>, description: &Description, drive: &Drive) -> 
         "utilisation": utilisation::section(description, &facts.utilisation),
         "bottleneck": utilisation::bottleneck(&facts.utilisation),
         "reliability": reliability(description, drive, &ftl, facts.power_failure.map_or(0, |power_failure| power_failure.at_risk_pages)),
+        "health": health::section(description, drive, totals, facts.power_failure.is_some_and(PowerFailureReport::is_abrupt)),
         "policy_stats": policy_stats(drive),
         "declared_state_bits_per_unit": drive.translator().map().map(|map| map.needs().bits_per_unit),
         "declared_state_bytes_per_block": drive.translator().map().map(|map| map.needs().bytes_per_block),

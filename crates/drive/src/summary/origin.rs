@@ -24,6 +24,8 @@ pub(super) const BUFFER: Origin = Model("write buffer and read cache (host/buffe
 pub(super) const READS: Origin = Model("errors of stored data, decoding and retries (controller/reads)");
 pub(super) const WEAR: Origin = Model("wear of blocks (ftl/layer/page_map/endurance)");
 pub(super) const RETENTION: Origin = Model("retention limits (ftl/layer/page_map/retention)");
+pub(super) const HEALTH: Origin =
+    Model("failures of the flash, spare and bad blocks (flash/faults, ftl/layer/page_map/ftl/repair)");
 pub(super) const POLICY: Origin = Model("mode policy (ftl/policy)");
 pub(super) const POWER: Origin = Model("currents of the dies (flash/power)");
 pub(super) const POWER_OF_PARTS: Origin = Model("powers and energies of parts beside the flash (kit/power, controller/energy)");

@@ -457,3 +457,8 @@ fn the_closed_forms_have_their_published_values() {
         assert!((mean_value_analysis(dies, population, 3.0) - closed).abs() < 1e-12 * closed);
     }
 }
+
+/// Returns a number from the environment, if it is set.
+pub fn given(name: &str) -> Option<u64> {
+    std::env::var(name).ok().and_then(|value| value.parse().ok())
+}

@@ -18,6 +18,7 @@ mod derive;
 mod diagram;
 mod errors;
 mod extremes;
+mod faults;
 mod figures;
 mod firmware;
 mod fuzz;

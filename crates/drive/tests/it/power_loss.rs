@@ -3,6 +3,7 @@
 //! `SSDLAB_SEED=<seed> SSDLAB_DETAIL=<0 to 4> cargo test -p drive --test it -- power_loss::one_case --ignored` runs one
 //! alone. Under every policy, `SSDLAB_COMMANDS=<count>` examines more commands.
 
+use crate::common::given;
 use drive::options::RunOptions;
 use drive::session::{Files, RunRequest};
 use drive::{Description, Drive};
@@ -15,11 +16,6 @@ use workload::Input;
 
 /// Parts of random drives.
 const DETAILS: [Detail; 5] = [Detail::None, Detail::Errors, Detail::Controller, Detail::Units, Detail::Power];
-
-/// Returns a number from the environment, if it is set.
-fn given(name: &str) -> Option<u64> {
-    std::env::var(name).ok().and_then(|value| value.parse().ok())
-}
 
 /// Adds up the findings of `count` cases whose descriptions are accepted.
 fn sum_of(count: u64, mut case: impl FnMut(u64) -> Result<Option<Cuts>, Violation>) -> Cuts {

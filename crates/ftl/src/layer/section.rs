@@ -35,8 +35,8 @@ impl FtlConfig {
     }
 
     /// Adds the inconsistencies of the section to `problems`; `streams` is the number of write frontiers that the
-    /// policy opens on each die.
-    pub fn problems(&self, geometry: &Geometry, streams: u32, problems: &mut Problems) {
+    /// policy opens on each die, and up to `left_out` of its blocks are spare or bad.
+    pub fn problems(&self, geometry: &Geometry, (streams, left_out): (u32, u64), problems: &mut Problems) {
         if geometry.unit_count() >= u64::from(crate::map::SLOT_BASE) {
             let [most, unit] = [1 << 32, 1].map(|units| words::size(Bytes(geometry.unit.offset(units))));
             let what = format!("expected less than {most}, the limit of 32-bit places with mapping units of {unit}");
@@ -90,8 +90,22 @@ impl FtlConfig {
             }
             return;
         }
+        self.blocks_problems(geometry, (streams, left_out), problems);
+    }
+
+    /// Adds the problem of a die with too few blocks for its share of the data, the blocks that it keeps free and its
+    /// frontiers.
+    fn blocks_problems(&self, geometry: &Geometry, (streams, left_out): (u32, u64), problems: &mut Problems) {
         let [user, kept, open, needed] = self.blocks_needed(geometry, self.user_units(geometry), streams);
-        if needed > u64::from(geometry.blocks_per_die) {
+        if left_out > 0 && needed + left_out > u64::from(geometry.blocks_per_die) {
+            problems.add(
+                "faults",
+                format!(
+                    "up to {left_out} of the {} blocks of a die are spare or bad, and it needs {needed}: expected fewer, or more over-provisioning",
+                    geometry.blocks_per_die
+                ),
+            );
+        } else if needed > u64::from(geometry.blocks_per_die) {
             problems.add(
                 "ftl.overprovisioning",
                 format!(

@@ -17,8 +17,19 @@ pub enum BlockState {
     Victim = 3,
     /// Being erased.
     Erasing = 4,
-    /// Worn out: erased, and not used any more.
+    /// Out of use: worn out, or bad.
     Retired = 5,
+    /// Erased, and kept to replace a block that fails.
+    Spare = 6,
+    /// A program of it has failed, and the data of that program is not bound to another place yet.
+    Failed = 7,
+}
+
+impl BlockState {
+    /// Returns true if a block in this state holds no data, and nothing is being done with it.
+    pub fn is_unused(self) -> bool {
+        matches!(self, BlockState::Free | BlockState::Retired | BlockState::Spare)
+    }
 }
 
 /// Record of a block: the fields that the hot path needs, in eight bytes.
@@ -51,7 +62,9 @@ impl BlockRecord {
             2 => BlockState::Closed,
             3 => BlockState::Victim,
             4 => BlockState::Erasing,
-            _ => BlockState::Retired,
+            5 => BlockState::Retired,
+            6 => BlockState::Spare,
+            _ => BlockState::Failed,
         }
     }
 
@@ -70,7 +83,7 @@ impl BlockRecord {
 
     /// Returns true if the record is one of a drive at rest: its state is known, and is not that of an erase.
     pub(crate) fn is_at_rest(&self) -> bool {
-        self.packed & STATE <= BlockState::Retired as u32 && self.state() != BlockState::Erasing
+        self.packed & STATE <= BlockState::Spare as u32 && self.state() != BlockState::Erasing
     }
 
     /// Returns true if the record has nothing but its state, as that of a block without data.
@@ -177,7 +190,8 @@ mod tests {
         // More than 65,536 operations may wait for one block: the count of its pins must not wrap.
         (0..70_000).for_each(|_| record.pin());
         assert_eq!((record.state(), record.mode(), record.pins()), (BlockState::Open, 13, 70_000));
-        for state in [BlockState::Closed, BlockState::Victim, BlockState::Erasing, BlockState::Retired, BlockState::Free] {
+        use BlockState::{Closed, Erasing, Failed, Free, Retired, Spare, Victim};
+        for state in [Closed, Victim, Erasing, Retired, Spare, Failed, Free] {
             record.set_state(state);
             assert_eq!((record.state(), record.mode(), record.pins()), (state, 13, 70_000));
         }

@@ -171,6 +171,13 @@ impl Integrity {
         }
     }
 
+    /// Handles data that goes from a place, at which nothing is left, to another one.
+    pub fn gone_to(&mut self, from: Ppn, to: Ppn) {
+        if self.lost.remove(&from.0) {
+            self.lost.insert(to.0);
+        }
+    }
+
     /// Returns the number of places whose data is lost.
     pub fn lost_places(&self) -> usize {
         self.lost.len()

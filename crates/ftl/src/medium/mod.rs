@@ -4,6 +4,7 @@
 //! A layer decides; the medium keeps account of what has been programmed, erased and read, and refuses what flash
 //! cannot do. All layers stand on it.
 
+mod bad;
 mod block;
 mod closed;
 pub(crate) mod counts;
@@ -23,9 +24,13 @@ use crate::queue::WriteQueue;
 use block::BlockTable;
 use closed::LeastValid;
 use integrity::{BlockFacts, Integrity};
-use kit::{BlockId, DieId, Ended, Geometry, ModeId, Nanos, Operation, Outbox, Ppn, ReadyDies, Record, SimTime, Stored, Table};
+use kit::{
+    BlockId, Cause, DieId, Ended, Geometry, ModeId, Nanos, Operation, Outbox, Outcome, Ppn, ReadyDies, Record, SimTime, Stored,
+    Table,
+};
 use pages::PageWrites;
 use program::{NO_PLACE, ProgramUnit};
+use std::collections::BTreeSet;
 
 const NONE: u32 = u32::MAX;
 
@@ -51,6 +56,8 @@ pub struct Medium {
     pub(crate) wear_most: u32,
     /// Number of retired blocks of each die.
     pub(crate) retired: Vec<u32>,
+    /// Blocks that have failed and still hold data.
+    bad: BTreeSet<u32>,
     /// Instant at which each block was opened for its first program \[ns; negative: before the run\].
     pub(crate) first_program: Vec<i64>,
     /// Closed blocks of each die as a doubly linked list in the order of closing: the neighbours of each block, and the
@@ -87,6 +94,7 @@ impl Medium {
             wear_total: 0,
             wear_most: 0,
             retired: vec![0; dies],
+            bad: BTreeSet::new(),
             first_program: vec![0; blocks],
             older: vec![NONE; blocks],
             newer: vec![NONE; blocks],
@@ -126,6 +134,7 @@ impl Medium {
             wear_total,
             wear_most,
             retired,
+            bad,
             first_program,
             older,
             newer,
@@ -149,6 +158,7 @@ impl Medium {
         new.erase_modes.copy_from_slice(erase_modes);
         (new.erase_total, new.wear_total, new.wear_most) = (*erase_total, *wear_total, *wear_most);
         new.retired.copy_from_slice(retired);
+        new.bad.clone_from(bad);
         new.first_program.copy_from_slice(first_program);
         new.older.copy_from_slice(older);
         new.newer.copy_from_slice(newer);
@@ -404,15 +414,18 @@ impl Medium {
         self.add_wear(block, more_wear_thousandths);
     }
 
-    /// Handles the end of an erase: the block is free, and `wear_thousandths` are added to its effective wear.
+    /// Handles the end of an erase: the block is free, and `wear_thousandths` are added to its effective wear. A block
+    /// whose erase has failed holds nothing, either; the caller takes it out of use ([`Medium::retire`]).
     pub(crate) fn erase_done(&mut self, ended: Ended, operation: &Operation, wear_thousandths: u32, out: &mut Outbox) {
-        ended.expect_done(operation);
+        if ended.outcome != Outcome::EraseFailed {
+            ended.expect_done(operation);
+        }
         let block = self.geometry.block_of(operation.first);
         self.end_erase(block, operation.mode, wear_thousandths);
         out.journal.note(|| Record::Erased { block });
     }
 
-    /// Completes the erase of a victim, which adds `wear_thousandths` to its effective wear.
+    /// Completes the erase of a victim, or the attempt, which adds `wear_thousandths` to its effective wear.
     pub(crate) fn end_erase(&mut self, block: BlockId, mode: ModeId, wear_thousandths: u32) {
         self.blocks.update(block, |record| {
             assert!(record.is(BlockState::Erasing), "{block:?} is not being erased");
@@ -439,9 +452,9 @@ impl Medium {
         self.retired.fill(0);
         for (block, record) in (0..).map(BlockId).zip(self.blocks.as_mut_slice()) {
             record.clear_pins();
-            if record.state() == BlockState::Retired {
-                self.retired[self.geometry.die_of(block).index()] += 1;
-                let valid = std::mem::replace(record, BlockRecord::new(BlockState::Retired, 0)).valid;
+            if let state @ (BlockState::Retired | BlockState::Spare) = record.state() {
+                self.retired[self.geometry.die_of(block).index()] += u32::from(state == BlockState::Retired);
+                let valid = std::mem::replace(record, BlockRecord::new(state, 0)).valid;
                 record.valid = valid;
             } else {
                 record.set_state(BlockState::Free);
@@ -459,7 +472,7 @@ impl Medium {
                 self.close(block);
             }
         }
-        let unused = [BlockState::Free, BlockState::Retired];
+        let unused = [BlockState::Free, BlockState::Retired, BlockState::Spare];
         self.blocks.as_mut_slice().iter_mut().filter(|record| unused.contains(&record.state())).all(|record| {
             let empty = record.valid == 0;
             *record = BlockRecord::new(record.state(), 0);
@@ -510,6 +523,10 @@ impl Medium {
     pub(crate) fn report_units(&mut self, ended: Ended, die: DieId, writes: &mut WriteQueue, out: &mut Outbox) -> usize {
         let done = &mut self.programs[die.index()];
         let (units, bound) = (std::mem::take(&mut done.units), std::mem::take(&mut done.bound));
+        if done.failed_for != Nanos::ZERO {
+            let failed_for = std::mem::take(&mut done.failed_for);
+            out.operations.account_mut(ended.slot).charge(Cause::Retry, failed_for);
+        }
         for unit in &units[..bound] {
             if unit.superseded != NO_PLACE {
                 self.unpin_and_wake(Ppn(unit.superseded), &mut out.ready);

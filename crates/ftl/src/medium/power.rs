@@ -26,7 +26,9 @@ impl Medium {
         }
         for record in blocks.as_mut_slice() {
             let state = match record.state() {
-                BlockState::Retired => BlockState::Retired,
+                state @ (BlockState::Retired | BlockState::Spare) => state,
+                // Bad, and without data: its first program has failed.
+                BlockState::Failed if record.programmed == 0 => BlockState::Retired,
                 _ if record.programmed == 0 => BlockState::Free,
                 _ => BlockState::Closed,
             };

@@ -19,6 +19,10 @@ pub(crate) struct ProgramUnit {
     pub stream: Option<u8>,
     /// Number of relocated units that still have to be encoded for `mode`.
     pub encode: u32,
+    /// Write stream through whose frontier it is written, where the layer has frontiers.
+    pub frontier: usize,
+    /// Time since the units were first bound, if the programs before this one have failed.
+    pub failed_for: Nanos,
 }
 
 /// A unit of a program.
@@ -56,6 +60,8 @@ impl ProgramUnit {
             reason: Reason::Host,
             stream: None,
             encode: 0,
+            frontier: 0,
+            failed_for: Nanos::ZERO,
         }
     }
 

@@ -91,7 +91,7 @@ impl Medium {
                 format!("block {block} was erased in mode {erased_in}, which the drive does not have")
             })?;
             require(record.is_at_rest(), || format!("block {block} is in no state of a drive at rest: {record:?}"))?;
-            let is_empty = matches!(record.state(), BlockState::Free | BlockState::Retired);
+            let is_empty = record.state().is_unused();
             require(!is_empty || record.is_blank(), || format!("block {block} is empty, and has data or pins: {record:?}"))?;
             let places = u32::from(record.programmed) * geometry.units_per_program;
             require(places <= geometry.units_per_block, || {

@@ -2,7 +2,7 @@
 
 mod check;
 
-use crate::medium::Medium;
+use crate::medium::{BlockState, Medium};
 use crate::wear::WearLeveling;
 use kit::{BlockId, DieId, Geometry, ModeId, Ppn, SimTime};
 use serde::{Deserialize, Serialize};
@@ -345,6 +345,55 @@ impl Space {
         self.update_space(die);
     }
 
+    /// Gives up the frontier of an open block, which stays open.
+    pub fn abandon(&mut self, die: DieId, block: BlockId) {
+        let of_die = self.streams * self.width;
+        let first = die.index() * of_die;
+        let slot = (first..first + of_die).find(|&slot| self.frontiers[slot].block == block.0);
+        self.frontiers[slot.expect("an open block is a frontier")].block = NONE;
+        self.update_space(die);
+    }
+
+    /// Closes all frontiers of a die and forgets its free blocks: nothing is written there any more.
+    pub fn lose_die(&mut self, medium: &mut Medium, die: DieId) {
+        let of_die = self.streams * self.width;
+        for slot in die.index() * of_die..(die.index() + 1) * of_die {
+            if self.frontiers[slot].block != NONE {
+                self.close_frontier(medium, die, slot);
+            }
+        }
+        for free in &mut self.free[die.index() * self.groups..(die.index() + 1) * self.groups] {
+            free.next_fresh = free.fresh_end;
+            free.erased.iter_mut().for_each(BinaryHeap::clear);
+        }
+        self.free_count[die.index()] = 0;
+        self.update_space(die);
+    }
+
+    /// Counts a block out that was taken for a lazy erase and will not come back.
+    pub fn count_out(&mut self, die: DieId) {
+        self.free_count[die.index()] -= 1;
+        self.update_space(die);
+    }
+
+    /// Takes blocks that were never used out of the free ones: those that are not free any more in the medium.
+    pub fn withhold(&mut self, medium: &Medium, wear: &dyn WearLeveling) {
+        for die in (0..medium.geometry.die_count).map(DieId) {
+            let mut blocks = medium.geometry.blocks_of(die).map(BlockId);
+            if blocks.clone().all(|block| medium.block(block).state() == BlockState::Free) {
+                continue;
+            }
+            for free in &mut self.free[die.index() * self.groups..(die.index() + 1) * self.groups] {
+                free.next_fresh = free.fresh_end;
+            }
+            self.free_count[die.index()] = 0;
+            while let Some(block) = blocks.find(|&block| medium.block(block).state() == BlockState::Free) {
+                self.put_free(medium, block, wear);
+            }
+            self.update_space(die);
+        }
+    }
+
     /// Closes an open block, full or not.
     pub fn close(&mut self, medium: &mut Medium, die: DieId, block: BlockId) {
         let of_die = self.streams * self.width;
@@ -445,7 +494,7 @@ impl Space {
         self.free_count.fill(0);
         self.frontiers.fill(Frontier { block: NONE, next_unit: 0 });
         for block in (0..medium.geometry.block_count).map(BlockId) {
-            if medium.block(block).state() == crate::medium::BlockState::Free {
+            if medium.block(block).state() == BlockState::Free {
                 self.put_free(medium, block, wear);
             }
         }

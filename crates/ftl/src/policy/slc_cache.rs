@@ -1,7 +1,6 @@
 //! SLC cache: one bit per cell for host writes, as in the drives of today.
 
 use super::{Collection, Dispatch, Facts, HostCache, Idle, Member, ModePolicy, Moving, Needs, Relocation, View, WriteAnswer};
-use crate::medium::BlockState;
 use kit::archive::require;
 use kit::{Archive, Archived, BlockId, DieId, ModeId, Nanos, Reason, Term};
 use schemars::JsonSchema;
@@ -132,7 +131,7 @@ impl ModePolicy for SlcCache {
         let dies = geometry.die_count as usize;
         let mut cached = vec![0; dies];
         for block in (0..geometry.block_count).map(BlockId).filter(|&block| view.block_bytes.get(block)[0] != 0) {
-            let holds_data = !matches!(view.medium.block(block).state(), BlockState::Free | BlockState::Retired);
+            let holds_data = !view.medium.block(block).state().is_unused();
             require(SlcCache::is_cached(block, view) && holds_data, || {
                 format!("block {} is marked as one of the cache, and holds no data", block.0)
             })?;
@@ -192,8 +191,7 @@ impl ModePolicy for SlcCache {
         self.cached.fill(0);
         for block in (0..view.medium.geometry.block_count).map(BlockId) {
             let record = view.medium.block(block);
-            let is_cache =
-                record.mode() == self.cache.0 && record.state() != crate::medium::BlockState::Free && self.cache != self.normal;
+            let is_cache = record.mode() == self.cache.0 && !record.state().is_unused() && self.cache != self.normal;
             view.block_bytes.get_mut(block)[0] = u8::from(is_cache);
             self.cached[view.medium.geometry.die_of(block).index()] += u32::from(is_cache);
         }

@@ -50,6 +50,8 @@ pub struct Counts {
     pub media_errors: u64,
     /// Commands that failed as they were served.
     pub refused: u64,
+    /// Programs that failed.
+    pub program_failures: u64,
 }
 
 /// The engine's counters at the time when the oracle was attached.

@@ -241,6 +241,10 @@ impl Oracle {
         ensure(block.erases == erases, || "the block was erased while the read waited".to_owned())?;
         let is_its_own = place.content.is_none_or(|content| content.lpn == lpn) || self.rules.data == Data::InPlace;
         ensure(is_its_own, || format!("it holds the data of another unit: {place:?}"))?;
+        let die = self.geometry.die_of(self.geometry.block_of(ppn));
+        let lost = self.lost_dies.get(&die).copied();
+        let state = self.in_flight(command, Op::Read)?;
+        ensure(state.loss != Loss::Intact || lost.is_none_or(|lost| lost > state.step), || "its die was lost before".to_owned())?;
         self.counts.flash_reads += 1;
         Ok(())
     }
@@ -280,7 +284,8 @@ impl Oracle {
     /// Follows the completion of a command that failed as it was served: it must have had no effect.
     fn refused(&mut self, state: &InFlight, completion: &Completion) -> Check {
         ensure(state.versions.is_empty() && state.to_sense.is_empty(), || format!("{completion:?}: it was served"))?;
-        ensure(self.rules.data == Data::Placed, || format!("{completion:?}: nothing is refused"))?;
+        let may_refuse = self.rules.data == Data::Placed || completion.status == Status::WriteProtected;
+        ensure(may_refuse, || format!("{completion:?}: nothing is refused"))?;
         self.counts.refused += 1;
         if state.command.op == Op::Trim { self.trim_completed(state, false) } else { Ok(()) }
     }

@@ -190,7 +190,7 @@ impl Oracle {
     }
 
     /// Notes that the map entry of a unit has changed.
-    fn entry_changed(&mut self, lpn: Lpn) {
+    pub(super) fn entry_changed(&mut self, lpn: Lpn) {
         // The entries of map pages themselves are always in memory.
         if let Some(stale) = self.stale_pages.get_mut((lpn.0 / self.page_entries) as usize).filter(|_| lpn.0 < self.user_units) {
             *stale = true;
@@ -204,7 +204,7 @@ impl Oracle {
     }
 
     /// Binds a unit's data to a place.
-    fn occupy(&mut self, ppn: Ppn, lpn: Lpn, version: u32, supersedes: Option<Ppn>, loss: Loss) -> Check {
+    pub(super) fn occupy(&mut self, ppn: Ppn, lpn: Lpn, version: u32, supersedes: Option<Ppn>, loss: Loss) -> Check {
         let (block, unit) = self.geometry.split(ppn);
         let record = &mut self.blocks[block.index()];
         let place = &mut self.places[ppn.index()];
@@ -266,6 +266,14 @@ impl Oracle {
     }
 
     pub(super) fn erased(&mut self, block: BlockId) -> Check {
+        self.emptied(block)?;
+        self.blocks[block.index()].erases += 1;
+        self.counts.erased += 1;
+        Ok(())
+    }
+
+    /// Checks that nothing in a block is current or about to be read, and forgets what is in it.
+    pub(super) fn emptied(&mut self, block: BlockId) -> Check {
         let first = self.geometry.first_of(block).0;
         let record = self.blocks[block.index()];
         ensure(self.rules.erases(), || "nothing is erased where pages are written in place".to_owned())?;
@@ -281,12 +289,10 @@ impl Oracle {
             let is_prior = matches!(location, Location::Slot(slot) if self.prior_of(slot) == Some(ppn));
             ensure(location != Location::At(ppn) && !is_prior, || format!("it holds the current data of {:?}", content.lpn))?;
         }
-        let erases = record.erases + 1;
-        self.blocks[block.index()] = super::Block { erases, ..super::Block::default() };
+        self.blocks[block.index()] = super::Block { erases: record.erases, ..super::Block::default() };
         for place in &mut self.places[first as usize..][..self.geometry.units_per_block as usize] {
             *place = Place::default();
         }
-        self.counts.erased += 1;
         Ok(())
     }
 

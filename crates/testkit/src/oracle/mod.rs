@@ -11,6 +11,7 @@ mod audit;
 mod commands;
 mod data;
 mod durability;
+mod faults;
 mod loss;
 mod power;
 mod rules;
@@ -193,6 +194,10 @@ pub struct Oracle {
     pub counts: Counts,
     /// Number of units that waited in the write buffer when the drive was last saved.
     carried: u64,
+    /// Dies that are lost, with the step in which they were.
+    lost_dies: BTreeMap<kit::DieId, u64>,
+    /// Blocks of which a program has failed.
+    bad: BTreeSet<kit::BlockId>,
     /// Watch over the cap on the power; `None` without a cap.
     power: Option<PowerWatch>,
 }
@@ -232,6 +237,8 @@ impl Oracle {
             baseline: audit::Baseline::of(drive),
             counts: Counts::default(),
             carried: 0,
+            lost_dies: BTreeMap::new(),
+            bad: BTreeSet::new(),
             power: PowerWatch::of(drive, description),
             geometry,
             rules,
@@ -316,7 +323,14 @@ impl Oracle {
             Record::Relocated { lpn, from, to, reason, .. } => self.relocated(lpn, from, to, reason),
             Record::Buffered { command, lpn, slot } => self.buffered(command, lpn, slot),
             Record::Programmed { block, first, count } => self.programmed(block, first, count),
+            Record::ProgramFailed { block, first, count } => self.program_failed(block, first, count),
+            Record::BoundAgain { from, to, .. } => self.bound_again(from, to),
             Record::Erased { block } => self.erased(block),
+            Record::Retired { block } => self.retired(block),
+            Record::DieLost { die } => {
+                self.lost_dies.entry(die).or_insert(self.step);
+                Ok(())
+            }
             Record::ReadResolved { command, lpn, source } => self.read_resolved(command, lpn, source),
             Record::ReadSensed { ppn, owner } => self.read_sensed(ppn, owner),
             Record::Uncorrectable { ppn, owner } => self.uncorrectable(ppn, owner),

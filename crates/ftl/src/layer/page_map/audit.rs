@@ -46,7 +46,7 @@ impl Ftl {
             let valid =
                 (first..first + geometry.units_per_block).filter(|&ppn| self.state.store.medium.is_valid(Ppn(ppn))).count();
             by_mode[record.mode() as usize % 16] += valid as u64;
-            let empty = matches!(record.state(), BlockState::Free | BlockState::Erasing | BlockState::Retired);
+            let empty = record.state().is_unused() || record.state() == BlockState::Erasing;
             if valid != usize::from(record.valid) || empty && valid > 0 {
                 found.push(format!("{block:?} has {valid} valid bits, its record: {record:?}"));
             }
@@ -88,6 +88,7 @@ impl Ftl {
             ("closed", count(BlockState::Closed), self.state.store.medium.closed_count(die) as usize),
             ("closed", count(BlockState::Closed), listed),
             ("retired", count(BlockState::Retired), self.state.store.medium.retired_blocks(die) as usize),
+            ("failed", count(BlockState::Failed), self.failed_blocks(die)),
             ("taken", count(BlockState::Victim) + count(BlockState::Erasing), victims),
         ];
         for (what, blocks, known) in counted.into_iter().filter(|(_, blocks, known)| blocks != known) {
@@ -112,6 +113,12 @@ impl Ftl {
 }
 
 impl Ftl {
+    /// Returns the number of blocks of a die whose failed program no die has had room for.
+    fn failed_blocks(&self, die: DieId) -> usize {
+        let geometry = &self.state.store.medium.geometry;
+        self.state.repairs.homeless().filter(|program| geometry.die_of(geometry.block_of(program.first)) == die).count()
+    }
+
     /// Returns the position of a die in its cycle of host writes and collections.
     pub(super) fn position_of(&self, die: DieId) -> DieState {
         let geometry = &self.state.store.medium.geometry;

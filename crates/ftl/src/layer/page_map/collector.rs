@@ -190,8 +190,9 @@ impl Collector {
         front
     }
 
-    /// Checks the relocation of a die of a saved drive, which is at rest.
-    pub fn check(&self, die: DieId, store: &Store) -> Archived {
+    /// Checks the relocation of a die of a saved drive, which is at rest. `is_moved` tells whether the unit at a place
+    /// has been read to be moved by another die.
+    pub fn check(&self, die: DieId, store: &Store, is_moved: &dyn Fn(Ppn) -> bool) -> Archived {
         let Collector { victim, cursor, ref gathered, initial_valid, ref wanted, .. } = *self;
         let (blocks, geometry) = (store.medium.geometry.blocks_of(die), &store.medium.geometry);
         let rests = self.encoding.is_none() && !self.reading && self.in_read.is_empty();
@@ -226,7 +227,8 @@ impl Collector {
         places.sort_unstable();
         let is_once = places.windows(2).all(|pair| pair[0] < pair[1]);
         require(is_once, || format!("the collection of block {} has gathered one unit twice", block.0))?;
-        let read = (first.0..cursor.0).filter(|&at| store.medium.is_valid(Ppn(at))).count();
+        let gathered_now = |at: &u32| store.medium.is_valid(Ppn(*at)) && (gathered.contains(&Ppn(*at)) || !is_moved(Ppn(*at)));
+        let read = (first.0..cursor.0).filter(gathered_now).count();
         let kept = gathered.iter().filter(|&&at| store.medium.is_valid(at)).count();
         require(read == kept, || {
             format!(

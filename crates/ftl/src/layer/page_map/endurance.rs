@@ -3,7 +3,7 @@
 use crate::layer::page_map::ftl::Ftl;
 use crate::parameters::Parameters;
 use crate::policy::Needs;
-use kit::{BlockId, DieId, Ended, ModeId, Operation, Outbox, effective_wear_class};
+use kit::{BlockId, DieId, Ended, ModeId, Operation, Outbox, Outcome, effective_wear_class};
 
 /// Returns the largest number of write frontiers that can be open on a die (per group of planes, where planes take
 /// turns program by program): those of relocations in each of `write_modes`, and the policy's host streams, counted as
@@ -55,6 +55,9 @@ impl Ftl {
         self.state.store.medium.erase_done(ended, operation, wear, out);
         if let Some(metadata) = &mut self.state.metadata {
             metadata.erased(block);
+        }
+        if ended.outcome != Outcome::Done {
+            return self.erase_failed(block);
         }
         let is_worn_out =
             self.derived.parameters.retire_at.is_some_and(|limit| self.state.store.medium.wear_thousandths(block) >= limit);

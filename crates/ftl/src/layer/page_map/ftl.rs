@@ -8,6 +8,7 @@ mod lost;
 mod mapping;
 mod power;
 mod relocate;
+mod repair;
 mod save;
 mod serve;
 mod start;
@@ -45,6 +46,8 @@ use kit::{
     Timer,
 };
 
+pub use repair::Health;
+pub(crate) use repair::Repairs;
 pub use save::Loaded;
 pub use start::StartingState;
 use std::sync::Arc;
@@ -74,6 +77,20 @@ fn retention(config: &FtlSection, policy: &dyn ModePolicy, parameters: &Paramete
     let limits = limits_of_blocks(&facts.retention_by_wear, policy.mixes(facts).as_deref());
     let move_after = (0..facts.write_modes.len()).map(|mode| policy.move_after(ModeId(mode as u8))).collect();
     Retention::new(limits, move_after, *rated_pe_cycles, config.retention_margin, &moving)
+}
+
+/// Returns the free blocks and frontiers of an empty drive. Its streams are those of the host, those of relocations in
+/// each write mode, and that of a mapping cache.
+fn space(config: &FtlSection, needs: &Needs, parameters: &Parameters) -> Space {
+    let (host, has_map) = (usize::from(needs.host_streams), config.map_cache.is_some());
+    let streams = Streams {
+        host,
+        all: host + parameters.facts.write_modes.len() * needs.relocation_frontiers() + usize::from(has_map),
+        shared: !needs.keeps_relocations_apart(config.separate_relocations),
+        by_plane: config.allocation_order.is_by_plane(),
+        map: has_map,
+    };
+    Space::new(&parameters.geometry, streams, config.reserve_blocks, parameters.facts.erase_levels.clone())
 }
 
 /// The page map: a flash translation layer with a map of mapping units.
@@ -114,6 +131,8 @@ pub(crate) struct State {
     pub worn_out: Option<DieId>,
     /// Metadata of programs; `None` if power is not lost without warning.
     pub metadata: Option<Box<Metadata>>,
+    /// Programs that have failed, and what the drive has lost.
+    pub repairs: Repairs,
 }
 
 /// Rules and numbers that follow from the description: a drive that is loaded builds them anew.
@@ -138,6 +157,8 @@ pub(crate) struct Derived {
 pub(crate) struct Scratch {
     /// True while the changes of the map are written to flash, before a shutdown or a loss of power.
     pub saves_map: bool,
+    /// True while the drive comes to rest.
+    pub rests: bool,
     pub binding: Binding,
     pub units: Vec<Lpn>,
     /// Collects the values of prefetches, so that the loads are not optimised away.
@@ -150,12 +171,8 @@ impl Ftl {
         let (geometry, user_units) = (parameters.geometry, parameters.facts.user_units);
         let needs = policy.needs();
         let old_mode = policy.mode_of_old_data();
-        // Streams: those of the host, those of relocations in each write mode, and that of a mapping cache.
-        let host_streams = usize::from(needs.host_streams);
         let map_cache = config.map_cache.as_ref();
         let map_cache = map_cache.map(|cache| MapCache::new(cache, user_units, geometry.units_per_program));
-        let streams =
-            host_streams + parameters.facts.write_modes.len() * needs.relocation_frontiers() + usize::from(map_cache.is_some());
         let extra_units = map_cache.as_ref().map_or(0, MapCache::extra_units);
         let map_cache = map_cache.map(Box::new);
         let mut store = Store::new(geometry, user_units, extra_units, parameters.facts.block_units.clone())?;
@@ -167,18 +184,7 @@ impl Ftl {
         let state = State {
             bits: UnitBits::new(needs.bits_per_unit, store.user_units),
             block_bytes: BlockBytes::new(needs.bytes_per_block, geometry.block_count),
-            space: Space::new(
-                &geometry,
-                Streams {
-                    host: host_streams,
-                    all: streams,
-                    shared: !needs.keeps_relocations_apart(config.separate_relocations),
-                    by_plane: config.allocation_order.is_by_plane(),
-                    map: map_cache.is_some(),
-                },
-                config.reserve_blocks,
-                parameters.facts.erase_levels.clone(),
-            ),
+            space: space(config, &needs, &parameters),
             retention: retention(config, &*policy, &parameters, store.user_units),
             rng: Rng::stream(parameters.seed, "ftl.gc"),
             collectors: (0..dies).map(|_| Collector::new(geometry.units_per_program)).collect(),
@@ -197,6 +203,7 @@ impl Ftl {
             policy_armed: None,
             worn_out: None,
             metadata: None,
+            repairs: Repairs::new(dies),
             counters: FtlCounters::default(),
             policy,
             store,
@@ -213,7 +220,16 @@ impl Ftl {
             parameters,
         };
         let units = Vec::with_capacity(geometry.units_per_program as usize);
-        Ok(Ftl { state, derived, scratch: Scratch { saves_map: false, binding: Binding::Allowed, units, sink: 0 } })
+        let (bad_blocks, spare_blocks) = (derived.parameters.bad_blocks.clone(), derived.parameters.spare_blocks);
+        let mut ftl = Ftl {
+            state,
+            derived,
+            scratch: Scratch { saves_map: false, rests: false, binding: Binding::Allowed, units, sink: 0 },
+        };
+        if !bad_blocks.is_empty() || spare_blocks > 0 {
+            ftl.begin_with_bad_blocks(&bad_blocks, spare_blocks);
+        }
+        Ok(ftl)
     }
 
     /// Prefetches the table entries that commands on these units will need. Simulated state does not change.
@@ -320,6 +336,8 @@ pub(crate) mod tests {
             copyback: false,
             buffering: Buffering::default(),
             has_errors: false,
+            bad_blocks: Vec::new(),
+            spare_blocks: 0,
             load: Load::default(),
             seed: 1,
         };

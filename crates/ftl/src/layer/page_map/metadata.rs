@@ -82,6 +82,18 @@ impl Metadata {
         self.sources.as_mut_slice()[first.index()..][..self.units_per_program as usize].fill(0);
     }
 
+    /// Gives a program that repeats one that has failed the number of that one, and its data the places where it came
+    /// from.
+    pub fn bound_again(&mut self, failed: Ppn, first: Ppn) {
+        self.numbers.set((first.0 / self.units_per_program) as usize, self.number(failed));
+        for (from, to) in (failed.0..failed.0 + self.units_per_program).map(Ppn).zip(first.0..) {
+            self.sources.set(to as usize, self.sources.get(from.index()));
+            if let Some(number) = self.pages.get(&from).copied() {
+                self.pages.insert(Ppn(to), number);
+            }
+        }
+    }
+
     /// Records that a unit of the last program was moved.
     #[inline]
     pub fn moved(&mut self, from: Ppn, to: Ppn) {

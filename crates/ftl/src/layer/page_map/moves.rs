@@ -38,6 +38,11 @@ impl PageMoves {
         PageMoves { slots: Slab::with_capacity(64), ready: VecDeque::with_capacity(64), urgent: 0, overdue: 0, in_flight: 0 }
     }
 
+    /// Returns true if the page at a place has been read and waits for a die.
+    pub fn has_read(&self, ppn: Ppn) -> bool {
+        self.ready.iter().any(|&slot| self.get(slot).page.from == ppn)
+    }
+
     pub fn begin(&mut self, page: PageMove, urgent: bool) -> u32 {
         let slot = self.slots.put(Some(Move { page, urgent, overdue: false }));
         self.urgent += u64::from(urgent);

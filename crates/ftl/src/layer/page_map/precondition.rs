@@ -300,7 +300,7 @@ impl Ftl {
         let kept = f64::from(self.collect_below()) + 2.0;
         let kept = if blocks < real.blocks_per_die { kept.min(f64::from(blocks) / 4.0) } else { kept };
         let pool_share = self.state.store.user_units as f64 / real.unit_count() as f64 * f64::from(real.blocks_per_die)
-            / (f64::from(real.blocks_per_die) - f64::from(self.collect_below()) - 2.0);
+            / (self.usable_blocks() - f64::from(self.collect_below()) - 2.0);
         let user_units = ((f64::from(blocks) - kept) * pool_share * f64::from(real.units_per_block)) as u64;
         let mut config = self.derived.config.clone();
         config.overprovisioning = 0.0;
@@ -313,9 +313,21 @@ impl Ftl {
         let facts = Facts { die_count: 1, user_units, ..self.derived.parameters.facts.clone() };
         models.aged(
             &config,
-            Parameters { geometry, facts, policy: "baseline".to_owned(), ..self.derived.parameters.clone() },
+            Parameters {
+                geometry,
+                facts,
+                policy: "baseline".to_owned(),
+                bad_blocks: Vec::new(),
+                spare_blocks: 0,
+                ..self.derived.parameters.clone()
+            },
             go_on,
         )
+    }
+
+    /// Returns the mean number of blocks of a die of an empty drive that are neither bad nor spare.
+    fn usable_blocks(&self) -> f64 {
+        self.state.space.total_free_blocks() as f64 / f64::from(self.state.store.medium.geometry.die_count)
     }
 
     /// Pads frontiers to the end of a program unit. Returns the first place and the number of each padding.

@@ -20,12 +20,12 @@ mod forgery;
 
 use crate::counters::FtlCounters;
 use crate::layer::page_map::collector::{Collector, RelocationRequest};
-use crate::layer::page_map::ftl::{Ftl, State};
+use crate::layer::page_map::ftl::{Ftl, Health, State};
 use crate::layer::page_map::metadata::Metadata;
 use crate::map::{Mapped, Store, decode, encode, mark_valid};
 use crate::map_cache::{MapCounters, MapUnit};
 use crate::medium::BlockState;
-use crate::medium::program::NO_PLACE;
+use crate::medium::program::{NO_PLACE, ProgramUnit};
 use crate::medium::space::{AllocationClass, Target};
 use kit::{BlockId, DieId, Interrupted, Lpn, ModeId, Outbox, Ppn, Reason, Rng, SimTime, Table};
 use std::collections::BTreeMap;
@@ -53,6 +53,8 @@ struct Simulation {
     /// Missed retention limits, and the smallest margin.
     retention: (u64, Option<i64>),
     rng: Rng,
+    /// Lost dies, and the failures so far: the drive keeps them in its system area \[A\].
+    repairs: (Vec<bool>, Health),
 }
 
 impl Simulation {
@@ -62,11 +64,13 @@ impl Simulation {
             map_counters: state.map_cache.as_ref().map(|cache| cache.counters.clone()),
             retention: (state.retention.misses, state.retention.min_margin),
             rng: state.rng.clone(),
+            repairs: state.repairs.image(),
         }
     }
 
     fn go_on(self, state: &mut State) {
         (state.counters, state.rng) = (self.counters, self.rng);
+        state.repairs.restore(self.repairs);
         state.retention.take_measurements(self.retention);
         if let (Some(cache), Some(counters)) = (&mut state.map_cache, self.map_counters) {
             cache.counters = counters;
@@ -212,12 +216,21 @@ impl Ftl {
                     if medium.geometry.program_of(unit) < u32::from(medium.block(block).programmed) {
                         return code;
                     }
-                    let program = &medium.programs[medium.geometry.die_of(block).index()];
+                    let program = self.program_of(ppn);
                     let superseded = program.units[(ppn.0 - program.first.0) as usize].superseded;
                     code = if superseded == NO_PLACE { 0 } else { encode(Ppn(superseded)) };
                 }
             }
         }
+    }
+
+    /// Returns the program, not completed, that a place belongs to.
+    fn program_of(&self, ppn: Ppn) -> &ProgramUnit {
+        let medium = &self.state.store.medium;
+        let is_of = |program: &&ProgramUnit| (program.first.0..program.first.0 + program.bound as u32).contains(&ppn.0);
+        let of_die = &medium.programs[medium.geometry.die_of(medium.geometry.block_of(ppn)).index()];
+        let failed = self.state.repairs.homeless().find(is_of);
+        Some(of_die).filter(is_of).or(failed).expect("a program of the place is under way")
     }
 
     /// Rebuilds the state of a drive from what remains of it, on a new FTL of the same description.
@@ -232,6 +245,7 @@ impl Ftl {
         let durable_lost = self.count_lost(&durable, &metadata);
         self.rebuild_blocks(&metadata);
         self.state.metadata = Some(metadata);
+        self.want_bad_blocks();
         for &block in half_erased.iter().chain(&given_up) {
             let die = self.state.store.medium.geometry.die_of(block);
             let erase_count = self.state.store.medium.erase_count(block);
@@ -273,7 +287,7 @@ impl Ftl {
             let further = u32::from(u32::from(record.programmed) < programs);
             RowsRead { block, rows: u32::from(record.programmed) * rows_per_program + further }
         };
-        let is_read = |block: &BlockId| medium.block(*block).state() != BlockState::Retired;
+        let is_read = |block: &BlockId| !matches!(medium.block(*block).state(), BlockState::Retired | BlockState::Spare);
         let dies = (0..geometry.die_count).map(DieId);
         dies.map(|die| geometry.blocks_of(die).map(BlockId).filter(is_read).map(of_block).collect()).collect()
     }

@@ -271,7 +271,7 @@ impl Retention {
         self.owed.fill(0);
         self.starts.fill(SimTime::FOREVER);
         for block in (0..medium.geometry.block_count).map(BlockId) {
-            if !matches!(medium.block(block).state(), BlockState::Free | BlockState::Retired) {
+            if !medium.block(block).state().is_unused() {
                 self.opened(medium, block);
             }
         }

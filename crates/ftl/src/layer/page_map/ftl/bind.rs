@@ -262,8 +262,10 @@ impl Ftl {
 
     /// Completes a lazy erase: the free block joins the list of its new level.
     pub(super) fn lazy_erase_done(&mut self, ended: Ended, operation: &Operation) {
-        ended.expect_done(operation);
         let block = self.state.store.medium.geometry.block_of(operation.first);
+        if Ftl::has_failed(ended) {
+            return self.lazy_erase_failed(block);
+        }
         let worn = self.state.store.medium.wear_thousandths(block);
         let wear = |mode: ModeId| self.derived.parameters.wear_of_erase(mode, worn);
         let more = wear(operation.mode).saturating_sub(wear(self.state.store.medium.erase_mode(block)));
@@ -276,7 +278,8 @@ impl Ftl {
     /// closes the frontier if it is full, and returns the slot of the program.
     pub(super) fn finish_program(&mut self, die: DieId, stream: usize, bound: u32, now: SimTime, out: &mut Outbox) -> u32 {
         let geometry = self.state.store.medium.geometry;
-        let program = &self.state.store.medium.programs[die.index()];
+        let program = &mut self.state.store.medium.programs[die.index()];
+        program.frontier = stream;
         let (first, mode, reason) = (program.first, program.mode, program.reason);
         let encode = match reason {
             Reason::Host if self.derived.parameters.facts.codes[mode.index()] != 0 => bound,
@@ -290,6 +293,16 @@ impl Ftl {
         self.state.counters.units_programmed[reason as usize] += u64::from(bound);
         self.state.counters.units_programmed[Reason::Padding as usize] += u64::from(geometry.units_per_program - bound);
         self.state.counters.units_by_mode[mode.index()] += u64::from(bound);
+        self.issue_program(die, stream, encode, now, out)
+    }
+
+    /// Enters deadlines of newly opened blocks, closes the frontier of a program if it is full, and returns the slot of
+    /// the program, of which `encode` units are encoded first.
+    #[inline(always)]
+    pub(super) fn issue_program(&mut self, die: DieId, stream: usize, encode: u32, now: SimTime, out: &mut Outbox) -> u32 {
+        let geometry = self.state.store.medium.geometry;
+        let program = &self.state.store.medium.programs[die.index()];
+        let (first, mode, reason) = (program.first, program.mode, program.reason);
         while let Some(block) = self.state.space.opened.pop() {
             self.state.retention.opened(&self.state.store.medium, block);
             if self.derived.needs.blocks {

@@ -60,10 +60,16 @@ impl Ftl {
             && !self.state.collectors[die.index()].may_go_on(gains_space || !self.derived.config.gc_preemptible)
             && self.state.moves.ready.is_empty()
             && self.state.writes.queue.len(self.state.writes.list_of(die)) == 0
+            && self.state.repairs.are_none()
             && !self.may_write_map()
     }
 
     fn choose(&mut self, die: DieId, now: SimTime, out: &mut Outbox) -> Option<u32> {
+        if !self.state.repairs.are_none()
+            && let Some(answer) = self.repeat_first(die, now, out)
+        {
+            return answer;
+        }
         if self.derived.needs.moves
             && !self.derived.needs.idle_only
             && let Some(answer) = self.policy_moves(die, now, out)
@@ -152,6 +158,11 @@ impl Ftl {
         {
             return;
         }
+        self.hand_over(list, ready);
+    }
+
+    /// Hands the waiting writes of a list over to the die with the most free blocks.
+    pub(super) fn hand_over(&mut self, list: usize, ready: &mut ReadyDies) {
         let others =
             (0..self.state.store.medium.geometry.die_count).map(DieId).filter(|&other| self.state.space.has_space(other));
         let Some(other) = others.max_by_key(|&other| (self.state.space.free_blocks(other), std::cmp::Reverse(other))) else {

@@ -27,6 +27,7 @@ impl Ftl {
                 out.journal.note(|| Record::ReadSensed { ppn: operation.first, owner: operation.owner });
                 self.page_move_read(slot, &mut out.ready);
             }
+            Owner::ProgramUnit if Ftl::has_failed(ended) => self.program_failed(ended, operation, now, out),
             Owner::ProgramUnit => self.program_done(ended, operation, out),
             Owner::ReadAhead(read) => self.read_ahead_done(read, operation, now, out),
             Owner::MapPage(page) => {
@@ -118,6 +119,14 @@ impl Ftl {
         let die = operation.die;
         let block = self.state.store.medium.geometry.block_of(operation.first);
         self.end_timed_erase(ended, operation, out);
+        self.collection_done(die, block, now, out);
+        if self.derived.wear_rule.moves_data() && operation.reason != Reason::Wear {
+            self.level_wear(die, block);
+        }
+    }
+
+    /// Ends the collection of a block, which is free or out of use.
+    pub(super) fn collection_done(&mut self, die: DieId, block: BlockId, now: SimTime, out: &mut Outbox) {
         let collector = &mut self.state.collectors[die.index()];
         collector.victim = None;
         collector.urgent = collector.has_urgent_request();
@@ -125,9 +134,6 @@ impl Ftl {
             self.call_policy(now, &out.signals, |policy, view| policy.erased(block, view));
         }
         self.update_no_space(now, &mut out.signals);
-        if self.derived.wear_rule.moves_data() && operation.reason != Reason::Wear {
-            self.level_wear(die, block);
-        }
     }
 
     /// Queues the least-worn closed block of a die for relocation, if wear levelling requires that after the erase of
@@ -172,6 +178,7 @@ impl Ftl {
             }
             Timer::Flush | Timer::PowerState => unreachable!("the write buffer and the power states have timers of their own"),
             Timer::Replay(_) => unreachable!("it belongs to the replay of a firmware trace"),
+            Timer::DieFails(_) => unreachable!("the drive loses its dies itself"),
         }
     }
 
@@ -207,7 +214,10 @@ impl Ftl {
                 return false;
             }
         }
-        self.state.moves.in_flight == 0 && out.signals.queued_write_pages == 0 && self.is_map_saved(out)
+        self.state.moves.in_flight == 0
+            && self.state.repairs.are_done()
+            && out.signals.queued_write_pages == 0
+            && self.is_map_saved(out)
     }
 
     /// Lets the policy examine the drive that it now controls, rebuilds the retention deadlines, and arms the timers.

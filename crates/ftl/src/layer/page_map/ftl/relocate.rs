@@ -280,14 +280,14 @@ impl Ftl {
             // everything that this collection moves.
             None => {
                 let first = self.relocation_stream(mode);
-                let (stream, block) = self.state.space.any_open(die, first..first + self.derived.needs.relocation_frontiers())?;
+                let open = self.state.space.any_open(die, first..first + self.derived.needs.relocation_frontiers());
+                let Some((stream, block)) = open else { return self.leave_to_others(die, out) };
                 let mode = ModeId(self.state.store.medium.block(block).mode());
                 let plane = Some(self.state.store.medium.geometry.group_of(block));
                 target = Target { stream, mode, plane, ..target };
-                (
-                    self.state.space.advance(&mut self.state.store.medium, &target, units_per_program, now)?,
-                    if self.derived.needs.page_scope { wanted } else { mode },
-                )
+                let place = self.state.space.advance(&mut self.state.store.medium, &target, units_per_program, now);
+                let Some(place) = place else { return self.leave_to_others(die, out) };
+                (place, if self.derived.needs.page_scope { wanted } else { mode })
             }
         };
         self.begin_program(die, place, written_in, reason);
@@ -384,17 +384,7 @@ impl Ftl {
     pub(super) fn bind_moved(&mut self, die: DieId, from: Ppn, to: Ppn, now: SimTime, out: &mut Outbox) {
         let lpn = self.state.store.lpn_at(from);
         self.state.store.medium.supersede(from);
-        match decode(self.state.store.code_of(lpn)) {
-            Mapped::Slot(slot) => {
-                debug_assert_eq!(self.state.writes.queue.units[slot].prior, encode(from));
-                self.state.writes.queue.units[slot].prior = encode(to);
-            }
-            _ => {
-                debug_assert_eq!(self.state.store.code_of(lpn), encode(from), "a valid place is the one the map names");
-                self.state.store.set_code(lpn, encode(to));
-            }
-        }
-        self.state.store.place(lpn, to);
+        self.refer(lpn, from, to);
         if let Some(metadata) = &mut self.state.metadata {
             metadata.moved(from, to);
             if u64::from(lpn.0) >= self.state.store.user_units {
@@ -422,10 +412,31 @@ impl Ftl {
         }
     }
 
+    /// Lets the map, or, if a newer copy waits in the write buffer, that copy's reference to the older one, name the
+    /// place `to` of a unit instead of `from`.
+    #[inline(always)]
+    pub(super) fn refer(&mut self, lpn: Lpn, from: Ppn, to: Ppn) {
+        match decode(self.state.store.code_of(lpn)) {
+            Mapped::Slot(slot) => {
+                debug_assert_eq!(self.state.writes.queue.units[slot].prior, encode(from));
+                self.state.writes.queue.units[slot].prior = encode(to);
+            }
+            _ => {
+                debug_assert_eq!(self.state.store.code_of(lpn), encode(from), "a valid place is the one the map names");
+                self.state.store.set_code(lpn, encode(to));
+            }
+        }
+        self.state.store.place(lpn, to);
+    }
+
     /// Returns the slot of the victim's erase once nothing in it is valid or pinned.
     pub(super) fn erase_if_ready(&mut self, die: DieId, victim: BlockId, now: SimTime, out: &mut Outbox) -> Option<u32> {
         let record = self.state.store.medium.block(victim);
         if self.state.collectors[die.index()].reading || record.valid > 0 || record.pins() > 0 {
+            return None;
+        }
+        if self.state.store.medium.is_bad(victim) {
+            self.retire_bad(die, victim, now, out);
             return None;
         }
         let collection = self.state.collectors[die.index()].collection()?;

@@ -12,7 +12,7 @@ mod check;
 
 use crate::counters::FtlCounters;
 use crate::layer::page_map::collector::Collector;
-use crate::layer::page_map::ftl::{Ftl, State};
+use crate::layer::page_map::ftl::{Ftl, Health, State};
 use crate::layer::page_map::moves::PageMoves;
 use crate::layer::page_map::retention::RetentionImage;
 use crate::map::{Mapped, Origin, OriginImage, SLOT_BASE, Store, decode, encode};
@@ -63,6 +63,10 @@ struct Image {
     flush_until: u64,
     policy_armed: Option<SimTime>,
     worn_out: Option<DieId>,
+    /// Blocks that have failed and still hold data.
+    bad: Vec<u32>,
+    /// Lost dies, and the failures so far.
+    repairs: (Vec<bool>, Health),
 }
 
 /// State of a policy: what it declared, and what [`ModePolicy::state`](crate::policy::ModePolicy::state) lists.
@@ -153,6 +157,7 @@ impl Ftl {
             block_bytes: _,
             // Begins anew in the next run.
             metadata: _,
+            repairs,
         } = &self.state;
         assert!(!writes.gate.is_open && store.medium.is_at_rest(), "the drive is at rest");
         Image {
@@ -175,6 +180,8 @@ impl Ftl {
             flush_until: writes.gate.flush_until,
             policy_armed: *policy_armed,
             worn_out: *worn_out,
+            bad: store.medium.bad_blocks().map(|block| block.0).collect(),
+            repairs: repairs.image(),
         }
     }
 
@@ -226,6 +233,8 @@ impl Ftl {
         (self.state.idle_since, self.state.idle_armed) = (image.idle_since, image.idle_armed);
         (self.state.writes.arrivals, self.state.writes.gate.flush_until) = (image.arrivals, image.flush_until);
         (self.state.policy_armed, self.state.worn_out) = (image.policy_armed, image.worn_out);
+        self.state.store.medium.set_bad_blocks(&image.bad);
+        self.state.repairs.restore(image.repairs);
         self.restore_policy(policy)
     }
 
@@ -308,6 +317,9 @@ impl Ftl {
             self.take_victim(die, &self.collection_of(block, Reason::Gc, false), false);
         }
         self.restore_map_cache(image.map_cache)?;
+        self.state.store.medium.set_bad_blocks(&image.bad);
+        self.state.repairs.restore(image.repairs);
+        self.want_bad_blocks();
         let shift = i64::try_from(now.0).unwrap_or(i64::MAX);
         self.state.store.medium.first_program.iter_mut().for_each(|at| *at = at.saturating_sub(shift));
         self.state.writes.idle.take_over_turn(&image.idle);

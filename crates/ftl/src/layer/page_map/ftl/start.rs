@@ -73,6 +73,7 @@ impl Ftl {
             policy_armed: _,
             worn_out: _,
             metadata: _,
+            repairs: _,
         } = &self.state;
         let extra_units = store.all_units() - store.user_units;
         let mode_units = self.derived.parameters.facts.block_units.clone();

@@ -30,9 +30,9 @@ impl Ftl {
         let dies = u64::from(geometry.die_count);
         // Leaves as many blocks free as untimed writes keep: opening the next one leads to a collection, as in steady
         // state. The phases set below keep the dies from collecting at the same time.
-        let used = geometry.blocks_per_die - self.collect_below();
         let mut next = 0u64;
         for die in 0..geometry.die_count {
+            let used = self.state.space.free_blocks(DieId(die)) - self.collect_below();
             let until = self.state.store.user_units * u64::from(die + 1) / dies;
             let counts = scaled_counts(&model, used as usize, until - next, geometry.units_per_block);
             for (index, count) in counts.into_iter().enumerate() {

@@ -38,6 +38,8 @@ impl StartingKey {
             erase_wear,
             rated_pe_cycles,
             retire_at,
+            bad_blocks,
+            spare_blocks,
             seed,
             // The policy is known by its needs.
             policy: _,
@@ -49,8 +51,10 @@ impl StartingKey {
             // Errors come with reads.
             has_errors: _,
         } = parameters;
+        let is_whole = bad_blocks.is_empty() && *spare_blocks == 0;
+        let faults = if is_whole { String::new() } else { format!(" {bad_blocks:?} {spare_blocks}") };
         StartingKey(format!(
-            "{how:?} {seed} {:?} {erase_wear:?} {rated_pe_cycles} {retire_at:?} {} {} {} {old_mode:?} {}",
+            "{how:?} {seed} {:?} {erase_wear:?} {rated_pe_cycles} {retire_at:?} {} {} {} {old_mode:?} {}{faults}",
             // The other numbers of a geometry are computed from these.
             geometry.shape,
             of_config(config),

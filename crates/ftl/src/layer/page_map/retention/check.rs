@@ -1,7 +1,6 @@
 //! Checks of the retention deadlines of a saved drive.
 
 use super::{Due, Retention, RetentionImage};
-use crate::medium::BlockState;
 use crate::medium::Medium;
 use kit::archive::{Archived, require};
 use kit::{BlockId, DieId, SimTime};
@@ -31,7 +30,7 @@ impl RetentionImage {
         for block in (0..medium.geometry.block_count).map(BlockId) {
             let record = medium.block(block);
             let is_limited = own.limits.get(usize::from(record.mode())).is_some_and(|classes| !classes.is_empty());
-            if is_limited && !matches!(record.state(), BlockState::Free | BlockState::Retired) {
+            if is_limited && !record.state().is_unused() {
                 owed[own.place(medium, block, record.mode())] += 1;
             }
         }

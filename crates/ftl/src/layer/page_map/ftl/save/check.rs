@@ -5,7 +5,6 @@
 //! contradiction is the error.
 
 use super::{Image, Loaded, PolicyImage};
-use crate::layer::page_map::collector::Collector;
 use crate::layer::page_map::ftl::Ftl;
 use crate::map::{Store, encode, mark_valid};
 use crate::medium::BlockState;
@@ -41,7 +40,8 @@ impl Ftl {
         self.rebuild_map()?;
         self.state.store.medium.check_closed(&image.closed)?;
         image.space.check_frontiers(&self.state.store.medium)?;
-        self.check_collectors(&image.collectors)?;
+        self.check_collectors(image)?;
+        self.check_repairs(image)?;
         if let Some(integrity) = &image.integrity {
             integrity.check(&self.state.store.medium, modes)?;
         }
@@ -54,6 +54,22 @@ impl Ftl {
         let last =
             policy.bits.get((used / 64) as usize).filter(|_| !used.is_multiple_of(64)).map_or(0, |last| last >> (used % 64));
         require(last == 0, || "its policy's state has bits beyond the last unit".to_owned())
+    }
+
+    /// Checks the blocks that have failed, and the lost dies.
+    fn check_repairs(&self, image: &Image) -> Archived {
+        let medium = &self.state.store.medium;
+        let is_bad = |block: &u32| {
+            *block < medium.geometry.block_count
+                && matches!(medium.block(BlockId(*block)).state(), BlockState::Closed | BlockState::Victim)
+        };
+        let strange = image.bad.iter().find(|block| !is_bad(block));
+        require(strange.is_none(), || {
+            format!("block {} has failed, and is not one that is still to be emptied", strange.unwrap_or(&0))
+        })?;
+        let (lost, health) = &image.repairs;
+        require(lost.len() == medium.geometry.die_count as usize, || "its lost dies are not those of this drive".to_owned())?;
+        health.check()
     }
 
     /// Enters each valid place in the map. The places of a block must be as many as its record says, and within what
@@ -110,10 +126,13 @@ impl Ftl {
         Err(format!("unit {} is at place {} and at place {}", lpn.0, ppn.0, store.code_of(lpn) - 1))
     }
 
-    fn check_collectors(&self, collectors: &[Collector]) -> Archived {
+    fn check_collectors(&self, image: &Image) -> Archived {
+        let collectors = &image.collectors;
         let dies = self.state.collectors.len();
         require(collectors.len() == dies, || "its dies are not those of this drive".to_owned())?;
-        (0..).map(DieId).zip(collectors).try_for_each(|(die, collector)| collector.check(die, &self.state.store))?;
+        let is_moved = |ppn: Ppn| image.moves.has_read(ppn);
+        let mut of_dies = (0..).map(DieId).zip(&image.collectors);
+        of_dies.try_for_each(|(die, collector)| collector.check(die, &self.state.store, &is_moved))?;
         let victims = self.state.store.medium.blocks.as_slice().iter().filter(|record| record.is(BlockState::Victim)).count();
         let collected = collectors.iter().filter(|collector| collector.victim.is_some()).count();
         require(victims == collected, || format!("{victims} blocks are being emptied, and {collected} dies do so"))
@@ -208,6 +227,7 @@ impl Ftl {
                     format!("a timer of the page move in slot {slot} is pending, and there is no such slot")
                 })?,
                 Timer::Replay(_) => return Err("a timer of a replay is pending, and the drive replays nothing".to_owned()),
+                Timer::DieFails(_) => return Err("the loss of a die is pending, which belongs to a run".to_owned()),
                 Timer::Retention | Timer::Policy | Timer::Flush | Timer::PowerState => {}
             }
         }

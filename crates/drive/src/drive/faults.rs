@@ -1,0 +1,157 @@
+//! Faults of the flash on their way to the FTL and the host: programs, erases and reads that fail, and dies that are
+//! lost.
+
+use super::Drive;
+use flash::faults::{FaultState, Faults, Scripted};
+use ftl::{Health, Translator};
+use kit::queue::Class;
+use kit::{DieId, Ended, Event, Nanos, OperationKind, Outcome, Owner, Ppn, Timer};
+use std::collections::BTreeSet;
+
+/// The faults of a drive, and the reads that have failed.
+pub(super) struct DriveFaults {
+    pub faults: Faults,
+    /// Slots of reads that have failed and are still on their way through the controller.
+    failed_reads: BTreeSet<u32>,
+}
+
+impl DriveFaults {
+    pub fn new(faults: Faults) -> Box<DriveFaults> {
+        Box::new(DriveFaults { faults, failed_reads: BTreeSet::new() })
+    }
+}
+
+impl Drive {
+    /// Has operations on blocks fail, and dies be lost after these times from now on, beside the faults that the
+    /// description draws.
+    ///
+    /// # Panics
+    /// If the description has no section `[faults]`.
+    pub fn script_faults(&mut self, operations: &[Scripted], losses: &[(Nanos, DieId)]) {
+        let faults = self.faults.as_mut().expect("the description has faults");
+        faults.faults.script(operations);
+        for &(after, die) in losses {
+            self.out.events.push(self.now + after, Class::Timer, Event::Timer(Timer::DieFails(die)));
+        }
+    }
+
+    /// Loses a die now: every operation on it fails from now on.
+    ///
+    /// # Panics
+    /// If the description has no section `[faults]`.
+    pub fn lose_die(&mut self, die: DieId) {
+        self.faults.as_mut().expect("the description has faults").faults.lose(die);
+        if let Some(map) = self.ftl.page_map_mut() {
+            map.lose_die(die, self.now, &mut self.out);
+        }
+        self.note_health();
+    }
+
+    /// Returns the failures that the drive has seen; `None` under a layer that does not handle them.
+    pub fn health(&self) -> Option<&Health> {
+        match &self.ftl {
+            Translator::PageMap(map) => Some(map.health()),
+            Translator::Other(_) => None,
+        }
+    }
+
+    /// Decides whether an operation that has ended has failed.
+    #[cold]
+    pub(super) fn judge(&mut self, ended: Ended) -> Ended {
+        let Some(DriveFaults { faults, failed_reads }) = self.faults.as_deref_mut() else { return ended };
+        let operation = &self.out.operations[ended.slot];
+        // A repeated read ends as the first one did.
+        let reads_nothing = operation.kind == OperationKind::Read && !operation.reads_data();
+        if matches!(operation.owner, Owner::Retry(_) | Owner::Scan) || reads_nothing {
+            return ended;
+        }
+        let medium = self.ftl.medium();
+        let wear = medium.wear_thousandths(medium.geometry.block_of(operation.first));
+        let outcome = faults.outcome(operation, wear);
+        if outcome == Outcome::ReadFailed {
+            failed_reads.insert(ended.slot);
+            return ended;
+        }
+        Ended { outcome, ..ended }
+    }
+
+    /// Handles the end of an operation on a drive with faults whose reads take no way through the controller.
+    #[inline(never)]
+    pub(super) fn done_with_faults(&mut self, ended: Ended) {
+        if self.out.operations[ended.slot].kind == OperationKind::Read {
+            self.read_ends(ended.slot);
+        }
+        let has_failed = ended.outcome != Outcome::Done;
+        self.operation_done(ended);
+        if has_failed {
+            self.note_health();
+        }
+    }
+
+    /// Returns true if programs that have failed are still to be repeated: such a drive cannot be saved.
+    pub fn must_repeat(&self) -> bool {
+        self.repeats_programs()
+    }
+
+    /// Returns true if programs that have failed are to be repeated.
+    #[inline]
+    pub(super) fn repeats_programs(&self) -> bool {
+        self.faults.is_some() && matches!(&self.ftl, Translator::PageMap(map) if map.must_repeat())
+    }
+
+    /// Takes a read out of those that have failed; returns true if it is one of them.
+    pub(super) fn has_failed(&mut self, slot: u32) -> bool {
+        self.faults.as_mut().is_some_and(|faults| faults.failed_reads.remove(&slot))
+    }
+
+    /// Returns true if a read has failed and is not done.
+    #[inline]
+    pub(super) fn some_read_failed(&self) -> bool {
+        self.faults.as_ref().is_some_and(|faults| !faults.failed_reads.is_empty())
+    }
+
+    /// Handles the end of a read that was not decoded: whether it has failed, or delivers data that is lost.
+    pub(super) fn read_ends(&mut self, slot: u32) {
+        let operation = self.out.operations[slot];
+        if self.has_failed(slot) {
+            self.lose_read(slot);
+        } else if operation.reads_data()
+            && self.ftl.has_lost()
+            && self.ftl.delivers_lost(&operation)
+            && let Owner::Command(command) = operation.owner
+        {
+            self.media_error(command);
+        }
+    }
+
+    /// Loses the data of a read.
+    pub(super) fn lose_read(&mut self, slot: u32) {
+        let operation = self.out.operations[slot];
+        let places: Vec<Ppn> = match self.ftl.places_of(&operation) {
+            Some(places) => places.to_vec(),
+            None => (operation.first.0..operation.first.0 + operation.units).map(Ppn).collect(),
+        };
+        self.ftl.read_failed(&operation, &places, &mut self.out.journal);
+        if let Owner::Command(command) = operation.owner {
+            self.media_error(command);
+        }
+    }
+
+    /// Goes on with the faults of a saved drive; `same_seed`: with their random numbers, too. Returns false if they are
+    /// those of another drive.
+    pub(super) fn restore_faults(&mut self, saved: Option<FaultState>, same_seed: bool) -> bool {
+        self.note_health();
+        match (&mut self.faults, saved) {
+            (Some(own), Some(saved)) => own.faults.go_on(saved, same_seed),
+            (None, None) => true,
+            _ => false,
+        }
+    }
+
+    /// Takes account of what a failure has changed: a drive that has become read-only refuses writes.
+    #[cold]
+    pub(super) fn note_health(&mut self) {
+        self.is_read_only = self.ftl.page_map_mut().is_some_and(|map| map.health().is_read_only);
+        self.checks_commands |= self.is_read_only;
+    }
+}

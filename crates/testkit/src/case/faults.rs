@@ -1,0 +1,132 @@
+//! Random drives whose flash fails: programs, erases and reads, dies, and the power.
+
+use super::{Detail, Passed, cuts, detailed, go_on_with};
+use crate::Violation;
+use crate::commands::{Commands, Mix};
+use crate::rig::Rig;
+use drive::Description;
+use flash::faults::Scripted;
+use kit::{BlockId, DieId, Nanos, OperationKind, Rng};
+
+/// Faults of cases, and what became of them.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Failed {
+    /// Programs that failed.
+    pub programs: u64,
+    /// Erases that failed.
+    pub erases: u64,
+    /// Reads that a script let fail, and whose data was lost or media errors.
+    pub uncorrectable: u64,
+    /// Dies that were lost.
+    pub dies: u64,
+    /// Losses of power.
+    pub power: u64,
+    /// Drives that were saved and loaded again.
+    pub reloads: u64,
+    /// Spare blocks that replaced others.
+    pub spares: u64,
+    /// Drives that became read-only.
+    pub read_only: u64,
+    /// Commands that these refused.
+    pub refused: u64,
+    /// Read-only drives that had no room left for what they had accepted.
+    pub full: u64,
+}
+
+impl Failed {
+    /// Adds the faults of another case.
+    pub fn merge(&mut self, other: &Failed) {
+        let Failed { programs, erases, uncorrectable, dies, power, reloads, spares, read_only, refused, full } = *other;
+        self.programs += programs;
+        self.erases += erases;
+        self.uncorrectable += uncorrectable;
+        self.dies += dies;
+        self.power += power;
+        self.reloads += reloads;
+        self.spares += spares;
+        self.read_only += read_only;
+        self.refused += refused;
+        self.full += full;
+    }
+}
+
+/// Runs the case of a seed with about `commands` commands; `None` if its description is refused.
+pub fn run(seed: u64, commands: u32) -> Result<Option<(Passed, Failed)>, Violation> {
+    let Some(description) = detailed(seed, Detail::Faults) else { return Ok(None) };
+    let mut failed = Failed::default();
+    let mut rng = Rng::stream(seed, "testkit.failures");
+    let loses_power = rng.chance(0.5);
+    let mut rig = if loses_power { Rig::losing_power(&description, seed)? } else { Rig::new(&description, seed, None)? };
+    let ended = play(&mut rig, &description, (seed, commands), (&mut rng, loses_power), &mut failed);
+    let health = rig.drive.health().expect("a drive with a page map").clone();
+    let has_stalled = rig.drive.next_event().is_none() && rig.drive.commands_in_flight() > 0;
+    let has_failed = health.is_read_only || health.program_failures + health.erase_failures > 0;
+    let is_full = has_failed && (has_stalled || rig.drive.must_repeat());
+    if !is_full {
+        ended?;
+        rig.finish().or_else(|why| if rig.drive.must_repeat() { Ok(()) } else { Err(why) })?;
+    }
+    let is_full = is_full || rig.drive.must_repeat();
+    failed.full = is_full.into();
+    failed.refused += rig.oracle.counts.refused;
+    (failed.programs, failed.erases) = (health.program_failures, health.erase_failures);
+    (failed.dies, failed.spares, failed.read_only) = (health.dies_lost, health.spares_used, health.is_read_only.into());
+    Ok(Some((Passed::of(rig), failed)))
+}
+
+/// Lets a drive serve the commands of a case, with faults between its parts.
+fn play(
+    rig: &mut Rig<'_>,
+    description: &Description,
+    (seed, commands): (u64, u32),
+    (rng, loses_power): (&mut Rng, bool),
+    failed: &mut Failed,
+) -> Result<(), Violation> {
+    let parts = 4;
+    for part in 0..parts {
+        let mix = Mix { fua: 0.05, ..Mix::random(rng, description.flash.program_time.of(0).0) };
+        let name = format!("testkit.commands.{part}");
+        let mut stream = Commands::new(mix, description.user_bytes(), part << 24, Rng::stream(seed, &name));
+        go_on_with(rig, &mut stream, commands / parts)?;
+        failed.uncorrectable += rig.oracle.counts.uncorrectable;
+        let geometry = rig.drive.medium().geometry;
+        match rng.below(6) {
+            0 if loses_power => {
+                let down = Nanos(1 << rng.below(40));
+                failed.refused += rig.oracle.counts.refused;
+                rig.lose_power(description, seed, down)?;
+                failed.power += 1;
+            }
+            0 => {
+                rig.drain()?;
+                failed.refused += rig.oracle.counts.refused;
+                if rig.drive.must_repeat() {
+                    continue;
+                }
+                rig.reload(description, seed)?;
+                failed.reloads += 1;
+            }
+            1 if geometry.die_count > 1 && rng.chance(0.5) => {
+                rig.drive.lose_die(DieId(rng.below(geometry.die_count.into()) as u32))
+            }
+            2 | 3 => {
+                let kinds = [OperationKind::Read, OperationKind::Program, OperationKind::Erase];
+                let one = |_| Scripted {
+                    kind: kinds[rng.below(3) as usize],
+                    block: BlockId(rng.below(geometry.block_count.into()) as u32),
+                    number: 1 + rng.below(3) as u32,
+                };
+                let script: Vec<Scripted> = (0..8).map(one).collect();
+                rig.drive.script_faults(&script, &[]);
+            }
+            _ => {}
+        }
+    }
+    rig.drain()
+}
+
+/// Runs the case of a seed, and examines after every step what becomes of the drive if it loses power then; `None` if
+/// its description is refused.
+pub fn every_cut(seed: u64, commands: u32) -> Result<Option<cuts::Cuts>, Violation> {
+    cuts::every_cut(seed, Detail::Faults, commands)
+}
