@@ -15,7 +15,7 @@ ENGINE := $(shell find crates presets -name '*.rs' -o -name '*.toml') Cargo.toml
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo build c check test lint format docs pictures bench fuzz-parsers wheel lock licenses clean tools
+.PHONY: help demo build c check test lint format docs pictures bench fuzz fuzz-parsers wheel lock licenses clean tools
 
 help: ## List the targets.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -106,7 +106,16 @@ bench: build ## Measure the speed of the fixed scenarios; a line is added to ben
 
 # Seconds for all targets together; the build, some minutes the first time, is not counted.
 SECONDS    ?= 120
+fuzz: SECONDS := 600
+# Seed from which `make fuzz` takes the next ones: those below belong to the tests.
+FROM       ?= 1000000
 CARGO_FUZZ := target/cargo-fuzz/bin/cargo-fuzz
+
+fuzz: $(CARGO_FUZZ) build ## Search for defects for SECONDS (600): random drives from seed FROM on, mutated inputs, kills.
+	SSDLAB_SECONDS=$$(( $(SECONDS) * 6 / 10 )) SSDLAB_FROM=$(FROM) \
+		cargo test --locked -p drive --test it -- search::for_a_while --ignored --nocapture
+	$(BIN)/python tools/fuzz_parsers.py $(CARGO_FUZZ) $$(( $(SECONDS) * 3 / 10 ))
+	$(BIN)/python tools/kill_at_random.py --count $$(( $(SECONDS) / 120 ))
 
 fuzz-parsers: $(CARGO_FUZZ) build ## Give mutated inputs to every parser for SECONDS (120), and count them; an input that fails is kept.
 	$(BIN)/python tools/fuzz_parsers.py $(CARGO_FUZZ) $(SECONDS)

@@ -12,11 +12,13 @@ mod derive;
 mod document;
 mod errors;
 mod power;
+mod power_loss;
 mod reference;
 mod retention;
 
 pub(crate) use derive::cell_part;
 pub(crate) use errors::own_decoder;
+pub use power_loss::PowerLossConfig;
 
 use controller::{ControllerConfig, ControllerSection, EccConfig, MapPlace};
 use flash::faults::FaultsConfig;
@@ -151,6 +153,9 @@ pub struct Description {
     /// Failures of the flash, and the blocks that replace those that fail. Absent: nothing fails, and no block is bad.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub faults: Option<FaultsConfig>,
+    /// Capacitors that hold the drive up when power is lost. Absent: it has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub power_loss: Option<PowerLossConfig>,
     /// The flash translation layer.
     pub ftl: FtlConfig,
     /// The mode policy.
@@ -308,6 +313,9 @@ impl Description {
             power.problems(geometry.shape.bits_per_cell, geometry.die_count, problems);
             self.power_problems(power, problems);
         }
+        if let Some(capacitors) = &self.power_loss {
+            capacitors.problems(self.buffer.policy == BufferPolicy::WriteBack, problems);
+        }
         if let Some(faults) = &self.faults {
             let modes = (self.flash.write_modes.len(), self.flash.erase_modes.len().max(1));
             faults.problems(geometry, modes, problems);
@@ -395,6 +403,7 @@ impl Description {
             ("buffer.read_cache", self.buffer.read_cache.is_some(), "a read cache".to_owned()),
             ("ftl.retire_at_cycles", self.ftl.retire_at_cycles.is_some(), "the retirement of blocks".to_owned()),
             ("faults", self.faults.is_some(), "the handling of faults".to_owned()),
+            ("power_loss", self.power_loss.is_some(), "protection against a loss of power".to_owned()),
         ];
         for (field, _, what) in needs.into_iter().filter(|(_, is_given, _)| *is_given) {
             problems.0.extend(self.lacks_map(field, &what));

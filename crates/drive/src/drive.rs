@@ -65,6 +65,8 @@ pub struct Drive {
     power_states: Option<Box<PowerStates>>,
     /// Faults; `None` if nothing fails.
     faults: Option<Box<faults::DriveFaults>>,
+    /// True while capacitors hold the drive up: it serves and completes no command any more.
+    is_held_up: bool,
     /// True if the drive has become read-only.
     is_read_only: bool,
     /// False while the drive is brought to rest: free dies pull nothing from the FTL.
@@ -107,7 +109,7 @@ impl Drive {
         let queues = description.host.queues().or_else(|| needs_queues.then(QueueConfig::default));
         let (unit, logical_block) = (geometry.unit, description.host.logical_block);
         let mut host = Host::new(queues.as_ref(), protocol, &description.buffer, unit, logical_block);
-        if ftl.zones().is_some() {
+        if ftl.zones().is_some() || description.power_loss.is_some_and(|capacitors| capacitors.trusted) {
             host.protect_buffer();
         }
         out.signals.buffer_capacity_pages = host.buffer().capacity();
@@ -150,6 +152,7 @@ impl Drive {
                 .faults
                 .as_ref()
                 .map(|config| faults::DriveFaults::new(Faults::new(config, description.flash.rated_pe_cycles, &geometry, seed))),
+            is_held_up: false,
             is_read_only: false,
             pulling: true,
             in_instant: false,

@@ -37,8 +37,8 @@ struct AtRisk {
 pub(crate) enum Failure {
     /// The host stopped first.
     Graceful(PowerFailure),
-    /// The drive lost power at any instant, or after a number of steps.
-    Abrupt(PowerLoss, Option<u64>),
+    /// The drive lost power at any instant, or after a number of steps; capacitors held it up for a time.
+    Abrupt(PowerLoss, Option<u64>, Option<Nanos>),
 }
 
 impl Failure {
@@ -46,7 +46,7 @@ impl Failure {
     fn instants(&self) -> (SimTime, SimTime) {
         match self {
             Failure::Graceful(failure) => (failure.failed, failure.back),
-            Failure::Abrupt(loss, _) => (loss.failed, loss.back),
+            Failure::Abrupt(loss, ..) => (loss.failed, loss.back),
         }
     }
 }
@@ -91,7 +91,7 @@ impl PowerFailureReport {
         });
         let (graceful, abrupt) = match &self.failure {
             Failure::Graceful(failure) => (Some(failure), None),
-            Failure::Abrupt(loss, steps) => (None, Some((loss, *steps))),
+            Failure::Abrupt(loss, steps, held_up) => (None, Some((loss, *steps, *held_up))),
         };
         let entries = graceful.and_then(|failure| failure.backup).map(|backup| {
             json!({
@@ -101,10 +101,11 @@ impl PowerFailureReport {
                 "saved_in_ns": backup.took.0,
             })
         });
-        let loss = abrupt.map(|(loss, _)| loss);
+        let loss = abrupt.map(|(loss, ..)| loss);
         let numbers = [
             ("buffered_pages_saved", graceful.map(|failure| failure.buffered_units)),
-            ("event", abrupt.and_then(|(_, steps)| steps)),
+            ("event", abrupt.and_then(|(_, steps, _)| steps)),
+            ("held_up_ns", abrupt.and_then(|(.., held_up)| Some(held_up?.0))),
             ("commands_lost", loss.map(|loss| loss.lost_commands.len() as u64)),
             ("volatile_lost", loss.map(|loss| loss.volatile_lost)),
             ("durable_lost", loss.map(|loss| loss.durable_lost)),
@@ -122,8 +123,9 @@ impl PowerFailureReport {
     /// entries.
     pub fn notes(&self, unit: Bytes) -> Vec<String> {
         let mut notes = Vec::new();
-        if let Failure::Abrupt(loss, steps) = &self.failure {
+        if let Failure::Abrupt(loss, steps, held_up) = &self.failure {
             notes.extend(loss_notes(loss, *steps, unit));
+            notes.extend(held_up.map(|time| held_up_note(time, loss.volatile_lost)));
         }
         if self.at_risk_pages > 0 {
             let lost = match &self.lost_pages {
@@ -148,6 +150,14 @@ impl PowerFailureReport {
             ));
         }
         notes
+    }
+}
+
+/// Returns what the capacitors did.
+fn held_up_note(time: Nanos, left: u64) -> String {
+    match left {
+        0 => format!("the capacitors held the drive up for {time}, until its write buffer was programmed"),
+        _ => format!("the capacitors were empty after {time}, before the whole write buffer was programmed (power_loss.energy)"),
     }
 }
 

@@ -35,7 +35,7 @@ mod totals;
 mod wall;
 
 pub use build::BUILD;
-pub use description::Description;
+pub use description::{Description, PowerLossConfig};
 pub use diagram::{Diagram, Edge, Node, Stage, diagram};
 pub use drive::{Drive, Identity, PowerFailure, PowerLoss, Resumed};
 pub use energy::{EnergyReport, PowerRow};

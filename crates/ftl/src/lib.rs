@@ -27,7 +27,7 @@ pub use config::{FractionOf, PartialWrite, ReadInFlight, UnmappedRead};
 pub use counters::FtlCounters;
 pub use layer::mapping::{DieState, MapCacheReport};
 pub use layer::page_map::endurance::max_streams_per_die;
-pub use layer::page_map::ftl::{Ftl, Health, Loaded, StartingState};
+pub use layer::page_map::ftl::{Defect, Ftl, Health, Loaded, StartingState};
 pub use layer::page_map::precondition::{ScaleModels, StartingKey};
 pub use layer::page_map::recovery::{Forgery, Recovered, Remains, RowsRead};
 pub use layer::{FtlConfig, LoadedLayer, Mapping, Pulled, Translation, TranslationConfig, Translator};

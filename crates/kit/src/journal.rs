@@ -112,6 +112,11 @@ pub enum Record {
         /// The write mode.
         mode: ModeId,
     },
+    /// The erase of a block has failed, which the record of its erase follows: it must not be programmed any more.
+    EraseFailed {
+        /// The block.
+        block: BlockId,
+    },
     /// A block was taken out of use without an erase: nothing in it is current.
     Retired {
         /// The block.

@@ -15,6 +15,7 @@ mod difference;
 mod oracle;
 mod random_policy;
 mod rig;
+pub mod search;
 
 pub use auditor::Auditor;
 pub use commands::{Commands, Mix};

@@ -286,8 +286,15 @@ impl<'a> Rig<'a> {
     /// Cuts the power of the drive without warning, whatever is in flight, and goes on with what has become of it.
     pub fn lose_power(&mut self, description: &Description, seed: u64, down: Nanos) -> Result<PowerLoss, Violation> {
         let anew = built(description, seed, self.guest);
+        if let Some(capacitors) = &description.power_loss {
+            self.drive.hold_up(capacitors.hold_up());
+            self.follow()?;
+        }
         let (drive, loss) = self.drive.after_power_loss(anew, down).expect("a small drive fits into memory");
         ensure(loss.durable_lost == 0, || format!("durable data is lost: {loss:?}"))?;
+        if description.power_loss.is_some() && loss.volatile_lost == 0 {
+            self.oracle.promise_acknowledged();
+        }
         self.drive = drive;
         self.oracle.power_was_lost(&self.drive, &loss)?;
         self.drive.journal().enable(true);

@@ -33,6 +33,7 @@ pub const UNITS: &[(&str, &str)] = &[
     ("cycles", "program and erase cycles of a block; of effective wear, nominal erases"),
     ("count", "number of what the definition names"),
     ("share", "share of a whole, from 0 to 1"),
+    ("%", "hundredths of a whole"),
     ("ratio", "quotient of two numbers of one unit"),
     ("J", "joules"),
     ("W", "watts"),

@@ -243,6 +243,9 @@ impl Drive {
 
     /// Handles the arrival of a completion at the application.
     pub(super) fn host_notified(&mut self, command: CommandId) {
+        if self.is_held_up {
+            return;
+        }
         self.controller.occupy(Route::Acknowledge, self.now);
         let state = self.host.command(command);
         let account = state.account().expect("a command of a queue has an account");

@@ -1,7 +1,7 @@
 //! Loss of power without warning, at any instant: operations in progress are interrupted, and volatile memory is lost.
 
 use super::{Drive, NO_MAP};
-use ftl::{Forgery, Remains, RowsRead, Translator};
+use ftl::{Drain, Forgery, Remains, RowsRead, Translator};
 use kit::queue::Class;
 use kit::{BlockId, CommandId, DieId, Event, HostCommand, Nanos, Operation, OperationKind, Owner, Ppn, Reason, SimTime, Timer};
 
@@ -81,6 +81,25 @@ impl Drive {
     fn remains(&self) -> std::io::Result<Remains> {
         let Translator::PageMap(map) = &self.ftl else { panic!("{NO_MAP}") };
         map.remains(&self.flash.interrupted(self.now, &self.out.operations))
+    }
+
+    /// Loses power now, but is held up by capacitors for the time `hold_up`: serves and completes no command any more,
+    /// and programs its write buffer. Returns the time that it takes, or `hold_up` if that is too short for all of it.
+    /// [`Drive::lose_power`] follows.
+    pub fn hold_up(&mut self, hold_up: Nanos) -> Nanos {
+        let begin = self.now;
+        self.is_held_up = true;
+        self.ftl.drain(Drain::All(self.host.buffer().last_number()), &mut self.out.ready);
+        while self.host.buffer().used() > 0 {
+            match self.next_event() {
+                Some(at) if at <= begin + hold_up => self.run_instant(at),
+                _ => {
+                    self.now = begin + hold_up;
+                    break;
+                }
+            }
+        }
+        self.now.since(begin)
     }
 
     /// Loses power now for the time `down`: `anew`, a new drive of the same description, takes the place of this one,

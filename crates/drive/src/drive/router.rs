@@ -497,7 +497,7 @@ impl Drive {
 
     /// Passes a command that is in the device to the FTL, or to the write buffer.
     fn serve(&mut self, command: CommandId) {
-        if self.checks_commands && !self.check_command(command) {
+        if (self.checks_commands | self.is_held_up) && !self.check_command(command) {
             return;
         }
         match self.host.request(command, self.now) {
@@ -548,12 +548,18 @@ impl Drive {
     /// Lets a command take effect on the zones or chunks of the drive. Returns false if it has failed, and is complete.
     #[inline(never)]
     fn check_command(&mut self, command: CommandId) -> bool {
+        if self.is_held_up {
+            return false;
+        }
         let host = *self.host.command(command).command();
         if self.is_read_only && matches!(host.op, Op::Write | Op::Trim) {
             self.statistics.refused_writes += 1;
             self.host.set_status(command, Status::WriteProtected);
             self.command_done(command, &Ledger::default());
             return false;
+        }
+        if !self.ftl.checks_commands() {
+            return true;
         }
         let checked = self.ftl.check(command, &host, self.now, &mut self.out);
         // A reset discards units of the write buffer.
@@ -642,6 +648,9 @@ impl Drive {
     // The ledger is used in place: copying it costs as much as adding it up.
     #[inline(always)]
     fn last_part_done(&mut self, command: CommandId, account: AccountId) {
+        if self.is_held_up {
+            return;
+        }
         let state = self.host.command(command);
         if let Some(arrival) = state.account() {
             if self.posts_completions {
@@ -656,6 +665,9 @@ impl Drive {
 
     /// Completes a command; `ledger` covers the time since it was in the device.
     pub(super) fn command_done(&mut self, command: CommandId, ledger: &Ledger) {
+        if self.is_held_up {
+            return;
+        }
         let state = self.host.command(command);
         if let Some(arrival) = state.account() {
             if self.posts_completions {

@@ -141,6 +141,8 @@ impl Drive {
             faults,
             // Follows from the health of the FTL.
             is_read_only: _,
+            // It is over when the drive has lost power.
+            is_held_up: _,
             // Empty at rest.
             spare_parts: _,
             // Belong to the run, not to the drive.

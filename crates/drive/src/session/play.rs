@@ -154,9 +154,11 @@ impl Run<'_, '_> {
             } else {
                 let too_large = |error| too_large(&plan.request.drive.name, &error);
                 let anew = Drive::new(self.description, seed).map_err(too_large)?;
+                let capacitors = self.description.power_loss;
+                let held_up = capacitors.map(|capacitors| drive.hold_up(capacitors.hold_up()));
                 let loss = drive.lose_power(anew, cut.down).map_err(too_large)?;
                 run_loop.power_was_lost(&loss.lost_commands);
-                Failure::Abrupt(loss, cut.steps())
+                Failure::Abrupt(loss, cut.steps(), held_up)
             };
             power_failure = Some(PowerFailureReport::of(failure, stopped, self.description, drive, seed));
             end = run_loop.resume(drive, &mut go_on)?;

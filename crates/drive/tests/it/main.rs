@@ -56,6 +56,7 @@ mod run_loop;
 mod saved;
 mod saved_layers;
 mod scaled;
+mod search;
 mod sizes;
 mod starting_states;
 mod steady;

@@ -76,8 +76,8 @@ fn special() -> Vec<(String, Value)> {
     let replayed = run("replay", &replay, Files { named: Some(&named), ..Files::default() });
     let power = RunOptions { power_cut: Some("20ms,graceful".into()), power_down: Some("40y".into()), ..RunOptions::default() };
     let cut = |set: &str| run(set, &request.clone().set(set).run(power.clone()), Files::default());
-    let abrupt = RunOptions { power_cut: Some("event:2000".into()), ..RunOptions::default() };
-    let abrupt = run("abrupt", &request.clone().run(abrupt), Files::default());
+    let at_event = RunOptions { power_cut: Some("event:2000".into()), ..RunOptions::default() };
+    let abrupt = run("abrupt", &request.clone().run(at_event.clone()), Files::default());
     let suspension =
         "flash.suspension={program=true,erase=true,most=3,suspend_time=\"20us\",resume_time=\"10us\",least_remaining=\"1us\"}";
     let capped = request.clone().sets(crate::power_model::POWER).sets(&["power.cap=100mW", "power.cap_suspends=2", suspension]);
@@ -92,8 +92,13 @@ fn special() -> Vec<(String, Value)> {
     let steady = ("steady rounds".to_owned(), steady.unwrap_or_else(|problems| panic!("{problems}")).summary);
     let physical = RunRequest::new("test.toml", tiny).set("ftl.translation={kind=\"pass_through\",full=0.5}");
     let physical = run("physical", &physical, Files::default());
+    let faults = ["faults.program_failure=0.01", "faults.spare_blocks=2", "faults.factory_bad=0.01", "ftl.user_capacity=64MiB"];
+    let faults = run("faults", &request.clone().sets(&faults), Files::default());
+    let held_up =
+        ["buffer.policy=write_back", "buffer.capacity=1MiB", "buffer.flush_after=1ms", "power_loss={energy=\"1J\",power=\"1W\"}"];
+    let held_up = run("held up", &request.clone().sets(&held_up).run(at_event), Files::default());
     let cuts = [cut("policy.kind=ofwar"), cut("flash.cell_model="), abrupt];
-    [physical, first, recorded, loaded, replayed, capped, asleep, steady].into_iter().chain(cuts).collect()
+    [physical, first, recorded, loaded, replayed, capped, asleep, steady, faults, held_up].into_iter().chain(cuts).collect()
 }
 
 /// Returns the summaries of runs of `tiny` whose controllers have all kinds of resources.

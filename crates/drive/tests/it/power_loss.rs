@@ -7,7 +7,7 @@ use crate::common::given;
 use drive::options::RunOptions;
 use drive::session::{Files, RunRequest};
 use drive::{Description, Drive};
-use kit::Operation;
+use kit::{Nanos, Operation};
 use serde_json::Value;
 use testkit::Violation;
 use testkit::case::Detail;
@@ -44,6 +44,21 @@ fn durable_data_survives_a_loss_of_power_at_any_instant() {
         assert_eq!(losses, 3 * count);
         assert!(torn > count / 4 && half_erased > count / 10 && given_up > 0 && volatile_lost > count, "{detail:?}: {found:?}");
     }
+}
+
+/// Capacitors hold a drive up: with enough energy, every write that was acknowledged is found again, also where flushes
+/// and writes with FUA do not wait for the flash; with little, the write buffer is lost in part.
+#[test]
+fn capacitors_save_the_write_buffer() {
+    for trusted in [false, true] {
+        let found = sum_of(given("SSDLAB_CASES").unwrap_or(150), |seed| {
+            Ok(cuts::run_held_up(seed, 200, (Nanos::SECOND, trusted))?.map(|(_, cuts)| cuts))
+        });
+        assert_eq!((found.volatile_lost, found.losses), (0, 3 * given("SSDLAB_CASES").unwrap_or(150)), "{found:?}");
+    }
+    let short = sum_of(60, |seed| Ok(cuts::run_held_up(seed, 200, (Nanos(300_000), false))?.map(|(_, cuts)| cuts)));
+    let none = sum_of(60, |seed| Ok(cuts::run_held_up(seed, 200, (Nanos(0), false))?.map(|(_, cuts)| cuts)));
+    assert!(0 < short.volatile_lost && short.volatile_lost < none.volatile_lost, "{short:?}, {none:?}");
 }
 
 /// Runs the case of one seed.
@@ -91,6 +106,27 @@ fn every_step_under_every_policy_can_be_the_last() {
 
 const TINY: &str = "base = \"tiny\"";
 const WRITES: &str = "[job]\nrw=randwrite\nbs=4k\niodepth=16\nnumber_ios=6000\nnorandommap=1\nio_size=100g\n";
+
+/// A run on a drive with capacitors goes on after a loss of power, without any loss of what the buffer held; the time that
+/// this took is stated.
+#[test]
+fn a_run_goes_on_after_the_capacitors_have_helped() {
+    let sets = ["state.precondition=fill", "buffer.policy=write_back", "buffer.capacity=256KiB", "buffer.flush_after=1ms"];
+    let capacitors = "power_loss={energy=\"20mJ\",power=\"1W\",trusted=true}";
+    let mixed = WRITES.replace("randwrite", "randrw");
+    let nvme = ["host.interface=nvme", "controller.firmware=cores"];
+    let cases = [(WRITES, &[][..], "30ms"), (WRITES, &[], "event:9000"), (&mixed, &[], "30ms"), (&mixed, &nvme, "30ms")];
+    for (workload, more, cut) in cases {
+        let (found, notes) = summary(&[&sets[..], more, &[capacitors]].concat(), workload, cut);
+        assert_eq!(found["status"], "complete", "{notes:?}");
+        let all = number(&found, "/commands/read") + number(&found, "/commands/write");
+        assert_eq!(all, 6000 - number(&found, "/power_failure/commands_lost"));
+        let failure = |key: &str| number(&found, &format!("/power_failure/{key}"));
+        assert_eq!((failure("volatile_lost"), failure("durable_lost")), (0, 0));
+        assert!((1..20_000_000).contains(&failure("held_up_ns")), "{notes:?}");
+        assert!(notes.iter().any(|note| note.contains("the capacitors held the drive up")), "{notes:?}");
+    }
+}
 
 /// Runs a workload with a loss of power, and returns its summary and its notes.
 fn summary(sets: &[&str], workload: &str, cut: &str) -> (Value, Vec<String>) {

@@ -417,10 +417,11 @@ impl Medium {
     /// Handles the end of an erase: the block is free, and `wear_thousandths` are added to its effective wear. A block
     /// whose erase has failed holds nothing, either; the caller takes it out of use ([`Medium::retire`]).
     pub(crate) fn erase_done(&mut self, ended: Ended, operation: &Operation, wear_thousandths: u32, out: &mut Outbox) {
-        if ended.outcome != Outcome::EraseFailed {
-            ended.expect_done(operation);
-        }
         let block = self.geometry.block_of(operation.first);
+        match ended.outcome {
+            Outcome::EraseFailed => out.journal.note(|| Record::EraseFailed { block }),
+            _ => ended.expect_done(operation),
+        }
         self.end_erase(block, operation.mode, wear_thousandths);
         out.journal.note(|| Record::Erased { block });
     }

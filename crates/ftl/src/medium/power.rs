@@ -24,11 +24,11 @@ impl Medium {
         for &block in half_erased {
             blocks.update(block, |record| record.programmed = geometry.programs_per_block as u16);
         }
-        for record in blocks.as_mut_slice() {
+        for (block, record) in (0..).zip(blocks.as_mut_slice()) {
             let state = match record.state() {
                 state @ (BlockState::Retired | BlockState::Spare) => state,
-                // Bad, and without data: its first program has failed.
-                BlockState::Failed if record.programmed == 0 => BlockState::Retired,
+                // Its first program has failed: it holds nothing, and is not used again.
+                _ if record.programmed == 0 && self.bad.remove(&block) => BlockState::Retired,
                 _ if record.programmed == 0 => BlockState::Free,
                 _ => BlockState::Closed,
             };

@@ -5,9 +5,10 @@ use crate::Violation;
 use crate::commands::{Commands, Mix, Wanted};
 use crate::oracle::{Oracle, ensure};
 use crate::rig::{Rig, built};
-use drive::{Description, Drive, PowerLoss};
-use ftl::Forgery;
-use kit::{Nanos, Rng};
+use drive::{Description, Drive, PowerLoss, PowerLossConfig};
+use ftl::{Defect, Forgery};
+use host::BufferPolicy;
+use kit::{Energy, Nanos, Power, Rng};
 
 /// Findings over losses of power.
 #[derive(Clone, Copy, Debug, Default)]
@@ -71,10 +72,28 @@ fn submit_next(
 /// a random instant; `None` if its description is refused.
 pub fn run(seed: u64, detail: Detail, commands: u32, losses: u32) -> Result<Option<(Passed, Cuts)>, Violation> {
     let Some(description) = detailed(seed, detail) else { return Ok(None) };
-    let mut rig = Rig::losing_power(&description, seed)?;
+    run_of(&description, seed, commands, losses).map(Some)
+}
+
+/// Runs the case of a seed like [`run`], on a drive with a write buffer whose capacitors hold it up for `hold_up`, and
+/// that trusts them if `trusted`; `None` if its description is refused, or it has no such buffer.
+pub fn run_held_up(seed: u64, commands: u32, (hold_up, trusted): (Nanos, bool)) -> Result<Option<(Passed, Cuts)>, Violation> {
+    let Some(mut description) = detailed(seed, Detail::None) else { return Ok(None) };
+    if description.buffer.policy != BufferPolicy::WriteBack {
+        return Ok(None);
+    }
+    // One watt.
+    let power = Power(1_000_000_000);
+    description.power_loss = Some(PowerLossConfig { energy: Energy(hold_up.0 * power.0), power, trusted });
+    run_of(&description, seed, commands, 3).map(Some)
+}
+
+/// Runs the case of a seed on a drive of this description like [`run`].
+pub fn run_of(description: &Description, seed: u64, commands: u32, losses: u32) -> Result<(Passed, Cuts), Violation> {
+    let mut rig = Rig::losing_power(description, seed)?;
     let (mut rng, mut cuts) = (Rng::stream(seed, "testkit.cuts"), Cuts::default());
     for part in 0..=losses {
-        let mut stream = stream(&description, seed, part, &mut rng);
+        let mut stream = stream(description, seed, part, &mut rng);
         for _ in 0..commands / (losses + 1) {
             submit_next(&mut rig, &mut stream, &mut |rig| rig.step().map(drop))?;
         }
@@ -87,20 +106,25 @@ pub fn run(seed: u64, detail: Detail, commands: u32, losses: u32) -> Result<Opti
                 }
             }
             let down = Nanos(1 << rng.below(40));
-            cuts.add(&rig.lose_power(&description, seed, down)?);
+            cuts.add(&rig.lose_power(description, seed, down)?);
         }
     }
     rig.drain()?;
     rig.finish()?;
-    Ok(Some((Passed::of(rig), cuts)))
+    Ok((Passed::of(rig), cuts))
 }
 
 /// Runs the case of a seed with about `commands` commands, and examines after every step what becomes of the drive if
 /// it loses power then; `None` if its description is refused.
 pub fn every_cut(seed: u64, detail: Detail, commands: u32) -> Result<Option<Cuts>, Violation> {
     let Some(description) = detailed(seed, detail) else { return Ok(None) };
-    let mut stream = stream(&description, seed, 0, &mut Rng::stream(seed, "testkit.cuts"));
-    examine(&description, seed, &mut stream, commands).map(Some)
+    every_cut_of_case(&description, seed, commands, None).map(Some)
+}
+
+/// Examines the case of a seed on a drive of this description like [`every_cut`], perhaps with a defect planted in it.
+pub fn every_cut_of_case(description: &Description, seed: u64, commands: u32, defect: Option<Defect>) -> Result<Cuts, Violation> {
+    let mut stream = stream(description, seed, 0, &mut Rng::stream(seed, "testkit.cuts"));
+    examine(description, seed, &mut stream, commands, defect)
 }
 
 /// Examines a drive of this description after every step of about `commands` commands: reads, writes, some with FUA,
@@ -120,12 +144,19 @@ pub fn every_cut_of(description: &Description, seed: u64, commands: u32) -> Resu
         ..Mix::random(&mut Rng::stream(seed, "testkit.cuts"), description.flash.program_time.of(0).0)
     };
     let mut stream = Commands::new(mix, description.user_bytes(), 0, Rng::stream(seed, "testkit.commands.0"));
-    examine(description, seed, &mut stream, commands)
+    examine(description, seed, &mut stream, commands, None)
 }
 
 /// Examines a drive of this description after every step of a stream of commands.
-fn examine(description: &Description, seed: u64, stream: &mut Commands, commands: u32) -> Result<Cuts, Violation> {
+fn examine(
+    description: &Description,
+    seed: u64,
+    stream: &mut Commands,
+    commands: u32,
+    defect: Option<Defect>,
+) -> Result<Cuts, Violation> {
     let (mut rig, mut cuts) = (Rig::losing_power(description, seed)?, Cuts::default());
+    defect.into_iter().for_each(|defect| rig.drive.ftl_mut().plant(defect));
     let mut watch = |drive: &Drive, oracle: &Oracle| {
         let anew = built(description, seed, None);
         let (other, loss) = drive.after_power_loss(anew, Nanos(1)).expect("a small drive fits into memory");

@@ -6,6 +6,7 @@ use crate::commands::{Commands, Mix};
 use crate::rig::Rig;
 use drive::Description;
 use flash::faults::Scripted;
+use ftl::Defect;
 use kit::{BlockId, DieId, Nanos, OperationKind, Rng};
 
 /// Faults of cases, and what became of them.
@@ -53,11 +54,22 @@ impl Failed {
 /// Runs the case of a seed with about `commands` commands; `None` if its description is refused.
 pub fn run(seed: u64, commands: u32) -> Result<Option<(Passed, Failed)>, Violation> {
     let Some(description) = detailed(seed, Detail::Faults) else { return Ok(None) };
+    run_of(&description, seed, commands, None).map(Some)
+}
+
+/// Runs the case of a seed on a drive of this description, perhaps with a defect planted in it.
+pub fn run_of(
+    description: &Description,
+    seed: u64,
+    commands: u32,
+    defect: Option<Defect>,
+) -> Result<(Passed, Failed), Violation> {
     let mut failed = Failed::default();
     let mut rng = Rng::stream(seed, "testkit.failures");
     let loses_power = rng.chance(0.5);
-    let mut rig = if loses_power { Rig::losing_power(&description, seed)? } else { Rig::new(&description, seed, None)? };
-    let ended = play(&mut rig, &description, (seed, commands), (&mut rng, loses_power), &mut failed);
+    let mut rig = if loses_power { Rig::losing_power(description, seed)? } else { Rig::new(description, seed, None)? };
+    defect.into_iter().for_each(|defect| rig.drive.ftl_mut().plant(defect));
+    let ended = play(&mut rig, description, (seed, commands), (&mut rng, loses_power), &mut failed);
     let health = rig.drive.health().expect("a drive with a page map").clone();
     let has_stalled = rig.drive.next_event().is_none() && rig.drive.commands_in_flight() > 0;
     let has_failed = health.is_read_only || health.program_failures + health.erase_failures > 0;
@@ -71,7 +83,7 @@ pub fn run(seed: u64, commands: u32) -> Result<Option<(Passed, Failed)>, Violati
     failed.refused += rig.oracle.counts.refused;
     (failed.programs, failed.erases) = (health.program_failures, health.erase_failures);
     (failed.dies, failed.spares, failed.read_only) = (health.dies_lost, health.spares_used, health.is_read_only.into());
-    Ok(Some((Passed::of(rig), failed)))
+    Ok((Passed::of(rig), failed))
 }
 
 /// Lets a drive serve the commands of a case, with faults between its parts.

@@ -206,6 +206,7 @@ impl Oracle {
     /// Binds a unit's data to a place.
     pub(super) fn occupy(&mut self, ppn: Ppn, lpn: Lpn, version: u32, supersedes: Option<Ppn>, loss: Loss) -> Check {
         let (block, unit) = self.geometry.split(ppn);
+        ensure(!self.bad.contains(&block), || format!("{block:?} has failed before"))?;
         let record = &mut self.blocks[block.index()];
         let place = &mut self.places[ppn.index()];
         if self.rules.erases() {

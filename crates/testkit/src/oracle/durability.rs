@@ -75,6 +75,11 @@ impl Oracle {
         covered.into_iter().for_each(|(_, version)| self.promise(version));
     }
 
+    /// Promises all writes that have completed: the write buffer was programmed when power was lost.
+    pub fn promise_acknowledged(&mut self) {
+        self.flush_promised(u64::MAX);
+    }
+
     /// Returns, for each unit, the newest of its versions that is on flash.
     fn newest_on_flash(&self) -> Vec<Option<u32>> {
         let mut newest: Vec<Option<u32>> = vec![None; self.units.len()];

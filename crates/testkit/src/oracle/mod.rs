@@ -196,7 +196,7 @@ pub struct Oracle {
     carried: u64,
     /// Dies that are lost, with the step in which they were.
     lost_dies: BTreeMap<kit::DieId, u64>,
-    /// Blocks of which a program has failed.
+    /// Blocks of which a program or the erase has failed.
     bad: BTreeSet<kit::BlockId>,
     /// Watch over the cap on the power; `None` without a cap.
     power: Option<PowerWatch>,
@@ -327,6 +327,10 @@ impl Oracle {
             Record::BoundAgain { from, to, .. } => self.bound_again(from, to),
             Record::Erased { block } => self.erased(block),
             Record::Retired { block } => self.retired(block),
+            Record::EraseFailed { block } => {
+                self.bad.insert(block);
+                Ok(())
+            }
             Record::DieLost { die } => {
                 self.lost_dies.entry(die).or_insert(self.step);
                 Ok(())

@@ -39,7 +39,8 @@ impl Rules {
         } else {
             Data::Untold
         };
-        Rules { data, knows_blocks: kind.knows_age(), keeps_buffer: kind.is_zoned() }
+        let is_trusted = description.power_loss.is_some_and(|capacitors| capacitors.trusted);
+        Rules { data, knows_blocks: kind.knows_age(), keeps_buffer: kind.is_zoned() || is_trusted }
     }
 
     /// Returns true if blocks are programmed in order, and erased before they are programmed again.

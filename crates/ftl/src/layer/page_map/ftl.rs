@@ -46,8 +46,8 @@ use kit::{
     Timer,
 };
 
-pub use repair::Health;
 pub(crate) use repair::Repairs;
+pub use repair::{Defect, Health};
 pub use save::Loaded;
 pub use start::StartingState;
 use std::sync::Arc;

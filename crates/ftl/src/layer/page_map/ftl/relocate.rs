@@ -435,7 +435,7 @@ impl Ftl {
         if self.state.collectors[die.index()].reading || record.valid > 0 || record.pins() > 0 {
             return None;
         }
-        if self.state.store.medium.is_bad(victim) {
+        if self.must_retire(victim) {
             self.retire_bad(die, victim, now, out);
             return None;
         }

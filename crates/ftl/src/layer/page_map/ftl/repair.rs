@@ -12,6 +12,8 @@
 //! **The drive becomes read-only** once the blocks that are left do not suffice for the user's data, the blocks that are
 //! kept free and the write frontiers. What it has accepted by then it still writes.
 
+mod defect;
+
 use super::*;
 use crate::layer::page_map::endurance::max_streams_per_die;
 use crate::medium::program::ProgramUnit;
@@ -19,6 +21,8 @@ use kit::Outcome;
 use kit::archive::{Archived, MAX_COUNTED, require};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
+
+pub use defect::Defect;
 
 /// Failures that the drive has seen, and what became of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -70,6 +74,8 @@ pub(crate) struct Repairs {
     matters: usize,
     lost: Vec<bool>,
     pub health: Health,
+    /// Defect that a test has planted.
+    defect: Option<Defect>,
 }
 
 impl Repairs {
@@ -80,7 +86,13 @@ impl Repairs {
             matters: 0,
             lost: vec![false; dies],
             health: Health::default(),
+            defect: None,
         }
+    }
+
+    /// Returns true if a defect is planted.
+    fn has(&self, defect: Defect) -> bool {
+        self.defect == Some(defect)
     }
 
     /// Returns true if there is nothing to repeat, and no die is lost.
@@ -136,6 +148,12 @@ impl Ftl {
         (health.factory_bad, health.spares) = (bad.len() as u64, kept);
     }
 
+    /// Plants a defect in the handling of faults, for tests.
+    #[doc(hidden)]
+    pub fn plant(&mut self, defect: Defect) {
+        self.state.repairs.defect = Some(defect);
+    }
+
     /// Returns the failures that the drive has seen.
     pub fn health(&self) -> &Health {
         &self.state.repairs.health
@@ -165,7 +183,12 @@ impl Ftl {
         let since = SimTime(now.0 - spent.0);
         self.state.repairs.homeless.push_back((program, since));
         self.state.repairs.matters += 1;
-        if self.take_in(die, now, out) {
+        let is_taken = self.take_in(die, now, out);
+        if !is_taken && self.state.repairs.has(Defect::ProgramForgotten) {
+            self.state.repairs.homeless.pop_back();
+            self.state.repairs.matters -= 1;
+        }
+        if is_taken {
             out.ready.mark(die);
         } else {
             out.ready.mark_all();
@@ -304,7 +327,9 @@ impl Ftl {
         let ProgramUnit { first, units, bound, stream: of_host, .. } = failed;
         let program = &mut self.state.store.medium.programs[die.index()];
         (program.units, program.bound, program.stream, program.frontier) = (units, bound, of_host, stream);
-        if let Some(metadata) = &mut self.state.metadata {
+        if let Some(metadata) = &mut self.state.metadata
+            && !self.state.repairs.has(Defect::NewNumber)
+        {
             metadata.bound_again(first, place);
         }
         let units = self.state.store.medium.geometry.units_per_program;
@@ -321,7 +346,9 @@ impl Ftl {
     /// whose program has failed.
     fn bind_unit_again(&mut self, die: DieId, from: Ppn, to: Ppn, now: SimTime, out: &mut Outbox) {
         let lpn = self.state.store.lpn_at(from);
-        if let Some(integrity) = &mut self.state.store.medium.integrity {
+        if let Some(integrity) = &mut self.state.store.medium.integrity
+            && !self.state.repairs.has(Defect::LossForgotten)
+        {
             integrity.gone_to(from, to);
         }
         let program = &self.state.store.medium.programs[die.index()];
@@ -329,7 +356,14 @@ impl Ftl {
         out.journal.note(|| Record::BoundAgain { lpn, from, to, mode });
         if !self.state.store.medium.is_valid(from) {
             self.state.store.places.set_unit(to, lpn.0);
-            return self.supersede_instead(from, to, out);
+            if !self.state.repairs.has(Defect::OldCopySuperseded) {
+                self.supersede_instead(from, to, out);
+            }
+            return;
+        }
+        let is_buffered = matches!(decode(self.state.store.code_of(lpn)), Mapped::Slot(_));
+        if self.state.repairs.has(if is_buffered { Defect::OldPriorKept } else { Defect::OldPlaceKept }) {
+            return;
         }
         self.state.store.medium.invalidate(from);
         self.refer(lpn, from, to);
@@ -396,6 +430,9 @@ impl Ftl {
     #[cold]
     pub(crate) fn erase_failed(&mut self, block: BlockId) {
         self.state.repairs.health.erase_failures += 1;
+        if self.state.repairs.has(Defect::FailedEraseReused) {
+            return self.state.space.put_free(&self.state.store.medium, block, &*self.derived.wear_rule);
+        }
         self.state.store.medium.retire(block);
         self.replace_block(self.state.store.medium.geometry.die_of(block));
     }
@@ -408,6 +445,17 @@ impl Ftl {
             self.state.space.count_out(die);
         }
         self.erase_failed(block);
+    }
+
+    /// Returns true if a block is to be retired instead of being erased.
+    pub(super) fn must_retire(&self, block: BlockId) -> bool {
+        self.state.store.medium.is_bad(block) && !self.state.repairs.has(Defect::BadBlockReused)
+    }
+
+    /// Returns the blocks that have failed and still hold data, for saving.
+    pub(super) fn bad_to_save(&self) -> Vec<u32> {
+        let blocks = self.state.store.medium.bad_blocks().map(|block| block.0);
+        blocks.filter(|_| !self.state.repairs.has(Defect::BadBlocksNotSaved)).collect()
     }
 
     /// Takes a bad block out of use, from which everything has been moved.

@@ -180,7 +180,7 @@ impl Ftl {
             flush_until: writes.gate.flush_until,
             policy_armed: *policy_armed,
             worn_out: *worn_out,
-            bad: store.medium.bad_blocks().map(|block| block.0).collect(),
+            bad: self.bad_to_save(),
             repairs: repairs.image(),
         }
     }

@@ -1,0 +1,88 @@
+//! Search for defects by random cases of all kinds. `SSDLAB_SECONDS=<seconds> SSDLAB_FROM=<seed> cargo test --release -p
+//! drive --test it -- search::for_a_while --ignored --nocapture` searches as long as it says. A case that fails is made
+//! smaller, and the command that runs it again is printed.
+
+use crate::common::given;
+use ftl::Defect;
+use std::time::{Duration, Instant};
+use testkit::search::{Case, Kind};
+
+/// Runs cases of all kinds in turns, each with the next seed, until the time is over. Its limit is that of whoever calls
+/// it: nothing is asserted about how far it comes.
+#[test]
+#[ignore = "as long as it is asked to"]
+fn for_a_while() {
+    let (start, seconds) = (Instant::now(), given("SSDLAB_SECONDS").unwrap_or(60));
+    let mut counts = [0u64; Kind::ALL.len()];
+    let mut commands = 0u64;
+    for seed in given("SSDLAB_FROM").unwrap_or(0).. {
+        for (kind, count) in Kind::ALL.into_iter().zip(&mut counts) {
+            let case = Case::new(kind, seed);
+            match case.run() {
+                Ok(was_run) => {
+                    *count += u64::from(was_run);
+                    commands += u64::from(was_run) * u64::from(case.commands);
+                }
+                Err(why) => {
+                    println!("{}\n{why}", case.command());
+                    let smaller = case.shrunk();
+                    panic!("smaller: {}\n{}", smaller.command(), smaller.run().expect_err("it fails"));
+                }
+            }
+        }
+        if start.elapsed() > Duration::from_secs(seconds) {
+            let found: Vec<String> = Kind::ALL.iter().zip(counts).map(|(kind, count)| format!("{kind:?} {count}")).collect();
+            println!("seeds up to {seed}, {commands} commands, cases: {}", found.join(", "));
+            return;
+        }
+    }
+}
+
+/// Runs one case.
+#[test]
+#[ignore = "for one case"]
+fn one_case() {
+    let text = |name: &str| std::env::var(name).unwrap_or_default();
+    let kind = Kind::named(&text("SSDLAB_KIND")).expect("SSDLAB_KIND");
+    let mut case = Case::new(kind, given("SSDLAB_SEED").expect("SSDLAB_SEED"));
+    case.commands = given("SSDLAB_COMMANDS").map_or(case.commands, |commands| commands as u32);
+    case.left_out = text("SSDLAB_LEFT_OUT").split(',').filter_map(|index| index.parse().ok()).collect();
+    case.defect = Defect::ALL.into_iter().find(|defect| format!("{defect:?}") == text("SSDLAB_DEFECT"));
+    println!("{:?}", case.run().unwrap_or_else(|why| panic!("{why}")));
+}
+
+/// Defects that are planted in the handling of faults, each with the kind of case and the seed at which a search from
+/// seed 0 found it first.
+const FOUND: [(Defect, Kind, u64); Defect::ALL.len()] = [
+    (Defect::OldPlaceKept, Kind::Faults, 5),
+    (Defect::OldPriorKept, Kind::Faults, 572),
+    (Defect::OldCopySuperseded, Kind::EveryCutWithFaults, 2310),
+    (Defect::NewNumber, Kind::Faults, 1288),
+    (Defect::LossForgotten, Kind::Faults, 18),
+    (Defect::ProgramForgotten, Kind::Faults, 124),
+    (Defect::BadBlockReused, Kind::Faults, 5),
+    (Defect::FailedEraseReused, Kind::Faults, 5),
+    (Defect::BadBlocksNotSaved, Kind::Faults, 28),
+];
+
+/// Each planted defect is found where a search has found it, or in the next cases, and the case passes without it.
+#[test]
+fn planted_defects_are_found() {
+    for (defect, kind, from) in FOUND {
+        let cases = (from..from + 300).map(|seed| Case { defect: Some(defect), ..Case::new(kind, seed) });
+        let found = cases.into_iter().find(|case| case.run().is_err());
+        let found = found.unwrap_or_else(|| panic!("{defect:?} is not found"));
+        let sound = Case { defect: None, ..found.clone() };
+        assert!(sound.run().is_ok(), "{defect:?}: {}", sound.command());
+    }
+    assert!(Defect::ALL.iter().all(|defect| FOUND.iter().any(|(found, ..)| found == defect)), "each is in the list");
+}
+
+/// A case that fails is made smaller: fewer commands and overrides, and it still fails, and passes without the defect.
+#[test]
+fn a_failing_case_is_made_smaller() {
+    let found = Case { defect: Some(Defect::ProgramForgotten), ..Case::new(Kind::Faults, 124) };
+    let smaller = found.shrunk();
+    assert!(smaller.run().is_err() && Case { defect: None, ..smaller.clone() }.run().is_ok(), "{}", smaller.command());
+    assert!(smaller.commands < found.commands / 4 && !smaller.left_out.is_empty(), "{}", smaller.command());
+}

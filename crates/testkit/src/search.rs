@@ -1,0 +1,159 @@
+//! Search for defects: random cases of all kinds, each replayed by one command, and made smaller once it fails.
+
+use crate::Violation;
+use crate::case::{Beside, Detail, cuts, faults, overrides, run, text_with};
+use drive::Description;
+use ftl::Defect;
+use kit::Nanos;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// Kind of a case.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Faults of the flash, losses of power, saved drives.
+    Faults,
+    /// Losses of power at random instants.
+    Cuts,
+    /// Losses of power of a drive with a detailed controller.
+    CutsOfController,
+    /// Losses of power of a drive with capacitors.
+    HeldUp,
+    /// A loss of power after every step.
+    EveryCut,
+    /// A loss of power after every step of a drive with faults.
+    EveryCutWithFaults,
+    /// Saves and rests of a drive without faults.
+    Plain,
+    /// Other translation layers.
+    Layers,
+}
+
+impl Kind {
+    /// All of them.
+    pub const ALL: [Kind; 8] = [
+        Kind::Faults,
+        Kind::Cuts,
+        Kind::CutsOfController,
+        Kind::HeldUp,
+        Kind::EveryCut,
+        Kind::EveryCutWithFaults,
+        Kind::Plain,
+        Kind::Layers,
+    ];
+
+    /// Returns the kind of this name, as [`Debug`](std::fmt::Debug) writes it.
+    pub fn named(name: &str) -> Option<Kind> {
+        Kind::ALL.into_iter().find(|kind| format!("{kind:?}") == name)
+    }
+
+    /// Returns the parts of the drives of its cases.
+    fn detail(self) -> Detail {
+        match self {
+            Kind::Faults | Kind::EveryCutWithFaults => Detail::Faults,
+            Kind::CutsOfController => Detail::Controller,
+            Kind::Layers => Detail::Layer(Beside::Nothing),
+            Kind::Cuts | Kind::HeldUp | Kind::EveryCut | Kind::Plain => Detail::None,
+        }
+    }
+
+    /// Returns the number of commands of a case.
+    fn commands(self) -> u32 {
+        match self {
+            Kind::EveryCut | Kind::EveryCutWithFaults => 40,
+            _ => 400,
+        }
+    }
+}
+
+/// A random case.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Case {
+    /// Kind of the case.
+    pub kind: Kind,
+    /// Seed from which all of it follows.
+    pub seed: u64,
+    /// Approximate number of commands.
+    pub commands: u32,
+    /// Numbers of the overrides of its description that are left out.
+    pub left_out: Vec<usize>,
+    /// Defect that is planted in the handling of faults.
+    pub defect: Option<Defect>,
+}
+
+impl Case {
+    /// Returns the case of a seed.
+    pub fn new(kind: Kind, seed: u64) -> Case {
+        Case { kind, seed, commands: kind.commands(), left_out: Vec::new(), defect: None }
+    }
+
+    /// Returns the overrides of its description.
+    fn sets(&self) -> Vec<String> {
+        let all = overrides(self.seed, self.kind.detail()).into_iter().enumerate();
+        all.filter(|(index, _)| !self.left_out.contains(index)).map(|(_, set)| set).collect()
+    }
+
+    /// Runs the case. Returns false if its description is refused. The error says what was wrong; a panic counts, too.
+    pub fn run(&self) -> Result<bool, String> {
+        let detail = self.kind.detail();
+        let Ok(mut description) = Description::read("random.toml", &text_with(self.seed, detail), &self.sets()) else {
+            return Ok(false);
+        };
+        if detail == Detail::Faults {
+            description.faults.get_or_insert_default();
+        }
+        let run = || -> Result<bool, Violation> {
+            Ok(match self.kind {
+                Kind::Faults => faults::run_of(&description, self.seed, self.commands, self.defect).map(|_| true)?,
+                Kind::Cuts | Kind::CutsOfController => cuts::run_of(&description, self.seed, self.commands, 3).map(|_| true)?,
+                Kind::HeldUp => cuts::run_held_up(self.seed, self.commands, (Nanos::SECOND, self.seed % 2 == 0))?.is_some(),
+                Kind::EveryCut | Kind::EveryCutWithFaults => {
+                    cuts::every_cut_of_case(&description, self.seed, self.commands, self.defect).map(|_| true)?
+                }
+                Kind::Plain | Kind::Layers => run(self.seed, detail, self.commands, None)?.is_some(),
+            })
+        };
+        match catch_unwind(AssertUnwindSafe(run)) {
+            Ok(Ok(was_run)) => Ok(was_run),
+            Ok(Err(Violation(why))) => Err(why),
+            Err(panic) => {
+                let text = panic.downcast_ref::<String>().cloned();
+                Err(text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned())).unwrap_or_default())
+            }
+        }
+    }
+
+    /// Makes a failing case smaller: with as few commands, and as few overrides of its description, as it still fails with.
+    #[must_use]
+    pub fn shrunk(&self) -> Case {
+        let mut case = self.clone();
+        let fails = |case: &Case| case.run().is_err();
+        // The number of commands decides which commands are made, so that fewer of them need not fail: halves, then
+        // single steps.
+        let mut step = case.commands / 2;
+        while step > 0 {
+            let fewer = Case { commands: case.commands.saturating_sub(step).max(1), ..case.clone() };
+            if fewer.commands < case.commands && fails(&fewer) { case = fewer } else { step /= 2 }
+        }
+        for index in 0..overrides(self.seed, self.kind.detail()).len() {
+            let mut simpler = case.clone();
+            simpler.left_out.push(index);
+            if fails(&simpler) {
+                case = simpler;
+            }
+        }
+        case
+    }
+
+    /// Returns the command that runs the case again.
+    pub fn command(&self) -> String {
+        let left_out: Vec<String> = self.left_out.iter().map(usize::to_string).collect();
+        let defect = self.defect.map_or(String::new(), |defect| format!("SSDLAB_DEFECT={defect:?} "));
+        format!(
+            "SSDLAB_KIND={:?} SSDLAB_SEED={} SSDLAB_COMMANDS={} SSDLAB_LEFT_OUT={} {defect}cargo test -p drive --test it -- search::one_case --ignored --nocapture",
+            self.kind,
+            self.seed,
+            self.commands,
+            left_out.join(",")
+        )
+    }
+}
