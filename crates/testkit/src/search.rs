@@ -105,7 +105,7 @@ impl Case {
             Ok(match self.kind {
                 Kind::Faults => faults::run_of(&description, self.seed, self.commands, self.defect).map(|_| true)?,
                 Kind::Cuts | Kind::CutsOfController => cuts::run_of(&description, self.seed, self.commands, 3).map(|_| true)?,
-                Kind::HeldUp => cuts::run_held_up(self.seed, self.commands, (Nanos::SECOND, self.seed % 2 == 0))?.is_some(),
+                Kind::HeldUp => cuts::run_held_up(self.seed, self.commands, (Nanos::SECOND, self.seed.is_multiple_of(2)))?.is_some(),
                 Kind::EveryCut | Kind::EveryCutWithFaults => {
                     cuts::every_cut_of_case(&description, self.seed, self.commands, self.defect).map(|_| true)?
                 }

@@ -80,6 +80,7 @@ impl Medium {
 
     /// Handles the end of an erase like [`Medium::erase_done`]. The age of the block's data counts from now on.
     pub(crate) fn erased(&mut self, ended: Ended, operation: &Operation, wear: u32, now: SimTime, out: &mut Outbox) {
+        ended.expect_done(operation);
         self.erase_done(ended, operation, wear, out);
         self.note_first_program(self.geometry.block_of(operation.first), now);
     }
