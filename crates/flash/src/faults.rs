@@ -110,8 +110,8 @@ impl FaultsConfig {
         }
     }
 
-    /// Returns the number of blocks of a die that may have to be left out: its spare blocks, or, if they are more, those
-    /// that are bad from the factory, with eight standard deviations.
+    /// Returns the number of blocks of a die that may have to be left out: its spare blocks, or, if they are more,
+    /// those that are bad from the factory, with eight standard deviations.
     pub fn max_left_out(&self, geometry: &Geometry) -> u64 {
         let mean = self.factory_bad.0 * f64::from(geometry.blocks_per_die);
         let drawn = if mean > 0.0 { (mean + 8.0 * mean.sqrt() + 4.0).ceil() as u64 } else { 0 };
@@ -271,8 +271,8 @@ impl Faults {
         &self.state
     }
 
-    /// Goes on from a state of the same drive; `same_seed`: with its random numbers, too. Returns false if it is that of
-    /// another drive.
+    /// Goes on from a state of the same drive; `same_seed`: with its random numbers, too. Returns false if it is that
+    /// of another drive.
     pub fn go_on(&mut self, state: FaultState, same_seed: bool) -> bool {
         let fits = state.lost.len() == self.state.lost.len();
         if fits {

@@ -105,7 +105,9 @@ impl Case {
             Ok(match self.kind {
                 Kind::Faults => faults::run_of(&description, self.seed, self.commands, self.defect).map(|_| true)?,
                 Kind::Cuts | Kind::CutsOfController => cuts::run_of(&description, self.seed, self.commands, 3).map(|_| true)?,
-                Kind::HeldUp => cuts::run_held_up(self.seed, self.commands, (Nanos::SECOND, self.seed.is_multiple_of(2)))?.is_some(),
+                Kind::HeldUp => {
+                    cuts::run_held_up(self.seed, self.commands, (Nanos::SECOND, self.seed.is_multiple_of(2)))?.is_some()
+                }
                 Kind::EveryCut | Kind::EveryCutWithFaults => {
                     cuts::every_cut_of_case(&description, self.seed, self.commands, self.defect).map(|_| true)?
                 }
@@ -122,7 +124,8 @@ impl Case {
         }
     }
 
-    /// Makes a failing case smaller: with as few commands, and as few overrides of its description, as it still fails with.
+    /// Makes a failing case smaller: with as few commands, and as few overrides of its description, as it still fails
+    /// with.
     #[must_use]
     pub fn shrunk(&self) -> Case {
         let mut case = self.clone();

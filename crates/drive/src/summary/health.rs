@@ -11,8 +11,8 @@ const SPARE_THRESHOLD: f64 = 0.1;
 /// Bytes of a data unit of NVMe (SMART / Health Information log).
 const DATA_UNIT: u64 = 512_000;
 
-/// Returns the section `health`. What no model stands behind is `null`: failures without `[faults]`, media errors of data
-/// without errors.
+/// Returns the section `health`. What no model stands behind is `null`: failures without `[faults]`, media errors of
+/// data without errors.
 pub(super) fn section(description: &Description, drive: &Drive, totals: &Totals, has_lost_power: bool) -> Value {
     let medium = drive.translator().map().map(|_| drive.medium());
     let health = drive.health().filter(|_| description.faults.is_some());

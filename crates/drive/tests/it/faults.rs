@@ -1,6 +1,6 @@
 //! Faults of the flash: random drives whose programs, erases, reads and dies fail. The random cases run longer with
-//! `SSDLAB_CASES=<count>`, and from another seed with `SSDLAB_FROM=<seed>`; `SSDLAB_SEED=<seed> cargo test -p drive --test it
-//! -- faults::one_case --ignored` runs one alone.
+//! `SSDLAB_CASES=<count>`, and from another seed with `SSDLAB_FROM=<seed>`; `SSDLAB_SEED=<seed> cargo test -p drive
+//! --test it -- faults::one_case --ignored` runs one alone.
 
 use crate::common::given;
 use drive::Description;
@@ -11,8 +11,8 @@ use serde_json::Value;
 use testkit::case::faults::{self, Failed};
 use workload::Input;
 
-/// Random drives with failing programs and erases, bad and spare blocks, reads that fail, lost dies, losses of power and
-/// reloads. No data is lost but on lost dies, and no block that has failed is used again.
+/// Random drives with failing programs and erases, bad and spare blocks, reads that fail, lost dies, losses of power
+/// and reloads. No data is lost but on lost dies, and no block that has failed is used again.
 #[test]
 fn random_drives_survive_their_faults() {
     let count = given("SSDLAB_CASES").unwrap_or(300);
@@ -78,9 +78,9 @@ fn number(summary: &Value, path: &str) -> u64 {
     summary.pointer(path).and_then(Value::as_u64).unwrap_or_else(|| panic!("{path}: {summary}"))
 }
 
-/// A script has exactly its effects: the failing program retires its block, which is programmed no more, and is repeated;
-/// a failing erase retires its block; and reads of a lost die end with media errors. The same script gives the same
-/// summary.
+/// A script has exactly its effects: the failing program retires its block, which is programmed no more, and is
+/// repeated; a failing erase retires its block; and reads of a lost die end with media errors. The same script gives
+/// the same summary.
 #[test]
 fn a_script_has_its_effects() {
     let sets = ["state.precondition=fill", "faults.spare_blocks=2"];
@@ -110,7 +110,7 @@ fn a_script_has_its_effects() {
     assert!((errors - 6000.0 / dies).abs() < 4.0 * deviation, "{errors} media errors on one of {dies} dies");
 }
 
-/// What is wrong in a script, or with a description, is refused with its place.
+/// Mistakes in a script or a description are refused with their place.
 #[test]
 fn wrong_faults_are_refused_with_their_place() {
     let of_script = [

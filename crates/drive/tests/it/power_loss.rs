@@ -107,8 +107,8 @@ fn every_step_under_every_policy_can_be_the_last() {
 const TINY: &str = "base = \"tiny\"";
 const WRITES: &str = "[job]\nrw=randwrite\nbs=4k\niodepth=16\nnumber_ios=6000\nnorandommap=1\nio_size=100g\n";
 
-/// A run on a drive with capacitors goes on after a loss of power, without any loss of what the buffer held; the time that
-/// this took is stated.
+/// A run on a drive with capacitors goes on after a loss of power, without any loss of what the buffer held; the time
+/// that this took is stated.
 #[test]
 fn a_run_goes_on_after_the_capacitors_have_helped() {
     let sets = ["state.precondition=fill", "buffer.policy=write_back", "buffer.capacity=256KiB", "buffer.flush_after=1ms"];

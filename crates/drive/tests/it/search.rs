@@ -1,18 +1,19 @@
-//! Search for defects by random cases of all kinds. `SSDLAB_SECONDS=<seconds> SSDLAB_FROM=<seed> cargo test --release -p
-//! drive --test it -- search::for_a_while --ignored --nocapture` searches as long as it says. A case that fails is made
-//! smaller, and the command that runs it again is printed.
+//! Search for defects by random cases of all kinds. `SSDLAB_SECONDS=<seconds> SSDLAB_FROM=<seed> cargo test --release
+//! -p drive --test it -- search::for_a_while --ignored --nocapture` searches as long as it says. A case that fails is
+//! made smaller, and the command that runs it again is printed.
 
 use crate::common::given;
 use ftl::Defect;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use testkit::search::{Case, Kind};
 
-/// Runs cases of all kinds in turns, each with the next seed, until the time is over. Its limit is that of whoever calls
-/// it: nothing is asserted about how far it comes.
+/// Runs cases of all kinds in turns, each with the next seed, until the time is over. Its limit is that of whoever
+/// calls it: nothing is asserted about how far it comes.
 #[test]
 #[ignore = "as long as it is asked to"]
+#[expect(clippy::disallowed_types, reason = "the length of the search is wall-clock time; no result depends on it")]
 fn for_a_while() {
-    let (start, seconds) = (Instant::now(), given("SSDLAB_SECONDS").unwrap_or(60));
+    let (start, seconds) = (std::time::Instant::now(), given("SSDLAB_SECONDS").unwrap_or(60));
     let mut counts = [0u64; Kind::ALL.len()];
     let mut commands = 0u64;
     for seed in given("SSDLAB_FROM").unwrap_or(0).. {

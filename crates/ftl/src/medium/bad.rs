@@ -46,8 +46,8 @@ impl Medium {
         self.bad = blocks.iter().copied().collect();
     }
 
-    /// Takes a block whose program has failed out of the closed ones, if it is among them, until the data of the program
-    /// is bound to another place. An open one must be no frontier any more.
+    /// Takes a block whose program has failed out of the closed ones, if it is among them, until the data of the
+    /// program is bound to another place. An open one must be no frontier any more.
     pub(crate) fn fail(&mut self, block: BlockId) {
         if self.block(block).is(BlockState::Closed) {
             self.take_victim(block);

@@ -7,10 +7,11 @@
 //!
 //! **An erase fails.** The block holds nothing any more. It is retired, and a spare block takes its place.
 //!
-//! **A die is lost.** Every operation on it fails. Nothing new is put there; what it held is lost, unless parity has it.
+//! **A die is lost.** Every operation on it fails. Nothing new is put there; what it held is lost, unless parity has
+//! it.
 //!
-//! **The drive becomes read-only** once the blocks that are left do not suffice for the user's data, the blocks that are
-//! kept free and the write frontiers. What it has accepted by then it still writes.
+//! **The drive becomes read-only** once the blocks that are left do not suffice for the user's data, the blocks that
+//! are kept free and the write frontiers. What it has accepted by then it still writes.
 
 mod defect;
 
@@ -129,8 +130,8 @@ impl Repairs {
 }
 
 impl Ftl {
-    /// Takes bad blocks of an empty drive out of use, and keeps `spares` blocks of each die to replace others, as far as
-    /// they are not needed to replace bad ones.
+    /// Takes bad blocks of an empty drive out of use, and keeps `spares` blocks of each die to replace others, as far
+    /// as they are not needed to replace bad ones.
     pub(crate) fn begin_with_bad_blocks(&mut self, bad: &[BlockId], spares: u32) {
         let medium = &mut self.state.store.medium;
         bad.iter().for_each(|&block| medium.begin_bad(block));
@@ -312,9 +313,9 @@ impl Ftl {
         Some((place, stream, if self.derived.needs.page_scope { program.mode } else { mode }))
     }
 
-    /// Binds the units of a program that has failed to another place, with the number that the program had. Units that were
-    /// written again since go there, too: older copies of them may be erased once the new program is done, and the newer
-    /// copy may not be on flash by then. Returns the slot of the new program.
+    /// Binds the units of a program that has failed to another place, with the number that the program had. Units that
+    /// were written again since go there, too: older copies of them may be erased once the new program is done, and the
+    /// newer copy may not be on flash by then. Returns the slot of the new program.
     fn bind_again(
         &mut self,
         die: DieId,
@@ -379,8 +380,8 @@ impl Ftl {
         }
     }
 
-    /// Lets a unit, bound and not on flash yet, that supersedes the place `from` of a failed program supersede the place
-    /// `to` instead.
+    /// Lets a unit, bound and not on flash yet, that supersedes the place `from` of a failed program supersede the
+    /// place `to` instead.
     fn supersede_instead(&mut self, from: Ppn, to: Ppn, out: &mut Outbox) {
         let State { store, repairs, .. } = &mut self.state;
         let failed = repairs.homeless.iter_mut().map(|(program, _)| program);
@@ -392,8 +393,8 @@ impl Ftl {
         }
     }
 
-    /// Leaves what a collection has gathered, and has no room for on its die because a block has failed there, to the other
-    /// dies: as moves of pages that have been read. Pages of the map wait for room on their die.
+    /// Leaves what a collection has gathered, and has no room for on its die because a block has failed there, to the
+    /// other dies: as moves of pages that have been read. Pages of the map wait for room on their die.
     #[cold]
     pub(super) fn leave_to_others(&mut self, die: DieId, out: &mut Outbox) -> Option<u32> {
         let Health { program_failures, erase_failures, .. } = self.state.repairs.health;
