@@ -94,7 +94,7 @@ causes! {
     Decode = "decode", "decoding";
     /// Attempts at a read after the first one, their waits and decoding included; programs that have failed, and the
     /// wait until they are repeated.
-    Retry = "retry", "repeating reads and programs";
+    Retry = "retry", "repeating reads";
     /// Reading the mapping unit that a write covers only in part, before the unit is written.
     Rmw = "rmw", "completing partial writes";
     /// Wait for a page of the map that is not in memory, and of a read for data that is being read ahead.
