@@ -479,7 +479,7 @@ impl Ftl {
         }
         let medium = &mut self.state.store.medium;
         let units = medium.geometry.blocks_of(die).map(|block| u64::from(medium.block(BlockId(block)).valid)).sum::<u64>();
-        // What a program under way there writes is still in the controller.
+        // The data of the die's program in progress is still in the controller.
         let program = &medium.programs[die.index()];
         let places = (program.first.0..program.first.0 + program.bound as u32).map(Ppn);
         let in_controller = places.filter(|&ppn| medium.is_valid(ppn)).count() as u64;
