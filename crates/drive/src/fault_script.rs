@@ -74,7 +74,10 @@ impl FaultScript {
         if let Some(problem) = description.lacks_map("--faults", "the handling of faults") {
             return Err(problem.into());
         }
-        description.faults.get_or_insert_default();
+        if description.faults.is_none() {
+            description.faults = Some(Default::default());
+            description.problems().or(())?;
+        }
         let unreadable = |why: String| Problems::one(name.as_str(), why);
         let size = std::fs::metadata(name).map_err(|error| unreadable(format!("cannot be read: {error}")))?.len();
         if size > LARGEST {

@@ -56,7 +56,7 @@ impl Drive {
     }
 
     /// Decides whether an operation that has ended has failed.
-    #[cold]
+    #[inline(never)]
     pub(super) fn judge(&mut self, ended: Ended) -> Ended {
         let Some(DriveFaults { faults, failed_reads }) = self.faults.as_deref_mut() else { return ended };
         let operation = &self.out.operations[ended.slot];

@@ -88,7 +88,7 @@ impl Drive {
     /// [`Drive::lose_power`] follows.
     pub fn hold_up(&mut self, hold_up: Nanos) -> Nanos {
         let begin = self.now;
-        self.is_held_up = true;
+        (self.is_held_up, self.checks_commands) = (true, true);
         self.ftl.drain(Drain::All(self.host.buffer().last_number()), &mut self.out.ready);
         while self.host.buffer().used() > 0 {
             match self.next_event() {

@@ -497,7 +497,7 @@ impl Drive {
 
     /// Passes a command that is in the device to the FTL, or to the write buffer.
     fn serve(&mut self, command: CommandId) {
-        if (self.checks_commands | self.is_held_up) && !self.check_command(command) {
+        if self.checks_commands && !self.check_command(command) {
             return;
         }
         match self.host.request(command, self.now) {
@@ -557,9 +557,6 @@ impl Drive {
             self.host.set_status(command, Status::WriteProtected);
             self.command_done(command, &Ledger::default());
             return false;
-        }
-        if !self.ftl.checks_commands() {
-            return true;
         }
         let checked = self.ftl.check(command, &host, self.now, &mut self.out);
         // A reset discards units of the write buffer.

@@ -103,6 +103,9 @@ struct Image {
 impl Drive {
     /// Writes the state of a drive at rest ([`Drive::rest`]), followed by a checksum.
     pub fn save(&mut self, identity: &Identity, to: &mut dyn Write) -> std::io::Result<()> {
+        if self.must_repeat() {
+            return Err(std::io::Error::other("programs have failed, and the drive has no room left to repeat them"));
+        }
         let mut summed = Summed { inner: to, sum: Hasher::new() };
         summed.write_all(MAGIC)?;
         let whole = self.policy_is_saved_whole();

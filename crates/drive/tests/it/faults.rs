@@ -137,6 +137,9 @@ fn wrong_faults_are_refused_with_their_place() {
         let told = summary(&[set], WRITES, None).expect_err(set).to_string();
         assert!(told.contains(expected), "{set}: {told}");
     }
+    let sets = ["ftl.read_in_flight=wait"];
+    let told = summary(&sets, WRITES, Some("read_fails = []")).expect_err("a wait for a failing program").to_string();
+    assert!(told.contains("`wait` cannot be served where programs may fail"), "{told}");
     let told = summary(&["ftl.translation=waf", "faults.spare_blocks=1"], WRITES, None).expect_err("no map").to_string();
     assert!(told.contains("faults"), "{told}");
 }

@@ -280,10 +280,9 @@ impl Ftl {
         self.state.repairs.repeats[die.index()] = Some(Repeat { slot, since });
         let medium = &mut self.state.store.medium;
         medium.close_failed(failed);
-        let (of, erase_count) = (medium.geometry.die_of(failed), medium.erase_count(failed));
+        let of = medium.geometry.die_of(failed);
         if !self.is_lost(of) {
-            let reason = Reason::Evacuate;
-            self.state.collectors[of.index()].want(RelocationRequest { block: failed, erase_count, reason, urgent: false });
+            self.want_evacuated(failed);
             out.ready.mark(of);
         }
         true
@@ -421,10 +420,15 @@ impl Ftl {
     /// Requests that the blocks that have failed and still hold data be emptied.
     pub(crate) fn want_bad_blocks(&mut self) {
         let medium = &self.state.store.medium;
-        for block in medium.bad_blocks().filter(|&block| medium.block(block).state() == BlockState::Closed) {
-            let (die, erase_count, reason) = (medium.geometry.die_of(block), medium.erase_count(block), Reason::Evacuate);
-            self.state.collectors[die.index()].want(RelocationRequest { block, erase_count, reason, urgent: false });
-        }
+        let closed = medium.bad_blocks().filter(|&block| medium.block(block).state() == BlockState::Closed);
+        closed.collect::<Vec<_>>().into_iter().for_each(|block| self.want_evacuated(block));
+    }
+
+    /// Requests that a block that has failed be emptied.
+    fn want_evacuated(&mut self, block: BlockId) {
+        let medium = &self.state.store.medium;
+        let (die, erase_count, reason) = (medium.geometry.die_of(block), medium.erase_count(block), Reason::Evacuate);
+        self.state.collectors[die.index()].want(RelocationRequest { block, erase_count, reason, urgent: false });
     }
 
     /// Takes a block whose erase has failed out of use.
