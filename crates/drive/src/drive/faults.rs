@@ -89,13 +89,8 @@ impl Drive {
     }
 
     /// Returns true if programs that have failed are still to be repeated: such a drive cannot be saved.
-    pub fn must_repeat(&self) -> bool {
-        self.repeats_programs()
-    }
-
-    /// Returns true if programs that have failed are to be repeated.
     #[inline]
-    pub(super) fn repeats_programs(&self) -> bool {
+    pub fn must_repeat(&self) -> bool {
         self.faults.is_some() && matches!(&self.ftl, Translator::PageMap(map) if map.must_repeat())
     }
 
@@ -145,6 +140,13 @@ impl Drive {
             (Some(own), Some(saved)) => own.faults.go_on(saved, same_seed),
             (None, None) => true,
             _ => false,
+        }
+    }
+
+    /// Goes on with the faults of a drive that has lost power, whose place this one takes.
+    pub(super) fn keep_faults(&mut self, of: Option<&DriveFaults>) {
+        if let (Some(own), Some(of)) = (&mut self.faults, of) {
+            own.faults.go_on(of.faults.state().clone(), true);
         }
     }
 

@@ -58,9 +58,7 @@ impl Drive {
     /// # Panics
     /// If this drive keeps no metadata ([`Drive::keep_metadata`]).
     pub fn after_power_loss(&self, mut anew: Drive, down: Nanos) -> std::io::Result<(Drive, PowerLoss)> {
-        if let (Some(own), Some(faults)) = (&mut anew.faults, &self.faults) {
-            own.faults.go_on(faults.faults.state().clone(), true);
-        }
+        anew.keep_faults(self.faults.as_deref());
         let loss = anew.recover(self.remains()?, self.now, down);
         Ok((anew, PowerLoss { volatile_lost: self.host.buffer().used(), ..loss }))
     }
@@ -113,9 +111,7 @@ impl Drive {
         let (volatile_lost, lost_commands) = (self.host.buffer().used(), self.host.outstanding());
         let Drive { out, ftl, controller, flash, power_states, faults, recording, mut statistics, .. } =
             std::mem::replace(self, anew);
-        if let (Some(own), Some(faults)) = (&mut self.faults, faults) {
-            own.faults.go_on(faults.faults.state().clone(), true);
-        }
+        self.keep_faults(faults.as_deref());
         for (at, _, event) in out.events.in_order() {
             if let Event::Timer(Timer::DieFails(_)) = event {
                 self.out.events.push(at.max(now + down), Class::Timer, event);

@@ -161,7 +161,7 @@ impl Drive {
     /// rest.
     #[inline]
     fn pull(&mut self, die: DieId, urgent: bool) -> bool {
-        let pulled = if !self.pulling && !self.repeats_programs() {
+        let pulled = if !self.pulling && !self.must_repeat() {
             None
         } else if self.flash.may_program(die) {
             self.ftl.next(die, self.now, &mut self.out)

@@ -56,15 +56,6 @@ impl Medium {
         self.bad.insert(block.0);
     }
 
-    /// Closes a block whose program has failed: what is left in it may be moved.
-    pub(crate) fn close_failed(&mut self, block: BlockId) {
-        self.blocks.update(block, |record| {
-            assert!(record.is(BlockState::Failed), "{block:?} has not failed");
-            record.set_state(BlockState::Closed);
-        });
-        self.list_closed(block);
-    }
-
     /// Takes a bad block, from which all data has been moved, out of use without an erase.
     pub(crate) fn retire_bad(&mut self, block: BlockId) {
         self.blocks.update(block, |record| {

@@ -357,10 +357,10 @@ impl Medium {
         });
     }
 
-    /// Closes a write frontier, full or given up early: its block may now be collected.
+    /// Closes a write frontier, full or given up early, or a block whose program has failed: it may now be collected.
     pub(crate) fn close(&mut self, block: BlockId) {
         self.blocks.update(block, |record| {
-            assert!(record.is(BlockState::Open), "{block:?} is not open");
+            assert!(record.is(BlockState::Open) || record.is(BlockState::Failed), "{block:?} is not open");
             record.set_state(BlockState::Closed);
         });
         self.list_closed(block);

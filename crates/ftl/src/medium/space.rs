@@ -347,11 +347,17 @@ impl Space {
 
     /// Gives up the frontier of an open block, which stays open.
     pub fn abandon(&mut self, die: DieId, block: BlockId) {
+        let slot = self.frontier_of(die, block);
+        self.frontiers[slot].block = NONE;
+        self.update_space(die);
+    }
+
+    /// Returns the frontier of an open block.
+    fn frontier_of(&self, die: DieId, block: BlockId) -> usize {
         let of_die = self.streams * self.width;
         let first = die.index() * of_die;
         let slot = (first..first + of_die).find(|&slot| self.frontiers[slot].block == block.0);
-        self.frontiers[slot.expect("an open block is a frontier")].block = NONE;
-        self.update_space(die);
+        slot.expect("an open block is a frontier")
     }
 
     /// Closes all frontiers of a die and forgets its free blocks: nothing is written there any more.
@@ -396,10 +402,8 @@ impl Space {
 
     /// Closes an open block, full or not.
     pub fn close(&mut self, medium: &mut Medium, die: DieId, block: BlockId) {
-        let of_die = self.streams * self.width;
-        let first = die.index() * of_die;
-        let slot = (first..first + of_die).find(|&slot| self.frontiers[slot].block == block.0);
-        self.close_frontier(medium, die, slot.expect("an open block is a frontier"));
+        let slot = self.frontier_of(die, block);
+        self.close_frontier(medium, die, slot);
     }
 
     /// Returns the open blocks.

@@ -116,7 +116,7 @@ impl Ftl {
     /// Returns the number of blocks of a die whose failed program no die has had room for.
     fn failed_blocks(&self, die: DieId) -> usize {
         let geometry = &self.state.store.medium.geometry;
-        self.state.repairs.homeless().filter(|program| geometry.die_of(geometry.block_of(program.first)) == die).count()
+        self.state.repairs.unplaced().filter(|program| geometry.die_of(geometry.block_of(program.first)) == die).count()
     }
 
     /// Returns the position of a die in its cycle of host writes and collections.

@@ -229,7 +229,7 @@ impl Ftl {
         let medium = &self.state.store.medium;
         let is_of = |program: &&ProgramUnit| (program.first.0..program.first.0 + program.bound as u32).contains(&ppn.0);
         let of_die = &medium.programs[medium.geometry.die_of(medium.geometry.block_of(ppn)).index()];
-        let failed = self.state.repairs.homeless().find(is_of);
+        let failed = self.state.repairs.unplaced().find(is_of);
         Some(of_die).filter(is_of).or(failed).expect("a program of the place is under way")
     }
 

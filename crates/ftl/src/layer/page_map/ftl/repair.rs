@@ -70,9 +70,9 @@ pub(crate) struct Repairs {
     repeats: Vec<Option<Repeat>>,
     /// Programs that have failed and that no die has had room for, each with the instant at which its units were first
     /// bound. Their blocks are in the state [`BlockState::Failed`].
-    homeless: VecDeque<(ProgramUnit, SimTime)>,
+    unplaced: VecDeque<(ProgramUnit, SimTime)>,
     /// Number of both, and of the lost dies: while it is 0, dies choose freely.
-    matters: usize,
+    count: usize,
     lost: Vec<bool>,
     pub health: Health,
     /// Defect that a test has planted.
@@ -83,8 +83,8 @@ impl Repairs {
     pub fn new(dies: usize) -> Repairs {
         Repairs {
             repeats: vec![None; dies],
-            homeless: VecDeque::new(),
-            matters: 0,
+            unplaced: VecDeque::new(),
+            count: 0,
             lost: vec![false; dies],
             health: Health::default(),
             defect: None,
@@ -99,12 +99,12 @@ impl Repairs {
     /// Returns true if there is nothing to repeat, and no die is lost.
     #[inline]
     pub fn are_none(&self) -> bool {
-        self.matters == 0
+        self.count == 0
     }
 
     /// Returns true if no program waits to be repeated.
     pub fn are_done(&self) -> bool {
-        self.homeless.is_empty() && self.repeats.iter().all(Option::is_none)
+        self.unplaced.is_empty() && self.repeats.iter().all(Option::is_none)
     }
 
     /// Returns true if a die is lost.
@@ -119,13 +119,13 @@ impl Repairs {
 
     /// Goes on with the lost dies and the failures of a saved drive at rest.
     pub fn restore(&mut self, (lost, health): (Vec<bool>, Health)) {
-        self.matters = lost.iter().filter(|lost| **lost).count();
+        self.count = lost.iter().filter(|lost| **lost).count();
         (self.lost, self.health) = (lost, health);
     }
 
     /// Returns the failed programs that no die has had room for.
-    pub fn homeless(&self) -> impl Iterator<Item = &ProgramUnit> {
-        self.homeless.iter().map(|(program, _)| program)
+    pub fn unplaced(&self) -> impl Iterator<Item = &ProgramUnit> {
+        self.unplaced.iter().map(|(program, _)| program)
     }
 }
 
@@ -182,12 +182,12 @@ impl Ftl {
         let mut program = std::mem::replace(program, ProgramUnit::new(geometry.units_per_program));
         let spent = out.operations.account(ended.slot).ledger().total() + std::mem::take(&mut program.failed_for);
         let since = SimTime(now.0 - spent.0);
-        self.state.repairs.homeless.push_back((program, since));
-        self.state.repairs.matters += 1;
+        self.state.repairs.unplaced.push_back((program, since));
+        self.state.repairs.count += 1;
         let is_taken = self.take_in(die, now, out);
         if !is_taken && self.state.repairs.has(Defect::ProgramForgotten) {
-            self.state.repairs.homeless.pop_back();
-            self.state.repairs.matters -= 1;
+            self.state.repairs.unplaced.pop_back();
+            self.state.repairs.count -= 1;
         }
         if is_taken {
             out.ready.mark(die);
@@ -259,7 +259,7 @@ impl Ftl {
             return None;
         }
         let Repeat { slot, since } = self.state.repairs.repeats[die.index()].take()?;
-        self.state.repairs.matters -= 1;
+        self.state.repairs.count -= 1;
         self.state.store.medium.programs[die.index()].failed_for = now.since(since);
         Some(slot)
     }
@@ -270,16 +270,16 @@ impl Ftl {
         if self.is_lost(die) || !self.state.store.medium.programs[die.index()].is_empty() {
             return false;
         }
-        let Some((program, since)) = self.state.repairs.homeless.pop_front() else { return false };
+        let Some((program, since)) = self.state.repairs.unplaced.pop_front() else { return false };
         let Some((place, stream, mode)) = self.place_again(die, &program, now) else {
-            self.state.repairs.homeless.push_front((program, since));
+            self.state.repairs.unplaced.push_front((program, since));
             return false;
         };
         let failed = self.state.store.medium.geometry.block_of(program.first);
         let slot = self.bind_again(die, program, (place, stream, mode), now, out);
         self.state.repairs.repeats[die.index()] = Some(Repeat { slot, since });
         let medium = &mut self.state.store.medium;
-        medium.close_failed(failed);
+        medium.close(failed);
         let of = medium.geometry.die_of(failed);
         if !self.is_lost(of) {
             self.want_evacuated(failed);
@@ -383,7 +383,7 @@ impl Ftl {
     /// place `to` instead.
     fn supersede_instead(&mut self, from: Ppn, to: Ppn, out: &mut Outbox) {
         let State { store, repairs, .. } = &mut self.state;
-        let failed = repairs.homeless.iter_mut().map(|(program, _)| program);
+        let failed = repairs.unplaced.iter_mut().map(|(program, _)| program);
         let mut units = store.medium.programs.iter_mut().chain(failed).flat_map(|program| &mut program.units[..program.bound]);
         if let Some(unit) = units.find(|unit| unit.superseded == from.0) {
             unit.superseded = to.0;
@@ -492,7 +492,7 @@ impl Ftl {
         self.state.collectors[die.index()].urgent = false;
         let is_too_small = self.is_too_small();
         let repairs = &mut self.state.repairs;
-        repairs.matters += 1;
+        repairs.count += 1;
         repairs.health.dies_lost += 1;
         repairs.health.units_lost += units - in_controller;
         repairs.health.is_read_only |= is_too_small;
