@@ -7,8 +7,7 @@
 //!
 //! **An erase fails.** The block holds nothing any more. It is retired, and a spare block takes its place.
 //!
-//! **A die is lost.** Every operation on it fails. Nothing new is put there; what it held is lost, unless parity has
-//! it.
+//! **A die is lost.** Every operation on it fails. Nothing new is put there; what it held is lost.
 //!
 //! **The drive becomes read-only** once the blocks that are left do not suffice for the user's data, the blocks that
 //! are kept free and the write frontiers. What it has accepted by then it still writes.
