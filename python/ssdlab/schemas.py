@@ -22,8 +22,8 @@ def schema(of: Literal["drive", "workload", "sweep", "optimise"] = "drive") -> d
         InputError: there is no schema of this name.
 
     Examples:
-        >>> sorted(ssdlab.schema()["properties"])
-        ['base', 'buffer', 'controller', 'ecc', 'flash', 'ftl', 'host', 'policy', 'power', 'state', 'title']
+        >>> ", ".join(sorted(ssdlab.schema()["properties"]))
+        'base, buffer, controller, ecc, faults, flash, ftl, host, policy, power, power_loss, state, title'
         >>> ssdlab.schema("workload")["title"]
         'ssdlab workload'
     """
