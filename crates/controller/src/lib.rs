@@ -14,6 +14,7 @@ pub mod energy;
 pub mod errors;
 pub mod firmware;
 pub mod interconnect;
+pub mod link_errors;
 pub mod memory;
 pub mod page_buffers;
 pub mod power_states;
@@ -39,6 +40,7 @@ use kit::{
     AccountId, BlockId, Bytes, Cause, Event, Events, ModeId, Nanos, Op, Operation, Outbox, Owner, Protocol, Rate, SimTime, Slab,
     Stored, TransactionId, UnitSize,
 };
+use link_errors::{LinkErrorConfig, LinkErrors};
 use memory::Model;
 use memory::channels::{Ask, Channels};
 use precedence::{Granted, Lines, Precedence};
@@ -85,6 +87,8 @@ pub struct ControllerConfig {
     pub channel_of: Vec<u16>,
     /// True: each route has a step, also where none takes time. For tests.
     pub keeps_free_steps: bool,
+    /// Errors of the host link; `None` if it has none.
+    pub link_errors: Option<LinkErrorConfig>,
 }
 
 /// Location of the map, or of the part of it that is not on flash alone.
@@ -348,6 +352,7 @@ impl Controller {
         for (server, before) in self.servers.all.iter_mut().zip(&servers.all) {
             server.take_measurements(before, now);
         }
+        self.servers.link_errors = servers.link_errors;
         self.memories = memories;
         self.memories.lose_power(now);
         if let (Some(own), Some(before)) = (&mut self.targets, targets) {
@@ -631,6 +636,16 @@ impl Controller {
         self.transactions.in_use() == 0
             && self.reads.as_ref().is_none_or(|reads| reads.is_at_rest())
             && self.sequencer.as_ref().is_none_or(|sequencer| sequencer.is_at_rest())
+    }
+
+    /// Returns the errors of the host link; `None` if there is no link, or it has none.
+    pub fn link_errors(&self) -> Option<&LinkErrors> {
+        self.servers.link_errors.as_deref()
+    }
+
+    /// Returns the errors of the host link for scripts and the state of a saved drive.
+    pub fn link_errors_mut(&mut self) -> Option<&mut LinkErrors> {
+        self.servers.link_errors.as_deref_mut()
     }
 
     /// Returns the servers, for reports.

@@ -97,6 +97,11 @@ impl Timed {
         self.time
     }
 
+    /// Returns the service.
+    pub fn service(&self) -> &Service {
+        &self.service
+    }
+
     /// Returns the bytes that are carried of `data`.
     #[inline]
     pub fn carried(&self, data: Bytes) -> u64 {

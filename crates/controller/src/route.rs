@@ -2,6 +2,7 @@
 //! are not in them.
 
 use crate::dram::{AccessClass, AccessKind};
+use crate::link_errors::LinkErrors;
 use crate::precedence::{Granted, Lines, Pool, Precedence};
 use crate::resource::{Server, Timed};
 use crate::transaction::Place;
@@ -322,6 +323,8 @@ pub struct Servers {
     pub services: Vec<Timed>,
     /// The work that yields at each server.
     pub lines: Lines,
+    /// Errors of the host link; `None` if there are none.
+    pub link_errors: Option<Box<LinkErrors>>,
 }
 
 impl Servers {
@@ -337,11 +340,22 @@ impl Servers {
         first
     }
 
+    /// Returns the time of work on `data` at a server, with that of packets that are sent again, and the bytes that are
+    /// carried.
+    #[inline(always)]
+    fn time(&mut self, server: u16, service: u8, data: Bytes) -> (Nanos, u64) {
+        let timed = &mut self.services[usize::from(service)];
+        let (mut time, carried) = (timed.time(data), timed.carried(data));
+        if let Some(errors) = &mut self.link_errors {
+            time += errors.delay(server, timed.service(), data);
+        }
+        (time, carried)
+    }
+
     /// Gives work on `data` to a server. Returns the instants at which it begins and is done.
     #[inline]
     pub fn serve(&mut self, server: u16, service: u8, data: Bytes, now: SimTime) -> (SimTime, SimTime) {
-        let timed = &mut self.services[usize::from(service)];
-        let (time, carried) = (timed.time(data), timed.carried(data));
+        let (time, carried) = self.time(server, service, data);
         let server = &mut self.all[usize::from(server)];
         server.count(carried);
         server.accept(time, now)
@@ -398,8 +412,7 @@ impl Servers {
         now: SimTime,
         events: &mut Events,
     ) -> Option<(SimTime, SimTime)> {
-        let timed = &mut self.services[usize::from(service)];
-        let (time, carried) = (timed.time(data), timed.carried(data));
+        let (time, carried) = self.time(pool.first, service, data);
         match precedence {
             Precedence::Yields => self.lines.ask(&mut self.all, pool, (id, time, carried), now, events),
             Precedence::First | Precedence::InOrder => {
@@ -415,7 +428,7 @@ impl Servers {
             self.serve(server, service, Bytes(0), now);
             return;
         }
-        let time = self.services[usize::from(service)].time(Bytes(0));
+        let (time, _) = self.time(server, service, Bytes(0));
         self.lines.accept_first(&mut self.all, Pool { first: server, count: 1 }, (time, 0), now, false);
     }
 
@@ -585,6 +598,8 @@ impl Compiler {
             if data == Precedence::Yields {
                 self.cut_data(&side, protocol);
             }
+            let errors = |config| Box::new(LinkErrors::new(config, [side.to_device, side.to_host]));
+            self.servers.link_errors = config.link_errors.as_ref().map(errors);
         }
         if uses(|hop| matches!(hop, Hop::HostCore(_))) {
             side.cores = protocol.host_cores as u16;

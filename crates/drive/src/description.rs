@@ -20,6 +20,7 @@ pub(crate) use derive::cell_part;
 pub(crate) use errors::own_decoder;
 pub use power_loss::PowerLossConfig;
 
+use controller::link_errors::LinkErrorConfig;
 use controller::{ControllerConfig, ControllerSection, EccConfig, MapPlace};
 use flash::faults::FaultsConfig;
 use flash::power::PowerConfig;
@@ -319,6 +320,14 @@ impl Description {
         if let Some(faults) = &self.faults {
             let modes = (self.flash.write_modes.len(), self.flash.erase_modes.len().max(1));
             faults.problems(geometry, modes, problems);
+            if faults.link_error.probability > 0.0 && !self.host.protocol().has_link() {
+                let what = format!(
+                    "{}: the host interface `{}` has no link; expected 0, or another host.interface",
+                    faults.link_error.probability,
+                    self.host.interface.name()
+                );
+                problems.add("faults.link_error.probability", what);
+            }
         }
         self.map_cache_problems(problems);
         self.controller.problems(kit::Bytes(tables), (self.buffer.buffers, geometry.shape.channels), problems);
@@ -686,7 +695,12 @@ impl Description {
 
     /// Returns the description of the controller.
     pub fn controller(&self, geometry: &Geometry, seed: u64) -> ControllerConfig {
-        ControllerConfig { reads: self.reads(geometry, seed), ..self.controller_without_reads(geometry) }
+        let link_errors = self.faults.as_ref().map(|FaultsConfig { link_error, .. }| LinkErrorConfig {
+            probability: link_error.probability,
+            replay: link_error.replay,
+            seed,
+        });
+        ControllerConfig { reads: self.reads(geometry, seed), link_errors, ..self.controller_without_reads(geometry) }
     }
 
     /// Returns the description of the controller as if stored data had no errors.

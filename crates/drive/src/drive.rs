@@ -19,6 +19,7 @@ use controller::route::Route;
 use controller::{Controller, ControllerConfig};
 use flash::Flash;
 use flash::faults::Faults;
+use flash::slow::SlowOperations;
 use ftl::layer::pass_through::{MAX_ADDRESSES, VECTORS};
 use ftl::{Ftl, Mapping, Medium, Translator};
 use host::{Host, QueueConfig};
@@ -125,6 +126,9 @@ impl Drive {
         }
         if let Some(power) = &description.power {
             flash.measure_power(power);
+        }
+        if let Some(faults) = &description.faults {
+            flash.slow_down(SlowOperations::new(faults, &geometry, seed));
         }
         let user_units = description.ftl.user_units(&geometry);
         Drive {

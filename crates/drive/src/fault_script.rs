@@ -3,6 +3,7 @@
 use crate::description::Description;
 use crate::options::RunOptions;
 use flash::faults::Scripted;
+use flash::slow::ScriptedSlow;
 use kit::{BlockId, DieId, Nanos, OperationKind, Problem, Problems};
 use serde::Deserialize;
 
@@ -16,6 +17,17 @@ struct Operation {
     block: u32,
     /// Its number among the operations of this kind on the block, from 1.
     number: u32,
+}
+
+/// An operation on a block that is slow.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SlowOperation {
+    block: u32,
+    /// Its number among the operations of this kind on the block, from 1.
+    number: u32,
+    /// Factor of its time in the array.
+    factor: f64,
 }
 
 /// A die that is lost.
@@ -51,6 +63,10 @@ struct Script {
     program_fails: Vec<Operation>,
     erase_fails: Vec<Operation>,
     read_fails: Vec<Operation>,
+    slow_reads: Vec<SlowOperation>,
+    slow_programs: Vec<SlowOperation>,
+    slow_erases: Vec<SlowOperation>,
+    link_errors: Vec<u64>,
     die_fails: Vec<Die>,
     channel_fails: Vec<Channel>,
     power_fails: Option<Power>,
@@ -61,6 +77,10 @@ struct Script {
 pub struct FaultScript {
     /// Operations on blocks that fail.
     pub operations: Vec<Scripted>,
+    /// Operations on blocks that are slow.
+    pub slow: Vec<ScriptedSlow>,
+    /// Numbers of packets on the host link, from 1, that are damaged.
+    pub link_errors: Vec<u64>,
     /// Dies that are lost, each at a time from the start of the run, in the order of the times.
     pub losses: Vec<(Nanos, DieId)>,
     /// The loss of power, as `--power-cut` and `--power-down` take it.
@@ -93,39 +113,18 @@ impl FaultScript {
             let line = error.span().map_or(1, |span| 1 + text[..span.start.min(text.len())].matches('\n').count());
             Problems::one(format!("{name}:{line}"), error.message().to_owned())
         })?;
-        let geometry = description.geometry();
         let mut problems = Problems::default();
-        let mut at_most = |kind: &str, index: usize, what: &str, given: u32, count: u32| {
-            if given >= count {
-                let complaint = format!("{what} {given}: expected at most {}", count - 1);
-                problems.0.push(Problem::new(format!("{name}: {kind}[{index}]"), complaint));
-            }
-        };
-        let lists = [
-            ("program_fails", OperationKind::Program, &script.program_fails),
-            ("erase_fails", OperationKind::Erase, &script.erase_fails),
-            ("read_fails", OperationKind::Read, &script.read_fails),
-        ];
-        for (name, _, operations) in &lists {
-            for (index, one) in operations.iter().enumerate() {
-                at_most(name, index, "block", one.block, geometry.block_count);
-            }
-        }
-        for (index, one) in script.die_fails.iter().enumerate() {
-            at_most("die_fails", index, "die", one.die, geometry.die_count);
-        }
-        for (index, one) in script.channel_fails.iter().enumerate() {
-            at_most("channel_fails", index, "channel", one.channel, geometry.shape.channels);
-        }
-        for (kind, _, operations) in &lists {
-            for (index, _) in operations.iter().enumerate().filter(|(_, one)| one.number == 0) {
-                let complaint = "number 0: expected 1 for the first operation of this kind on the block, 2 for the next one";
-                problems.0.push(Problem::new(format!("{name}: {kind}[{index}]"), complaint));
-            }
-        }
-        let operations = lists.iter().flat_map(|(_, kind, operations)| {
-            operations.iter().map(|one| Scripted { kind: *kind, block: BlockId(one.block), number: one.number })
+        script.place_problems(name, description, &mut problems);
+        script.link_problems(name, description, &mut problems);
+        let geometry = description.geometry();
+        let operations = script.failing().into_iter().flat_map(|(_, kind, operations)| {
+            operations.iter().map(move |one| Scripted { kind, block: BlockId(one.block), number: one.number })
         });
+        let slow = script.slow().into_iter().flat_map(|(_, kind, operations)| {
+            let of = move |&SlowOperation { block, number, factor }: &_| ScriptedSlow { kind, block, number, factor };
+            operations.iter().map(of)
+        });
+        let (operations, slow) = (operations.collect(), slow.collect());
         let mut losses: Vec<(Nanos, DieId)> = script.die_fails.iter().map(|one| (one.at, DieId(one.die))).collect();
         for one in &script.channel_fails {
             let of_channel = |die: &DieId| geometry.channel_of(*die).0 == one.channel;
@@ -133,6 +132,76 @@ impl FaultScript {
         }
         losses.sort_by_key(|&(at, die)| (at, die));
         let power = script.power_fails.map(|power| (power.at, power.down));
-        problems.or(FaultScript { operations: operations.collect(), losses, power })
+        problems.or(FaultScript { operations, slow, link_errors: script.link_errors, losses, power })
+    }
+}
+
+impl Script {
+    /// Returns the lists of operations that fail, with their names and kinds.
+    fn failing(&self) -> [(&'static str, OperationKind, &[Operation]); 3] {
+        [
+            ("program_fails", OperationKind::Program, &self.program_fails),
+            ("erase_fails", OperationKind::Erase, &self.erase_fails),
+            ("read_fails", OperationKind::Read, &self.read_fails),
+        ]
+    }
+
+    /// Returns the lists of operations that are slow, with their names and kinds.
+    fn slow(&self) -> [(&'static str, OperationKind, &[SlowOperation]); 3] {
+        [
+            ("slow_programs", OperationKind::Program, &self.slow_programs),
+            ("slow_erases", OperationKind::Erase, &self.slow_erases),
+            ("slow_reads", OperationKind::Read, &self.slow_reads),
+        ]
+    }
+
+    /// Adds the problems of the places and numbers of operations, dies and channels.
+    fn place_problems(&self, name: &str, description: &Description, problems: &mut Problems) {
+        let geometry = description.geometry();
+        let mut add = |kind: &str, index: usize, complaint: String| {
+            problems.0.push(Problem::new(format!("{name}: {kind}[{index}]"), complaint));
+        };
+        let failing = self.failing().into_iter().flat_map(|(kind, _, operations)| {
+            operations.iter().enumerate().map(move |(index, one)| (kind, index, one.block, one.number))
+        });
+        let slow = self.slow().into_iter().flat_map(|(kind, _, operations)| {
+            operations.iter().enumerate().map(move |(index, one)| (kind, index, one.block, one.number))
+        });
+        let mut places = Vec::new();
+        for (kind, index, block, number) in failing.chain(slow) {
+            places.push((kind, index, "block", block, geometry.block_count));
+            if number == 0 {
+                let complaint = "number 0: expected 1 for the first operation of this kind on the block, 2 for the next one";
+                add(kind, index, complaint.to_owned());
+            }
+        }
+        let dies = self.die_fails.iter().enumerate();
+        places.extend(dies.map(|(index, one)| ("die_fails", index, "die", one.die, geometry.die_count)));
+        let channels = self.channel_fails.iter().enumerate();
+        places.extend(
+            channels.map(|(index, one)| ("channel_fails", index, "channel", one.channel, geometry.shape.channels)),
+        );
+        for (kind, index, what, given, count) in places {
+            if given >= count {
+                add(kind, index, format!("{what} {given}: expected at most {}", count - 1));
+            }
+        }
+        for (kind, _, operations) in self.slow() {
+            for (index, one) in operations.iter().enumerate().filter(|(_, one)| !(1.0..=1e6).contains(&one.factor)) {
+                add(kind, index, format!("factor {}: expected 1 to 1000000", one.factor));
+            }
+        }
+    }
+
+    /// Adds the problems of faults on the host link.
+    fn link_problems(&self, name: &str, description: &Description, problems: &mut Problems) {
+        if let Some(index) = self.link_errors.iter().position(|number| *number == 0) {
+            let complaint = "packet 0: expected 1 for the first packet on the link, 2 for the next one";
+            problems.0.push(Problem::new(format!("{name}: link_errors[{index}]"), complaint.to_owned()));
+        }
+        if !self.link_errors.is_empty() && !description.host.protocol().has_link() {
+            let complaint = format!("the host interface `{}` has no link", description.host.interface.name());
+            problems.0.push(Problem::new(format!("{name}: link_errors"), complaint));
+        }
     }
 }

@@ -18,6 +18,7 @@ use crate::die::{Die, NONE, Phase};
 use crate::page_buffers::PageBuffers;
 use crate::power::Meter;
 use crate::scheduler::{BusPhase, Choice, Next, Scheduler};
+use crate::slow::SlowOperations;
 use crate::timing::Timing;
 use control::Control;
 use ecc::{Attempt, Hold};
@@ -78,6 +79,8 @@ pub struct Flash {
     /// Suspension that the flash has, whoever uses it.
     medium: Option<Suspension>,
     random_times: Option<Rng>,
+    /// Operations that take longer; `None` if none does.
+    slow: Option<Box<SlowOperations>>,
     /// True if the last data phase of each read is announced as it begins ([`Event::TransferBegins`]).
     announces_transfers: bool,
     /// Parts of the flash that a repeated read holds.
@@ -115,6 +118,7 @@ impl Flash {
             medium: config.suspension.clone(),
             scheduler,
             random_times: (config.time_distribution == TimeDistribution::Exponential).then(|| Rng::stream(seed, "flash.times")),
+            slow: None,
             announces_transfers: false,
             retries_hold: Hold::Nothing,
             page_buffers: None,
@@ -433,7 +437,10 @@ impl Flash {
         let ledger = account.ledger_mut();
         ledger.charge(Cause::BusWait, now.since(asked));
         let end = now + hold;
-        let array = array_time(&self.timing, &mut self.random_times, operation);
+        let mut array = array_time(&self.timing, &mut self.random_times, operation);
+        if let Some(slow) = &mut self.slow {
+            array = slow.time(operation, array);
+        }
         die.array_end = end + array;
         if let Some(meter) = &mut self.meter
             && self.control.is_none()

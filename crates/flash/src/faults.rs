@@ -1,9 +1,10 @@
-//! Faults of the flash: programs and erases that fail, bad blocks, and dies that are lost.
+//! Faults of a drive: programs and erases that fail, bad blocks, dies that are lost, and the description of all others.
 //!
 //! The probability that an operation fails is that of the wear of its block, times a factor of its mode and, for a
 //! program, of its page type. What the drive does then is the translation layer's part.
 
-use kit::{BlockId, DieId, Geometry, Operation, OperationKind, Outcome, Problems, Rng, effective_wear_class};
+use crate::slow::SlowConfig;
+use kit::{BlockId, DieId, Geometry, Nanos, Operation, OperationKind, Outcome, Problems, Rng, effective_wear_class};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -58,7 +59,45 @@ impl ByWear {
     }
 }
 
-/// The `[faults]` section: failures of the flash, and the blocks that are kept to replace those that fail.
+/// Errors of the host link.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct LinkErrorConfig {
+    /// Probability that a packet on the link is damaged, and sent again.
+    #[schemars(range(min = 0.0, max = 0.9))]
+    pub probability: f64,
+    /// Time from the end of a damaged packet until it is sent again, in which the link carries nothing else.
+    pub replay: Nanos,
+}
+
+impl Default for LinkErrorConfig {
+    fn default() -> Self {
+        LinkErrorConfig { probability: 0.0, replay: Nanos(1000) }
+    }
+}
+
+/// The way in which the host deals with a controller that does not answer.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct RecoveryConfig {
+    /// Time after which the host aborts a command, and after as much again resets the controller.
+    pub timeout: Nanos,
+    /// Time that a reset of the controller takes.
+    pub reset_time: Nanos,
+}
+
+impl Default for RecoveryConfig {
+    fn default() -> Self {
+        RecoveryConfig { timeout: Nanos(30 * Nanos::SECOND.0), reset_time: Nanos(Nanos::SECOND.0 / 2) }
+    }
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
+
+/// The `[faults]` section: failures of the flash and of the host link, and the blocks that are kept to replace those
+/// that fail.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FaultsConfig {
@@ -87,6 +126,21 @@ pub struct FaultsConfig {
     #[serde(default)]
     #[schemars(range(min = 0, max = 65_536))]
     pub spare_blocks: u32,
+    /// Reads that take longer in the array.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slow_read: Option<SlowConfig>,
+    /// Programs that take longer in the array.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slow_program: Option<SlowConfig>,
+    /// Erases that take longer in the array.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slow_erase: Option<SlowConfig>,
+    /// Errors of the host link.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub link_error: LinkErrorConfig,
+    /// The way in which the host deals with a controller that does not answer (`controller_stuck` in a script).
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub recovery: RecoveryConfig,
 }
 
 impl FaultsConfig {
@@ -284,7 +338,7 @@ impl Faults {
 }
 
 /// Returns the number of a kind of operation among those that a script tells apart.
-fn kind_of(kind: OperationKind) -> u8 {
+pub(crate) fn kind_of(kind: OperationKind) -> u8 {
     match kind {
         OperationKind::Read => 0,
         OperationKind::Program | OperationKind::Copyback => 1,

@@ -18,6 +18,7 @@ mod per_page_type;
 mod per_wear;
 pub mod power;
 pub mod scheduler;
+pub mod slow;
 mod timing;
 
 pub use config::{CellType, FlashConfig, Suspension, TimeDistribution};

@@ -106,6 +106,11 @@ pub struct HostMemory {
 const HOST_PAGE: u64 = 4096;
 
 impl Protocol {
+    /// Returns true if anything crosses a link.
+    pub fn has_link(&self) -> bool {
+        self.lists().flatten().any(Hop::is_transfer)
+    }
+
     /// Returns true if the data of a write crosses the link with its command, before there is space for it.
     pub fn data_comes_with_command(&self) -> bool {
         self.take.is_empty()

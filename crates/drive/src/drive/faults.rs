@@ -2,10 +2,14 @@
 //! lost.
 
 use super::Drive;
-use flash::faults::{FaultState, Faults, Scripted};
+use crate::fault_script::FaultScript;
+use controller::link_errors::LinkState;
+use flash::faults::{FaultState, Faults};
+use flash::slow::SlowState;
 use ftl::{Health, Translator};
 use kit::queue::Class;
-use kit::{DieId, Ended, Event, Nanos, OperationKind, Outcome, Owner, Ppn, Timer};
+use kit::{DieId, Ended, Event, OperationKind, Outcome, Owner, Ppn, Timer};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
 /// The faults of a drive, and the reads that have failed.
@@ -21,16 +25,28 @@ impl DriveFaults {
     }
 }
 
+/// Faults of a drive at rest, as they are saved.
+#[derive(Serialize, Deserialize)]
+pub(super) struct SavedFaults {
+    flash: FaultState,
+    slow: Option<SlowState>,
+    link: Option<LinkState>,
+}
+
 impl Drive {
-    /// Has operations on blocks fail, and dies be lost after these times from now on, beside the faults that the
-    /// description draws.
+    /// Gives the drive the faults of a script from now on, beside those that the description draws. The loss of power
+    /// is the caller's.
     ///
     /// # Panics
-    /// If the description has no section `[faults]`.
-    pub fn script_faults(&mut self, operations: &[Scripted], losses: &[(Nanos, DieId)]) {
+    /// If the description has no section `[faults]`, or the script needs a host interface that it does not have.
+    pub fn script_faults(&mut self, script: &FaultScript) {
         let faults = self.faults.as_mut().expect("the description has faults");
-        faults.faults.script(operations);
-        for &(after, die) in losses {
+        faults.faults.script(&script.operations);
+        self.flash.slow_mut().expect("the description has faults").script(&script.slow);
+        if !script.link_errors.is_empty() {
+            self.controller.link_errors_mut().expect("the host interface has a link").script(&script.link_errors);
+        }
+        for &(after, die) in &script.losses {
             self.out.events.push(self.now + after, Class::Timer, Event::Timer(Timer::DieFails(die)));
         }
     }
@@ -134,13 +150,30 @@ impl Drive {
 
     /// Goes on with the faults of a saved drive; `same_seed`: with their random numbers, too. Returns false if they are
     /// those of another drive.
-    pub(super) fn restore_faults(&mut self, saved: Option<FaultState>, same_seed: bool) -> bool {
+    pub(super) fn restore_faults(&mut self, saved: Option<SavedFaults>, same_seed: bool) -> bool {
         self.note_health();
-        match (&mut self.faults, saved) {
-            (Some(own), Some(saved)) => own.faults.go_on(saved, same_seed),
-            (None, None) => true,
-            _ => false,
+        let (own, saved) = match (&mut self.faults, saved) {
+            (Some(own), Some(saved)) => (own, saved),
+            (own, saved) => return own.is_none() && saved.is_none(),
+        };
+        let (slow, link) = (self.flash.slow_mut(), self.controller.link_errors_mut());
+        let fits = slow.is_some() == saved.slow.is_some() && link.is_some() == saved.link.is_some();
+        if let (Some(own), Some(saved)) = (slow, saved.slow) {
+            own.go_on(saved, same_seed);
         }
+        if let (Some(own), Some(saved)) = (link, saved.link) {
+            own.go_on(saved, same_seed);
+        }
+        fits && own.faults.go_on(saved.flash, same_seed)
+    }
+
+    /// Returns the faults of a drive at rest, for saving.
+    pub(super) fn saved_faults(&self) -> Option<SavedFaults> {
+        self.faults.as_ref().map(|faults| SavedFaults {
+            flash: faults.faults.state().clone(),
+            slow: self.flash.slow().map(|slow| slow.state().clone()),
+            link: self.controller.link_errors().map(|link| link.state().clone()),
+        })
     }
 
     /// Goes on with the faults of a drive that has lost power, whose place this one takes.

@@ -2,13 +2,13 @@
 
 mod check;
 
+use super::faults::SavedFaults;
 use super::{Drive, NO_MAP};
 use crate::build::BUILD;
 use crate::description::{Description, PreconditionMethod, StateConfig};
 use controller::power_states::PowerImage;
 use controller::resource::Server;
 use crc32fast::Hasher;
-use flash::faults::FaultState;
 use flash::power::ThermalImage;
 use ftl::{Buffered, LoadedLayer};
 use host::{ArbitrationImage, BufferImage};
@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use std::io::{Read, Write};
 
 /// First bytes of the file: the name and the version of the format.
-const MAGIC: &[u8; 8] = b"ssdlab16";
+const MAGIC: &[u8; 8] = b"ssdlab17";
 /// The name alone, by which files of other versions are recognised.
 const NAME: &[u8] = b"ssdlab";
 
@@ -96,8 +96,8 @@ struct Image {
     power_state: Option<PowerImage>,
     /// Temperature, where it is computed.
     thermal: Option<ThermalImage>,
-    /// Faults, where the flash has any.
-    faults: Option<FaultState>,
+    /// Faults, where the drive has any.
+    faults: Option<SavedFaults>,
 }
 
 impl Drive {
@@ -141,7 +141,8 @@ impl Drive {
             reads_in_part: _,
             reassembles: _,
             power_states,
-            faults,
+            // Saved with those of the flash stage and of the link.
+            faults: _,
             // Follows from the health of the FTL.
             is_read_only: _,
             // It is over when the drive has lost power.
@@ -180,7 +181,7 @@ impl Drive {
             arbitration: host.arbitration_image(),
             power_state: power_states.as_ref().map(|states| states.image()),
             thermal: flash.thermal_image(*now),
-            faults: faults.as_ref().map(|faults| faults.faults.state().clone()),
+            faults: self.saved_faults(),
         }
     }
 

@@ -131,7 +131,7 @@ impl Run<'_, '_> {
             self.drive.lose_power_after(steps);
         }
         if let Some(script) = &plan.script {
-            self.drive.script_faults(&script.operations, &script.losses);
+            self.drive.script_faults(script);
         }
         let mut search = plan.round.map(|round| Search::new(round, self.drive.now()));
         let loop_start = self.watch.seconds();

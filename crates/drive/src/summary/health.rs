@@ -53,6 +53,8 @@ pub(super) fn section(description: &Description, drive: &Drive, totals: &Totals,
         "erase_failures": health.map(|health| health.erase_failures),
         "dies_lost": health.map(|health| health.dies_lost),
         "units_lost": health.map(|health| health.units_lost),
+        "slow_operations": drive.flash().slow().map(|slow| slow.count()),
+        "link_retransmissions": drive.controller().link_errors().map(|link| link.repeated()),
     })
 }
 
@@ -69,6 +71,11 @@ pub(crate) fn note(description: &Description, drive: &Drive) -> Option<String> {
     );
     if health.dies_lost > 0 {
         note += &format!(", {} dies lost with {} mapping units", health.dies_lost, health.units_lost);
+    }
+    let slow = drive.flash().slow().map_or(0, |slow| slow.count());
+    let repeated = drive.controller().link_errors().map_or(0, |link| link.repeated());
+    if slow + repeated > 0 {
+        note += &format!(", {slow} operations were slow, {repeated} packets on the link were sent again");
     }
     if health.is_read_only {
         let refused = drive.statistics.refused_writes;

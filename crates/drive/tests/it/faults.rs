@@ -60,7 +60,7 @@ const TINY: &str = "base = \"tiny\"";
 const WRITES: &str = "[job]\nrw=randwrite\nbs=4k\niodepth=16\nnumber_ios=6000\nnorandommap=1\nio_size=100g\n";
 
 /// Runs a workload with a script of faults, and returns its summary.
-fn summary(sets: &[&str], workload: &str, script: Option<&str>) -> Result<Value, Problems> {
+pub fn summary(sets: &[&str], workload: &str, script: Option<&str>) -> Result<Value, Problems> {
     let file = script.map(|script| {
         let name = format!("faults-{}-{:?}.toml", std::process::id(), std::thread::current().id());
         let path = std::env::temp_dir().join(name);
@@ -74,7 +74,8 @@ fn summary(sets: &[&str], workload: &str, script: Option<&str>) -> Result<Value,
     done.map(|done| done.summary)
 }
 
-fn number(summary: &Value, path: &str) -> u64 {
+/// Returns a number of a summary.
+pub fn number(summary: &Value, path: &str) -> u64 {
     summary.pointer(path).and_then(Value::as_u64).unwrap_or_else(|| panic!("{path}: {summary}"))
 }
 

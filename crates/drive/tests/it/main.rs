@@ -28,6 +28,7 @@ mod in_place;
 mod interfaces;
 mod intervals;
 mod lifetime;
+mod link_faults;
 mod map_cache;
 mod margin;
 mod member_names;

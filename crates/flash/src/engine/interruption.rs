@@ -7,7 +7,8 @@ use kit::{DieId, Interrupted, OperationKind, Operations, SimTime, Work};
 impl Flash {
     /// Returns the programs and erases that a loss of power at `now` would interrupt: those whose array phase has
     /// begun, suspended ones included. An operation whose command or data is still on its way to the die leaves no
-    /// trace. Where the times of array phases are random, an operation counts from its command on.
+    /// trace. Where the times of array phases are random, or operations may be slow, an operation counts from its
+    /// command on.
     pub fn interrupted(&self, now: SimTime, operations: &Operations) -> Vec<Interrupted> {
         let mut found = Vec::new();
         for die in &self.dies {
@@ -33,6 +34,7 @@ impl Flash {
     pub fn take_measurements(&mut self, other: Flash, now: SimTime) {
         self.counters = other.counters;
         self.random_times = other.random_times;
+        self.slow = other.slow;
         for (die, before) in self.dies.iter_mut().zip(&other.dies) {
             die.clock = before.clock;
             die.clock.set(Work::Idle, now);
@@ -58,12 +60,17 @@ impl Flash {
     fn has_begun(&self, die: &Die, now: SimTime, operations: &Operations) -> bool {
         match die.phase {
             Phase::Rest | Phase::Held | Phase::Command | Phase::Loading | Phase::Buffer | Phase::Data | Phase::DataPart => false,
-            Phase::Array if self.random_times.is_none() && self.control.is_none() && self.suspension.is_none() => {
+            Phase::Array if self.has_fixed_times() && self.control.is_none() && self.suspension.is_none() => {
                 now + self.timing.array(&operations[die.running]) >= die.array_end
             }
             Phase::Array | Phase::SuspendRequested | Phase::Suspending | Phase::Resuming | Phase::PowerWait | Phase::Window => {
                 true
             }
         }
+    }
+
+    /// Returns true if the time of an array phase follows from its operation.
+    fn has_fixed_times(&self) -> bool {
+        self.random_times.is_none() && self.slow.as_ref().is_none_or(|slow| !slow.may_occur())
     }
 }

@@ -1,6 +1,7 @@
 //! State of a flash at rest that a saved drive keeps.
 
 use super::Flash;
+use crate::slow::SlowOperations;
 use kit::Rng;
 
 impl Flash {
@@ -9,8 +10,22 @@ impl Flash {
         self.channels.iter().any(|channel| channel.armed)
     }
 
-    /// Returns the stream of random array times, if array times are random. It is the only state of a flash at rest
-    /// that a saved drive needs.
+    /// Makes some operations slow from now on.
+    pub fn slow_down(&mut self, slow: SlowOperations) {
+        self.slow = Some(Box::new(slow));
+    }
+
+    /// Returns the slow operations, if there may be any.
+    pub fn slow(&self) -> Option<&SlowOperations> {
+        self.slow.as_deref()
+    }
+
+    /// Returns the slow operations for scripts and the state of a saved drive.
+    pub fn slow_mut(&mut self) -> Option<&mut SlowOperations> {
+        self.slow.as_deref_mut()
+    }
+
+    /// Returns the stream of random array times, if array times are random.
     pub fn random_times(&self) -> Option<&Rng> {
         self.random_times.as_ref()
     }

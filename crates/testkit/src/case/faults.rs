@@ -5,7 +5,9 @@ use crate::Violation;
 use crate::commands::{Commands, Mix};
 use crate::rig::Rig;
 use drive::Description;
+use drive::fault_script::FaultScript;
 use flash::faults::Scripted;
+use flash::slow::ScriptedSlow;
 use ftl::Defect;
 use kit::{BlockId, DieId, Nanos, OperationKind, Rng};
 
@@ -128,8 +130,13 @@ fn play(
                     block: BlockId(rng.below(geometry.block_count.into()) as u32),
                     number: 1 + rng.below(3) as u32,
                 };
-                let script: Vec<Scripted> = (0..8).map(one).collect();
-                rig.drive.script_faults(&script, &[]);
+                let operations: Vec<Scripted> = (0..8).map(one).collect();
+                let slow = |&Scripted { kind, block, number }: &Scripted| {
+                    ScriptedSlow { kind, block: (block.0 + 1) % geometry.block_count, number, factor: 20.0 }
+                };
+                let slow = operations.iter().map(slow).collect();
+                let link_errors = rig.drive.controller().link_errors().map_or(vec![], |_| vec![1, 2, 2, 17]);
+                rig.drive.script_faults(&FaultScript { operations, slow, link_errors, ..FaultScript::default() });
             }
             _ => {}
         }
