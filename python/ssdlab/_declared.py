@@ -148,8 +148,8 @@ class RunKeywords(TypedDict, total=False):
     #: Loss of power without warning: a time from the start of the run, such as `10s`, or `event:N`, after N steps of
     #: the simulation. With `,graceful` (`10s,graceful`) the host stops first (docs/models/power_failure.md).
     power_cut: str | None
-    #: Script of faults in TOML: programs, erases and reads that fail, dies and channels that are lost, a loss of power
-    #: (docs/models/faults.md).
+    #: Script of faults in TOML: programs, erases and reads that fail or are slow, dies and channels that are lost,
+    #: errors of the host link, hangs of the controller, a loss of power (docs/models/faults.md).
     faults: str | PathLike[str] | None
     #: Time without power, such as `30d`, in which the drive's data ages: 1 s by default; requires `power_cut`.
     power_down: str | None

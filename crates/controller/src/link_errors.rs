@@ -1,11 +1,11 @@
 //! Errors of the host link: packets that are damaged, and sent again.
 //!
-//! A packet is what the interface cuts data into: the payload of a PCI Express packet, a data frame of Serial ATA. A
-//! transfer that is not cut (a command, a completion, data of the plain interface) is one packet. The receiver finds the
-//! damage by the packet's checksum and asks for the packet again; until it comes, the link carries nothing else. PCI
-//! Express repeats a packet that is not acknowledged together with those sent after it, Serial ATA answers R_ERR to a
-//! frame, and its host repeats the command or the frame. Both are one time here, the replay, followed by the packet
-//! alone \[A\].
+//! A packet is the unit into which the interface cuts data: the payload of a PCI Express packet, a data frame of Serial
+//! ATA. A transfer that is not cut (a command, a completion, data of the plain interface) is one packet. The receiver
+//! finds the damage by the packet's checksum and asks for the packet again; until it comes, the link carries nothing
+//! else. PCI Express repeats a packet that is not acknowledged together with those sent after it; Serial ATA answers
+//! R_ERR to a frame, and leaves the repetition of data to the host. Both are one time here, the replay, followed by the
+//! packet alone \[A\].
 //!
 //! Known errors: data that is interrupted between its packets may be interrupted while it is sent again, too; a link
 //! that gives up and retrains after several errors is not modelled.

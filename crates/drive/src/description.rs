@@ -151,7 +151,8 @@ pub struct Description {
     /// Currents of the flash and powers of the other parts, from which energy and power are computed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub power: Option<PowerConfig>,
-    /// Failures of the flash, and the blocks that replace those that fail. Absent: nothing fails, and no block is bad.
+    /// Faults of the flash, of the host link and of the controller, and the blocks that replace those that fail.
+    /// Absent: nothing fails, and no block is bad.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub faults: Option<FaultsConfig>,
     /// Capacitors that hold the drive up when power is lost. Absent: it has none.

@@ -3,6 +3,7 @@
 mod commands;
 mod correction;
 mod faults;
+mod hang;
 mod power;
 mod power_loss;
 mod rest;
@@ -18,13 +19,13 @@ use controller::power_states::PowerStates;
 use controller::route::Route;
 use controller::{Controller, ControllerConfig};
 use flash::Flash;
-use flash::faults::Faults;
 use flash::slow::SlowOperations;
 use ftl::layer::pass_through::{MAX_ADDRESSES, VECTORS};
 use ftl::{Ftl, Mapping, Medium, Translator};
 use host::{Host, QueueConfig};
 use kit::{Bytes, CommandId, Completion, HostCommand, Lpn, Outbox, Part, PowerState, SimTime, UNIT_BYTES, UnitSize};
 
+pub use hang::HangCounts;
 pub use power::PowerFailure;
 pub use power_loss::PowerLoss;
 pub use save::{Identity, Resumed};
@@ -66,6 +67,10 @@ pub struct Drive {
     power_states: Option<Box<PowerStates>>,
     /// Faults; `None` if nothing fails.
     faults: Option<Box<faults::DriveFaults>>,
+    /// Hangs of the controller; `None` if no script has any.
+    hangs: Option<Box<hang::Hangs>>,
+    /// True while no command is completed: the controller hangs or is reset, or capacitors hold the drive up.
+    withholds: bool,
     /// True while capacitors hold the drive up: it serves and completes no command any more.
     is_held_up: bool,
     /// True if the drive has become read-only.
@@ -152,10 +157,9 @@ impl Drive {
             addresses_end: geometry.unit.offset(user_units + if ftl.chunks().is_some() { VECTORS } else { 0 }),
             ftl,
             power_states,
-            faults: description
-                .faults
-                .as_ref()
-                .map(|config| faults::DriveFaults::new(Faults::new(config, description.flash.rated_pe_cycles, &geometry, seed))),
+            faults: faults::DriveFaults::of(description, seed),
+            hangs: None,
+            withholds: false,
             is_held_up: false,
             is_read_only: false,
             pulling: true,

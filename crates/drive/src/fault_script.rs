@@ -46,6 +46,16 @@ struct Channel {
     at: Nanos,
 }
 
+/// A controller that hangs.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Stuck {
+    at: Nanos,
+    /// Absent: until it is reset.
+    #[serde(rename = "for")]
+    span: Option<Nanos>,
+}
+
 /// A loss of power.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -69,6 +79,7 @@ struct Script {
     link_errors: Vec<u64>,
     die_fails: Vec<Die>,
     channel_fails: Vec<Channel>,
+    controller_stuck: Vec<Stuck>,
     power_fails: Option<Power>,
 }
 
@@ -83,6 +94,9 @@ pub struct FaultScript {
     pub link_errors: Vec<u64>,
     /// Dies that are lost, each at a time from the start of the run, in the order of the times.
     pub losses: Vec<(Nanos, DieId)>,
+    /// Hangs of the controller, each at a time from the start of the run and for a time, or until the controller is
+    /// reset.
+    pub hangs: Vec<(Nanos, Option<Nanos>)>,
     /// The loss of power, as `--power-cut` and `--power-down` take it.
     pub power: Option<(String, Option<String>)>,
 }
@@ -131,8 +145,9 @@ impl FaultScript {
             losses.extend((0..geometry.die_count).map(DieId).filter(of_channel).map(|die| (one.at, die)));
         }
         losses.sort_by_key(|&(at, die)| (at, die));
+        let hangs = script.controller_stuck.iter().map(|one| (one.at, one.span)).collect();
         let power = script.power_fails.map(|power| (power.at, power.down));
-        problems.or(FaultScript { operations, slow, link_errors: script.link_errors, losses, power })
+        problems.or(FaultScript { operations, slow, link_errors: script.link_errors, losses, hangs, power })
     }
 }
 
@@ -178,9 +193,7 @@ impl Script {
         let dies = self.die_fails.iter().enumerate();
         places.extend(dies.map(|(index, one)| ("die_fails", index, "die", one.die, geometry.die_count)));
         let channels = self.channel_fails.iter().enumerate();
-        places.extend(
-            channels.map(|(index, one)| ("channel_fails", index, "channel", one.channel, geometry.shape.channels)),
-        );
+        places.extend(channels.map(|(index, one)| ("channel_fails", index, "channel", one.channel, geometry.shape.channels)));
         for (kind, index, what, given, count) in places {
             if given >= count {
                 add(kind, index, format!("{what} {given}: expected at most {}", count - 1));
@@ -193,15 +206,19 @@ impl Script {
         }
     }
 
-    /// Adds the problems of faults on the host link.
+    /// Adds the problems of faults of the host link and of the controller.
     fn link_problems(&self, name: &str, description: &Description, problems: &mut Problems) {
         if let Some(index) = self.link_errors.iter().position(|number| *number == 0) {
             let complaint = "packet 0: expected 1 for the first packet on the link, 2 for the next one";
             problems.0.push(Problem::new(format!("{name}: link_errors[{index}]"), complaint.to_owned()));
         }
-        if !self.link_errors.is_empty() && !description.host.protocol().has_link() {
-            let complaint = format!("the host interface `{}` has no link", description.host.interface.name());
-            problems.0.push(Problem::new(format!("{name}: link_errors"), complaint));
+        let needs = [
+            ("link_errors", self.link_errors.is_empty() || description.host.protocol().has_link(), "link"),
+            ("controller_stuck", self.controller_stuck.is_empty() || description.host.queues().is_some(), "queue"),
+        ];
+        for (kind, _, what) in needs.into_iter().filter(|(_, is_met, _)| !is_met) {
+            let complaint = format!("the host interface `{}` has no {what}", description.host.interface.name());
+            problems.0.push(Problem::new(format!("{name}: {kind}"), complaint));
         }
     }
 }

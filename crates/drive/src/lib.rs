@@ -37,7 +37,7 @@ mod wall;
 pub use build::BUILD;
 pub use description::{Description, PowerLossConfig};
 pub use diagram::{Diagram, Edge, Node, Stage, diagram};
-pub use drive::{Drive, Identity, PowerFailure, PowerLoss, Resumed};
+pub use drive::{Drive, HangCounts, Identity, PowerFailure, PowerLoss, Resumed};
 pub use energy::{EnergyReport, PowerRow};
 pub use facts::facts;
 pub use run_loop::{End, Part, Reached, RunLoop};

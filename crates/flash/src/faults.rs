@@ -96,8 +96,8 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
 
-/// The `[faults]` section: failures of the flash and of the host link, and the blocks that are kept to replace those
-/// that fail.
+/// The `[faults]` section: faults of the flash, of the host link and of the controller, and the blocks that are kept to
+/// replace those that fail.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FaultsConfig {

@@ -317,6 +317,17 @@ impl Queues {
         next
     }
 
+    /// Handles the end of a command that is to be submitted again: it has left the device, and keeps its place.
+    pub fn leave_device(&mut self) {
+        self.in_device -= 1;
+        self.is_alone = false;
+    }
+
+    /// Returns the number of commands fetched and not completed.
+    pub fn in_device(&self) -> u32 {
+        self.in_device
+    }
+
     /// Returns true if commands wait at the host for a place.
     pub fn has_waiting(&self) -> bool {
         self.queues.iter().any(|queue| !queue.waiting.is_empty())

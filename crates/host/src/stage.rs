@@ -8,7 +8,7 @@ use kit::history::Entry;
 use kit::queue::Class;
 use kit::{
     Bytes, Cause, CommandFlags, CommandId, Completion, Event, Events, Handoff, HostCommand, HostUnit, Ledger, Lpn, Nanos, Op,
-    Outbox, Protocol, Signals, SimTime, Status, UNIT_BYTES, UnitSize,
+    Outbox, Protocol, Record, Signals, SimTime, Status, UNIT_BYTES, UnitSize,
 };
 use std::collections::VecDeque;
 
@@ -133,6 +133,11 @@ impl Host {
     /// Returns the number of submission queues; 1 if commands have no queue.
     pub fn queue_count(&self) -> u32 {
         self.queues.as_ref().map_or(1, |queues| queues.submission.count())
+    }
+
+    /// Returns true if commands have queues.
+    pub fn has_queues(&self) -> bool {
+        self.queues.is_some()
     }
 
     /// Returns true if the device fetches each command as soon as it is announced, and has all of it then.
@@ -445,6 +450,32 @@ impl Host {
             out.accounts[account].charge_to(Cause::HostQueue, now);
         }
         next
+    }
+
+    /// Ends a command that has left the device without a completion, and is to be submitted again: the time since it
+    /// was in the device is charged to the host.
+    pub fn end_for_resubmission(&mut self, command: CommandId, now: SimTime, out: &mut Outbox) {
+        self.commands.set_status(command, Status::Success);
+        if let Some(account) = self.commands[command].account() {
+            let account = &mut out.accounts[account];
+            account.move_charge(Cause::QueueBlocked, Cause::HostQueue);
+            account.charge_up_to(Cause::Host, now);
+        }
+        if let Some(queues) = &mut self.queues {
+            queues.submission.leave_device();
+        }
+        out.journal.note(|| Record::SubmittedAgain { command });
+    }
+
+    /// Returns the number of commands that the device has fetched and not completed.
+    pub fn in_device(&self) -> u32 {
+        self.queues.as_ref().map_or(0, |queues| queues.submission.in_device())
+    }
+
+    /// Returns the instant of the oldest submission among the commands that have arrived and not completed.
+    pub fn oldest_submission(&self, now: SimTime) -> Option<SimTime> {
+        let submitted = self.commands.outstanding().into_iter().map(|(id, _)| self.commands[id].submitted());
+        submitted.filter(|at| *at <= now).min()
     }
 
     /// Returns the completions since they were last cleared.

@@ -73,6 +73,12 @@ impl Account {
         self.charged_to = now;
     }
 
+    /// Charges the time that was charged to a cause to another one.
+    pub fn move_charge(&mut self, from: Cause, to: Cause) {
+        let span = Nanos(std::mem::take(&mut self.ledger.0[from as usize]));
+        self.ledger.charge(to, span);
+    }
+
     /// Begins a wait of which a part, measured by a clock that reads `reading` now, has a cause of its own.
     pub fn begin_part(&mut self, cause: Cause, reading: Nanos) {
         self.ledger.0[cause as usize] = reading.0;
@@ -117,6 +123,8 @@ mod tests {
         account.end_part(Cause::Retry, Cause::HostQueue, Nanos(47), SimTime(130));
         assert_eq!([Cause::Retry, Cause::HostQueue].map(|cause| account.ledger().get(cause).0), [7, 23]);
         account.charge_to(Cause::Decode, SimTime(131));
+        account.move_charge(Cause::Retry, Cause::HostQueue);
+        assert_eq!([Cause::Retry, Cause::HostQueue].map(|cause| account.ledger().get(cause).0), [0, 30]);
         assert_eq!(account.ledger().total(), Nanos(31));
     }
 

@@ -29,7 +29,8 @@ macro_rules! causes {
 }
 
 causes! {
-    /// The host's processor: submission, interrupts or polling, and completion, with their waits.
+    /// The host's processor: submission, interrupts or polling, and completion, with their waits. Of a command that is
+    /// submitted again after a reset of the controller, the time until then, too.
     Host = "host", "work of the host's processor";
     /// Waiting for a place in a submission queue, and in it until the device fetches the command.
     HostQueue = "host_queue", "waiting: a place in a submission queue";
@@ -41,7 +42,7 @@ causes! {
     Link = "link", "transfer on the host link";
     /// Waiting for a core of the controller.
     CoreWait = "core_wait", "waiting: a controller core";
-    /// Work of the firmware on a core.
+    /// Work of the firmware on a core; and the wait of a command that is done while the controller hangs.
     Firmware = "firmware", "firmware";
     /// Waiting for the interconnect of the controller.
     InterconnectWait = "interconnect_wait", "waiting: the interconnect";

@@ -85,6 +85,9 @@ pub enum Timer {
     Flush,
     /// A change of the drive's power state may be due.
     PowerState,
+    /// A hang of the controller, its end, or a step of the host against it may be due. Belongs to the run, and is not
+    /// saved with a drive.
+    Hang,
 }
 
 /// Delays after which an idle die is offered background work.

@@ -9,6 +9,12 @@ use crate::units::SimTime;
 /// One recorded event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Record {
+    /// The host submits a command again, which a reset of the controller has ended. The work of its first submission is
+    /// over.
+    SubmittedAgain {
+        /// The command.
+        command: CommandId,
+    },
     /// A unit of a host write entered the controller.
     WriteAccepted {
         /// The command.

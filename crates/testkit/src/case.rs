@@ -7,7 +7,7 @@ mod layers;
 
 use crate::Violation;
 use crate::commands::{Commands, Mix, Wanted};
-use crate::describe::{controller, describe, errors, faults as faults_of, map_cache, power};
+use crate::describe::{controller, describe, errors, faults as faults_of, host_faults, map_cache, power};
 use crate::oracle::Counts;
 use crate::rig::{MakePolicy, Rig, Tamper};
 use drive::{Description, Drive};
@@ -67,6 +67,8 @@ pub enum Detail {
     /// Programs and erases that fail, and bad blocks; many of the drives have a detailed controller, or reads that can
     /// fail.
     Faults,
+    /// The same, with errors of the host link, slow operations and hangs of the controller.
+    HostFaults,
     /// Another translation layer than the page map, or the page map with a record of its firmware.
     Layer(Beside),
 }
@@ -127,6 +129,10 @@ pub fn overrides(seed: u64, detail: Detail) -> Vec<String> {
             let mut rng = Rng::stream(seed, "testkit.faults");
             let beside = [Detail::None, Detail::Errors, Detail::Controller][rng.below(3) as usize];
             overrides(seed, beside).into_iter().chain(faults_of(&mut rng)).collect()
+        }
+        Detail::HostFaults => {
+            let mut rng = Rng::stream(seed, "testkit.host_faults");
+            overrides(seed, Detail::Faults).into_iter().chain(host_faults(&mut rng)).collect()
         }
         Detail::Layer(beside) => layers::overrides(seed, beside),
         Detail::Power => {

@@ -80,7 +80,7 @@ mod power;
 
 pub use controller::{controller, map_cache};
 pub use errors::errors;
-pub use faults::faults;
+pub use faults::{faults, host_faults};
 pub use layers::{Layer, describe_layer};
 pub use power::power;
 

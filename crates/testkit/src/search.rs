@@ -12,6 +12,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 pub enum Kind {
     /// Faults of the flash, losses of power, saved drives.
     Faults,
+    /// The same, with errors of the host link, slow operations and hangs of the controller.
+    HostFaults,
     /// Losses of power at random instants.
     Cuts,
     /// Losses of power of a drive with a detailed controller.
@@ -30,8 +32,9 @@ pub enum Kind {
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Kind; 8] = [
+    pub const ALL: [Kind; 9] = [
         Kind::Faults,
+        Kind::HostFaults,
         Kind::Cuts,
         Kind::CutsOfController,
         Kind::HeldUp,
@@ -50,6 +53,7 @@ impl Kind {
     fn detail(self) -> Detail {
         match self {
             Kind::Faults | Kind::EveryCutWithFaults => Detail::Faults,
+            Kind::HostFaults => Detail::HostFaults,
             Kind::CutsOfController => Detail::Controller,
             Kind::Layers => Detail::Layer(Beside::Nothing),
             Kind::Cuts | Kind::HeldUp | Kind::EveryCut | Kind::Plain => Detail::None,
@@ -98,12 +102,14 @@ impl Case {
         let Ok(mut description) = Description::read("random.toml", &text_with(self.seed, detail), &self.sets()) else {
             return Ok(false);
         };
-        if detail == Detail::Faults {
+        if matches!(detail, Detail::Faults | Detail::HostFaults) {
             description.faults.get_or_insert_default();
         }
         let run = || -> Result<bool, Violation> {
             Ok(match self.kind {
-                Kind::Faults => faults::run_of(&description, self.seed, self.commands, self.defect).map(|_| true)?,
+                Kind::Faults | Kind::HostFaults => {
+                    faults::run_of(&description, self.seed, self.commands, self.defect).map(|_| true)?
+                }
                 Kind::Cuts | Kind::CutsOfController => cuts::run_of(&description, self.seed, self.commands, 3).map(|_| true)?,
                 Kind::HeldUp => {
                     cuts::run_held_up(self.seed, self.commands, (Nanos::SECOND, self.seed.is_multiple_of(2)))?.is_some()

@@ -65,12 +65,18 @@ impl Drive {
         if self.host.enter_queue(command, self.now, &mut self.out) {
             self.submit_to_device(command);
         }
+        if self.hangs.is_some() {
+            self.expect_timeout();
+        }
     }
 
     /// Submits a command that has a place in its queue.
     #[inline]
     pub(super) fn submit_to_device(&mut self, command: CommandId) {
         if self.fetches_at_once {
+            if self.is_hung() {
+                return self.wait_at_host(command);
+            }
             self.host.fetched_at_once();
             let route = Route::Command(self.host.command(command).command().op);
             let data = self.host.bytes_to_device(command, 1);
@@ -91,7 +97,7 @@ impl Drive {
 
     /// Fetches commands, as far as the device may.
     pub(super) fn fetch(&mut self) {
-        while self.host.may_fetch() {
+        while !self.is_hung() && self.host.may_fetch() {
             let room = self.controller.targets().map_or(u32::MAX, |targets| targets.room());
             if room == 0 {
                 return;
@@ -251,6 +257,9 @@ impl Drive {
         let account = state.account().expect("a command of a queue has an account");
         self.statistics.record(command, state, self.now, self.out.accounts[account].ledger());
         self.retire_command(command);
+        if self.hangs.is_some() {
+            self.go_on_resetting();
+        }
     }
 }
 

@@ -2,9 +2,10 @@
 //! lost.
 
 use super::Drive;
+use crate::description::Description;
 use crate::fault_script::FaultScript;
 use controller::link_errors::LinkState;
-use flash::faults::{FaultState, Faults};
+use flash::faults::{FaultState, Faults, RecoveryConfig};
 use flash::slow::SlowState;
 use ftl::{Health, Translator};
 use kit::queue::Class;
@@ -15,13 +16,18 @@ use std::collections::BTreeSet;
 /// The faults of a drive, and the reads that have failed.
 pub(super) struct DriveFaults {
     pub faults: Faults,
+    /// The way in which the host deals with a controller that hangs.
+    pub recovery: RecoveryConfig,
     /// Slots of reads that have failed and are still on their way through the controller.
     failed_reads: BTreeSet<u32>,
 }
 
 impl DriveFaults {
-    pub fn new(faults: Faults) -> Box<DriveFaults> {
-        Box::new(DriveFaults { faults, failed_reads: BTreeSet::new() })
+    /// Returns the faults of a description, if it has any.
+    pub fn of(description: &Description, seed: u64) -> Option<Box<DriveFaults>> {
+        let config = description.faults.as_ref()?;
+        let faults = Faults::new(config, description.flash.rated_pe_cycles, &description.geometry(), seed);
+        Some(Box::new(DriveFaults { faults, recovery: config.recovery, failed_reads: BTreeSet::new() }))
     }
 }
 
@@ -45,6 +51,9 @@ impl Drive {
         self.flash.slow_mut().expect("the description has faults").script(&script.slow);
         if !script.link_errors.is_empty() {
             self.controller.link_errors_mut().expect("the host interface has a link").script(&script.link_errors);
+        }
+        if !script.hangs.is_empty() {
+            self.script_hangs(&script.hangs);
         }
         for &(after, die) in &script.losses {
             self.out.events.push(self.now + after, Class::Timer, Event::Timer(Timer::DieFails(die)));
@@ -74,7 +83,7 @@ impl Drive {
     /// Decides whether an operation that has ended has failed.
     #[inline(never)]
     pub(super) fn judge(&mut self, ended: Ended) -> Ended {
-        let Some(DriveFaults { faults, failed_reads }) = self.faults.as_deref_mut() else { return ended };
+        let Some(DriveFaults { faults, failed_reads, .. }) = self.faults.as_deref_mut() else { return ended };
         let operation = &self.out.operations[ended.slot];
         // A repeated read ends as the first one did.
         let reads_nothing = operation.kind == OperationKind::Read && !operation.reads_data();

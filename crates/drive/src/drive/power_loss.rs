@@ -86,7 +86,7 @@ impl Drive {
     /// [`Drive::lose_power`] follows.
     pub fn hold_up(&mut self, hold_up: Nanos) -> Nanos {
         let begin = self.now;
-        (self.is_held_up, self.checks_commands) = (true, true);
+        (self.is_held_up, self.withholds, self.checks_commands) = (true, true, true);
         self.ftl.drain(Drain::All(self.host.buffer().last_number()), &mut self.out.ready);
         while self.host.buffer().used() > 0 {
             match self.next_event() {
@@ -109,9 +109,10 @@ impl Drive {
         let now = self.now;
         let interrupted = self.flash.interrupted(now, &self.out.operations);
         let (volatile_lost, lost_commands) = (self.host.buffer().used(), self.host.outstanding());
-        let Drive { out, ftl, controller, flash, power_states, faults, recording, mut statistics, .. } =
+        let Drive { out, ftl, controller, flash, power_states, faults, hangs, recording, mut statistics, .. } =
             std::mem::replace(self, anew);
         self.keep_faults(faults.as_deref());
+        self.keep_hangs(hangs, now + down);
         for (at, _, event) in out.events.in_order() {
             if let Event::Timer(Timer::DieFails(_)) = event {
                 self.out.events.push(at.max(now + down), Class::Timer, event);

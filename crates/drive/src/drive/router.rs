@@ -104,6 +104,8 @@ impl Drive {
             self.power_state_due();
         } else if let Timer::DieFails(die) = timer {
             self.lose_die(die);
+        } else if timer == Timer::Hang {
+            self.hang_due();
         } else if timer != Timer::Flush {
             self.ftl.timer(timer, self.now, &mut self.out);
         } else if let Some(until) = self.host.flush_timer_fired(self.now, &mut self.out) {
@@ -645,8 +647,9 @@ impl Drive {
     // The ledger is used in place: copying it costs as much as adding it up.
     #[inline(always)]
     fn last_part_done(&mut self, command: CommandId, account: AccountId) {
-        if self.is_held_up {
-            return;
+        if self.withholds {
+            let ledger = *self.out.account(account).ledger();
+            return self.withhold(command, &ledger);
         }
         let state = self.host.command(command);
         if let Some(arrival) = state.account() {
@@ -662,8 +665,8 @@ impl Drive {
 
     /// Completes a command; `ledger` covers the time since it was in the device.
     pub(super) fn command_done(&mut self, command: CommandId, ledger: &Ledger) {
-        if self.is_held_up {
-            return;
+        if self.withholds {
+            return self.withhold(command, ledger);
         }
         let state = self.host.command(command);
         if let Some(arrival) = state.account() {

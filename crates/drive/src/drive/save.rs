@@ -147,6 +147,9 @@ impl Drive {
             is_read_only: _,
             // It is over when the drive has lost power.
             is_held_up: _,
+            // Hangs belong to the run.
+            hangs: _,
+            withholds: _,
             // Empty at rest.
             spare_parts: _,
             // Belong to the run, not to the drive.
@@ -158,7 +161,7 @@ impl Drive {
         } = self;
         let signals = &out.signals;
         let timers = out.events.in_order().into_iter().filter_map(|(at, _, event)| match event {
-            Event::Timer(Timer::DieFails(_)) => None,
+            Event::Timer(Timer::DieFails(_) | Timer::Hang) => None,
             Event::Timer(timer) => Some((at, timer)),
             // The stale end of a phase whose operation was suspended: it has no effect any more.
             _ => None,

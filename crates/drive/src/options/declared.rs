@@ -87,8 +87,8 @@ pub struct RunOptions {
     /// the simulation. With `,graceful` (`10s,graceful`) the host stops first (docs/models/power_failure.md).
     #[schemars(extend("x-value" = "POINT", "x-panel" = "Power failure"))]
     pub power_cut: Option<String>,
-    /// Script of faults in TOML: programs, erases and reads that fail, dies and channels that are lost, a loss of power
-    /// (docs/models/faults.md).
+    /// Script of faults in TOML: programs, erases and reads that fail or are slow, dies and channels that are lost,
+    /// errors of the host link, hangs of the controller, a loss of power (docs/models/faults.md).
     #[schemars(extend("x-value" = "FILE", "x-panel" = "Power failure", "x-file" = "input"))]
     pub faults: Option<String>,
     /// Time without power, such as `30d`, in which the drive's data ages: 1 s by default; requires `power_cut`.

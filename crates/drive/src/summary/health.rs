@@ -1,7 +1,7 @@
 //! Health of the drive: what a host reads from it as a SMART log, and the failures of its flash.
 
 use crate::description::Description;
-use crate::drive::Drive;
+use crate::drive::{Drive, HangCounts};
 use crate::totals::Totals;
 use kit::{DieId, Op};
 use serde_json::{Value, json};
@@ -55,6 +55,9 @@ pub(super) fn section(description: &Description, drive: &Drive, totals: &Totals,
         "units_lost": health.map(|health| health.units_lost),
         "slow_operations": drive.flash().slow().map(|slow| slow.count()),
         "link_retransmissions": drive.controller().link_errors().map(|link| link.repeated()),
+        "command_aborts": health.map(|_| drive.hang_counts().aborts),
+        "controller_resets": health.map(|_| drive.hang_counts().resets),
+        "commands_submitted_again": health.map(|_| drive.hang_counts().submitted_again),
     })
 }
 
@@ -76,6 +79,10 @@ pub(crate) fn note(description: &Description, drive: &Drive) -> Option<String> {
     let repeated = drive.controller().link_errors().map_or(0, |link| link.repeated());
     if slow + repeated > 0 {
         note += &format!(", {slow} operations were slow, {repeated} packets on the link were sent again");
+    }
+    let HangCounts { resets, submitted_again, .. } = drive.hang_counts();
+    if resets > 0 {
+        note += &format!(", the host has reset the controller {resets} times and submitted {submitted_again} commands again");
     }
     if health.is_read_only {
         let refused = drive.statistics.refused_writes;

@@ -27,7 +27,7 @@ fn random_drives_survive_their_faults() {
         }
     }
     println!("{count} cases: {all:?}");
-    let Failed { programs, erases, uncorrectable, dies, power, reloads, spares, read_only, refused, full: _ } = all;
+    let Failed { programs, erases, uncorrectable, dies, power, reloads, spares, read_only, refused, .. } = all;
     let least = [programs / 5, erases, uncorrectable, dies * 20, power * 6, reloads * 6, spares, read_only * 10, refused];
     assert!(least.iter().all(|many| *many > count / 2), "{all:?}");
 }

@@ -118,7 +118,9 @@ fn a_loaded_drive_goes_on_with_its_faults() {
     assert_eq!(expected, found);
     let longest = expected.iter().filter(|latency| **latency > 50 * 50_000).count();
     assert_eq!(longest, 1, "the scripted read is among them: {expected:?}");
-    let counts = |rig: &Rig| (rig.drive.flash().slow().map(|slow| slow.count()), rig.drive.controller().link_errors().map(|link| link.repeated()));
+    let counts = |rig: &Rig| {
+        (rig.drive.flash().slow().map(|slow| slow.count()), rig.drive.controller().link_errors().map(|link| link.repeated()))
+    };
     assert_eq!(counts(&rig), counts(&loaded));
 }
 

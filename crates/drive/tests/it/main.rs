@@ -24,6 +24,7 @@ mod firmware;
 mod fuzz;
 mod golden;
 mod guests;
+mod hangs;
 mod in_place;
 mod interfaces;
 mod intervals;

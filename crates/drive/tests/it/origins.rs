@@ -92,7 +92,13 @@ fn special() -> Vec<(String, Value)> {
     let steady = ("steady rounds".to_owned(), steady.unwrap_or_else(|problems| panic!("{problems}")).summary);
     let physical = RunRequest::new("test.toml", tiny).set("ftl.translation={kind=\"pass_through\",full=0.5}");
     let physical = run("physical", &physical, Files::default());
-    let faults = ["faults.program_failure=0.01", "faults.spare_blocks=2", "faults.factory_bad=0.01", "ftl.user_capacity=64MiB", "host.interface=plain"];
+    let faults = [
+        "faults.program_failure=0.01",
+        "faults.spare_blocks=2",
+        "faults.factory_bad=0.01",
+        "ftl.user_capacity=64MiB",
+        "host.interface=plain",
+    ];
     let faults = run("faults", &request.clone().sets(&faults), Files::default());
     let held_up =
         ["buffer.policy=write_back", "buffer.capacity=1MiB", "buffer.flush_after=1ms", "power_loss={energy=\"1J\",power=\"1W\"}"];

@@ -25,7 +25,7 @@ use serde::{Deserialize, Serialize};
 /// Sources: PCI Express Base Specification (rates, encodings, packets), NVM Express Base Specification (queues,
 /// arbitration, interrupt coalescing). 24 B of overhead for each packet, with framing, and 20 B for a completion with
 /// data, are recalled \[R\]; the wait for host memory, the share of link-layer packets and the numbers of tags and
-/// fetches are assumed \[A\]. Not modelled: replays, flow-control stalls, link power states, the controller memory
+/// fetches are assumed \[A\]. Not modelled: flow-control stalls, link power states, the controller memory
 /// buffer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]

@@ -6,7 +6,7 @@ use crate::commands::{Commands, Mix};
 use crate::rig::Rig;
 use drive::Description;
 use drive::fault_script::FaultScript;
-use flash::faults::Scripted;
+use flash::faults::{RecoveryConfig, Scripted};
 use flash::slow::ScriptedSlow;
 use ftl::Defect;
 use kit::{BlockId, DieId, Nanos, OperationKind, Rng};
@@ -34,12 +34,21 @@ pub struct Failed {
     pub refused: u64,
     /// Read-only drives that had no room left for what they had accepted.
     pub full: u64,
+    /// Commands that were submitted again after a reset of the controller.
+    pub submitted_again: u64,
+    /// Resets of the controller.
+    pub resets: u64,
+    /// Operations that were slow.
+    pub slow: u64,
+    /// Packets on the link that were sent again.
+    pub packets: u64,
 }
 
 impl Failed {
     /// Adds the faults of another case.
     pub fn merge(&mut self, other: &Failed) {
-        let Failed { programs, erases, uncorrectable, dies, power, reloads, spares, read_only, refused, full } = *other;
+        let Failed { programs, erases, uncorrectable, dies, power, reloads, spares, read_only, refused, full, .. } = *other;
+        let Failed { submitted_again, resets, slow, packets, .. } = *other;
         self.programs += programs;
         self.erases += erases;
         self.uncorrectable += uncorrectable;
@@ -50,12 +59,25 @@ impl Failed {
         self.read_only += read_only;
         self.refused += refused;
         self.full += full;
+        self.submitted_again += submitted_again;
+        self.resets += resets;
+        self.slow += slow;
+        self.packets += packets;
     }
 }
 
 /// Runs the case of a seed with about `commands` commands; `None` if its description is refused.
 pub fn run(seed: u64, commands: u32) -> Result<Option<(Passed, Failed)>, Violation> {
-    let Some(description) = detailed(seed, Detail::Faults) else { return Ok(None) };
+    run_with(seed, Detail::Faults, commands)
+}
+
+/// Runs the case of a seed like [`run`], with errors of the host link, slow operations and hangs of the controller.
+pub fn run_with_host_faults(seed: u64, commands: u32) -> Result<Option<(Passed, Failed)>, Violation> {
+    run_with(seed, Detail::HostFaults, commands)
+}
+
+fn run_with(seed: u64, detail: Detail, commands: u32) -> Result<Option<(Passed, Failed)>, Violation> {
+    let Some(description) = detailed(seed, detail) else { return Ok(None) };
     run_of(&description, seed, commands, None).map(Some)
 }
 
@@ -83,9 +105,36 @@ pub fn run_of(
     let is_full = is_full || rig.drive.must_repeat();
     failed.full = is_full.into();
     failed.refused += rig.oracle.counts.refused;
+    (failed.resets, failed.submitted_again) = (rig.drive.hang_counts().resets, rig.drive.hang_counts().submitted_again);
+    failed.slow = rig.drive.flash().slow().map_or(0, |slow| slow.count());
+    failed.packets = rig.drive.controller().link_errors().map_or(0, |link| link.repeated());
     (failed.programs, failed.erases) = (health.program_failures, health.erase_failures);
     (failed.dies, failed.spares, failed.read_only) = (health.dies_lost, health.spares_used, health.is_read_only.into());
     Ok((Passed::of(rig), failed))
+}
+
+/// Returns true if the drive of a case has faults of the host link and of the controller: only those have a host with
+/// another patience than usual.
+fn has_host_faults(description: &Description) -> bool {
+    description.faults.as_ref().is_some_and(|faults| faults.recovery != RecoveryConfig::default())
+}
+
+/// Returns a script of slow operations, damaged packets and hangs.
+fn host_script(description: &Description, rng: &mut Rng) -> FaultScript {
+    let kinds = [OperationKind::Read, OperationKind::Program, OperationKind::Erase];
+    let blocks = u64::from(description.geometry().block_count);
+    let slow = |_| ScriptedSlow {
+        kind: kinds[rng.below(3) as usize],
+        block: rng.below(blocks) as u32,
+        number: 1 + rng.below(3) as u32,
+        factor: 20.0,
+    };
+    let slow = (0..8).map(slow).collect();
+    let link_errors = (0..6).map(|_| 1 + rng.below(100)).collect();
+    let span = |rng: &mut Rng| Nanos(1 << rng.below(24));
+    let hang = |_| (span(rng), rng.chance(0.7).then(|| span(rng)));
+    let hangs = (0..3).map(hang).collect();
+    FaultScript { slow, link_errors, hangs, ..FaultScript::default() }
 }
 
 /// Lets a drive serve the commands of a case, with faults between its parts.
@@ -101,6 +150,9 @@ fn play(
         let mix = Mix { fua: 0.05, ..Mix::random(rng, description.flash.program_time.of(0).0) };
         let name = format!("testkit.commands.{part}");
         let mut stream = Commands::new(mix, description.user_bytes(), part << 24, Rng::stream(seed, &name));
+        if has_host_faults(description) {
+            rig.drive.script_faults(&host_script(description, &mut Rng::stream(seed, &format!("testkit.hangs.{part}"))));
+        }
         go_on_with(rig, &mut stream, commands / parts)?;
         failed.uncorrectable += rig.oracle.counts.uncorrectable;
         let geometry = rig.drive.medium().geometry;
@@ -130,13 +182,8 @@ fn play(
                     block: BlockId(rng.below(geometry.block_count.into()) as u32),
                     number: 1 + rng.below(3) as u32,
                 };
-                let operations: Vec<Scripted> = (0..8).map(one).collect();
-                let slow = |&Scripted { kind, block, number }: &Scripted| {
-                    ScriptedSlow { kind, block: (block.0 + 1) % geometry.block_count, number, factor: 20.0 }
-                };
-                let slow = operations.iter().map(slow).collect();
-                let link_errors = rig.drive.controller().link_errors().map_or(vec![], |_| vec![1, 2, 2, 17]);
-                rig.drive.script_faults(&FaultScript { operations, slow, link_errors, ..FaultScript::default() });
+                let operations = (0..8).map(one).collect();
+                rig.drive.script_faults(&FaultScript { operations, ..FaultScript::default() });
             }
             _ => {}
         }

@@ -21,3 +21,25 @@ pub fn faults(rng: &mut Rng) -> Vec<String> {
     }
     sets
 }
+
+/// Returns overrides by which the link of a random drive errs, operations are slow, and a host with little patience
+/// resets it if its controller hangs.
+pub fn host_faults(rng: &mut Rng) -> Vec<String> {
+    let interface = [
+        "{ kind = \"plain\", queue_depth = 6, command_time = \"500ns\", bandwidth = \"3GB/s\" }",
+        "{ kind = \"nvme\", queues = 2, queue_depth = 16 }",
+        "{ kind = \"sata\", queue_depth = 8 }",
+    ];
+    let mut sets = vec![format!("host.interface={}", pick(rng, &interface))];
+    for kind in ["slow_read", "slow_program", "slow_erase"] {
+        if chance(rng, 0.4) {
+            sets.push(format!("faults.{kind}={{ probability = 0.05, factor = {:?} }}", pick(rng, &[1.0, 1.7, 12.0])));
+        }
+    }
+    if chance(rng, 0.5) {
+        sets.push(format!("faults.link_error={{ probability = {:?}, replay = \"1us\" }}", pick(rng, &[0.001, 0.1])));
+    }
+    sets.push(format!("faults.recovery.timeout={}", pick(rng, &["20us", "1ms", "5ms"])));
+    sets.push(format!("faults.recovery.reset_time={}", pick(rng, &["0ns", "100us", "5ms"])));
+    sets
+}

@@ -99,6 +99,21 @@ impl Oracle {
         assert!(self.by_tag.insert(command.tag, id).is_none(), "two commands in flight have one tag");
     }
 
+    /// Follows a command that is submitted again, since a reset has ended it. What it wrote may be read, as with any
+    /// write in flight, and the rest is as if it had just been submitted.
+    pub(super) fn submitted_again(&mut self, command: CommandId) -> Check {
+        let state = self.commands.get_mut(command.0 as usize).and_then(Option::as_mut);
+        let Some(state) = state else { return ensure(false, || "it is not in flight".to_owned()) };
+        ensure(state.to_sense.is_empty(), || "its reads are not done".to_owned())?;
+        state.versions.clear();
+        state.unresolved.fill(self.rules.tells_places());
+        (state.sensed, state.loss) = (0, Loss::Intact);
+        if state.command.op == Op::Trim && self.rules.trims() {
+            state.units.iter().for_each(|unit| self.units[*unit as usize].emptied = Some(self.step));
+        }
+        Ok(())
+    }
+
     pub(super) fn in_flight(&mut self, command: CommandId, op: Op) -> Result<&mut InFlight, Violation> {
         let state = self.commands.get_mut(command.0 as usize).and_then(Option::as_mut);
         state

@@ -315,6 +315,7 @@ impl Oracle {
             power.follow(record);
         }
         match *record {
+            Record::SubmittedAgain { command } => self.submitted_again(command),
             Record::WriteAccepted { command, lpn } => self.write_accepted(command, lpn),
             Record::Bound { lpn, ppn, command, .. } => self.bound(lpn, ppn, command),
             Record::BoundFromBuffer { slot, lpn, ppn, .. } => self.bound_from_buffer(slot, lpn, ppn),

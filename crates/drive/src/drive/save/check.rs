@@ -72,7 +72,7 @@ impl Drive {
         let odd = timers.iter().find(|(_, timer)| match timer {
             Timer::Replay(die) => !plays || die.index() >= dies,
             Timer::Flush | Timer::PowerState => false,
-            Timer::DieFails(_) => true,
+            Timer::DieFails(_) | Timer::Hang => true,
             Timer::Idle { .. } | Timer::Move(_) | Timer::Retention | Timer::Policy => true,
         });
         require(odd.is_none(), || format!("a timer is pending that the translation layer does not have: {odd:?}"))

@@ -178,7 +178,7 @@ impl Ftl {
             }
             Timer::Flush | Timer::PowerState => unreachable!("the write buffer and the power states have timers of their own"),
             Timer::Replay(_) => unreachable!("it belongs to the replay of a firmware trace"),
-            Timer::DieFails(_) => unreachable!("the drive loses its dies itself"),
+            Timer::DieFails(_) | Timer::Hang => unreachable!("the drive has these faults itself"),
         }
     }
 

@@ -228,6 +228,7 @@ impl Ftl {
                 })?,
                 Timer::Replay(_) => return Err("a timer of a replay is pending, and the drive replays nothing".to_owned()),
                 Timer::DieFails(_) => return Err("the loss of a die is pending, which belongs to a run".to_owned()),
+                Timer::Hang => return Err("a hang of the controller is pending, which belongs to a run".to_owned()),
                 Timer::Retention | Timer::Policy | Timer::Flush | Timer::PowerState => {}
             }
         }
