@@ -1,17 +1,18 @@
 //! A controller that hangs: it fetches and completes no command until it recovers, or the host resets it.
 //!
-//! The flash and the write buffer go on with what was begun, so that a hang is one of the controller as the host sees it
-//! \[A\]. The host does what the NVMe driver of Linux does (drivers/nvme/host/pci.c, `nvme_timeout`; recalled \[R\]): when
-//! the oldest command has not completed within the timeout, the host aborts it; the controller does not answer the
-//! abort, either, and after the same time again the host resets it. The reset ends all commands in the queues, and the
+//! The flash and the write buffer go on with what was begun: it is the controller as the host sees it that hangs
+//! \[A\]. The host does what the NVMe driver of Linux does (drivers/nvme/host/pci.c, `nvme_timeout`; recalled \[R\]):
+//! when the oldest command has not completed within the timeout, the host aborts it; the controller does not answer the
+//! abort, either, and after the same time again the host resets it. The reset ends all commands in the device, and the
 //! host submits them again. Acknowledged data is in the write buffer, which a reset leaves as it is.
 //!
 //! Known errors: Linux aborts each command that is late, up to a limit of the controller, and gives a command up after
-//! five submissions; here the first abort of a hang stands for all, and no command is given up. An abort takes no
-//! time. The timer of a command runs from its submission by the application, also while the command waits for a place in
-//! its queue. Commands that the device has not fetched keep their place in the queue over a reset.
+//! five repetitions; here the first abort of a hang stands for all, and no command is given up. An abort takes no time.
+//! The timer of a command runs from its submission by the application, also while the command waits for a place in its
+//! queue. Commands that the device has not fetched keep their place in the queue over a reset.
 
 use super::Drive;
+use crate::statistics::Statistics;
 use flash::faults::RecoveryConfig;
 use kit::queue::Class;
 use kit::{AccountId, Cause, CommandId, Event, Ledger, Nanos, SimTime, Status, Timer};
@@ -140,11 +141,8 @@ impl Drive {
     #[inline(never)]
     pub(super) fn expect_timeout(&mut self) {
         let Some(hangs) = &mut self.hangs else { return };
-        let (State::Hung { deadline: deadline @ None, .. }, Some(oldest)) =
-            (&mut hangs.state, self.host.oldest_submission(self.now))
-        else {
-            return;
-        };
+        let State::Hung { deadline: deadline @ None, .. } = &mut hangs.state else { return };
+        let Some(oldest) = self.host.oldest_submission(self.now) else { return };
         let at = (oldest + hangs.recovery.timeout).max(self.now);
         *deadline = Some(at);
         self.expect_hang(at);
@@ -221,10 +219,11 @@ impl Drive {
         self.set_hang(State::Working);
         for Withheld { command, .. } in withheld {
             let state = self.host.command(command);
+            // It is counted when it has completed. The measurement may have begun since it was.
+            let Statistics { media_errors, refused_writes, .. } = &mut self.statistics;
             match state.status() {
-                // It is counted when it has completed.
-                Status::MediaError => self.statistics.media_errors -= u64::from(state.is_recorded()),
-                Status::WriteProtected => self.statistics.refused_writes -= 1,
+                Status::MediaError if state.is_recorded() => *media_errors = media_errors.saturating_sub(1),
+                Status::WriteProtected => *refused_writes = refused_writes.saturating_sub(1),
                 _ => {}
             }
             self.host.end_for_resubmission(command, self.now, &mut self.out);
