@@ -61,6 +61,9 @@ impl LinkErrors {
     }
 
     /// Returns the time that a transfer at a server takes longer, since packets of it are sent again.
+    // Out of line: most drives have no such errors, and the steps of a transaction stay small.
+    #[cold]
+    #[inline(never)]
     pub fn delay(&mut self, server: u16, service: &Service, data: Bytes) -> Nanos {
         if !self.servers.contains(&server) {
             return Nanos::ZERO;
