@@ -7,7 +7,7 @@ mod layers;
 
 use crate::Violation;
 use crate::commands::{Commands, Mix, Wanted};
-use crate::describe::{controller, describe, errors, faults as faults_of, map_cache, power};
+use crate::describe::{controller, describe, errors, faults as faults_of, map_cache, parity, power};
 use crate::oracle::Counts;
 use crate::rig::{MakePolicy, Rig, Tamper};
 use drive::{Description, Drive};
@@ -67,6 +67,8 @@ pub enum Detail {
     /// Programs and erases that fail, and bad blocks; many of the drives have a detailed controller, or reads that can
     /// fail.
     Faults,
+    /// Parity across dies; many of the drives have a detailed controller, or reads that can fail.
+    Parity,
     /// Another translation layer than the page map, or the page map with a record of its firmware.
     Layer(Beside),
 }
@@ -127,6 +129,13 @@ pub fn overrides(seed: u64, detail: Detail) -> Vec<String> {
             let mut rng = Rng::stream(seed, "testkit.faults");
             let beside = [Detail::None, Detail::Errors, Detail::Controller][rng.below(3) as usize];
             overrides(seed, beside).into_iter().chain(faults_of(&mut rng)).collect()
+        }
+        Detail::Parity => {
+            let mut rng = Rng::stream(seed, "testkit.parity");
+            let beside = [Detail::None, Detail::Errors, Detail::Controller][rng.below(3) as usize];
+            let sets = overrides(seed, beside);
+            let parity = parity(&mut rng, &text(seed), &sets);
+            sets.into_iter().chain(parity).collect()
         }
         Detail::Layer(beside) => layers::overrides(seed, beside),
         Detail::Power => {

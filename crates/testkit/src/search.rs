@@ -24,13 +24,15 @@ pub enum Kind {
     EveryCutWithFaults,
     /// Saves and rests of a drive without faults.
     Plain,
+    /// Parity across dies.
+    Parity,
     /// Other translation layers.
     Layers,
 }
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Kind; 8] = [
+    pub const ALL: [Kind; 9] = [
         Kind::Faults,
         Kind::Cuts,
         Kind::CutsOfController,
@@ -38,6 +40,7 @@ impl Kind {
         Kind::EveryCut,
         Kind::EveryCutWithFaults,
         Kind::Plain,
+        Kind::Parity,
         Kind::Layers,
     ];
 
@@ -51,6 +54,7 @@ impl Kind {
         match self {
             Kind::Faults | Kind::EveryCutWithFaults => Detail::Faults,
             Kind::CutsOfController => Detail::Controller,
+            Kind::Parity => Detail::Parity,
             Kind::Layers => Detail::Layer(Beside::Nothing),
             Kind::Cuts | Kind::HeldUp | Kind::EveryCut | Kind::Plain => Detail::None,
         }
@@ -111,7 +115,7 @@ impl Case {
                 Kind::EveryCut | Kind::EveryCutWithFaults => {
                     cuts::every_cut_of_case(&description, self.seed, self.commands, self.defect).map(|_| true)?
                 }
-                Kind::Plain | Kind::Layers => run(self.seed, detail, self.commands, None)?.is_some(),
+                Kind::Plain | Kind::Parity | Kind::Layers => run(self.seed, detail, self.commands, None)?.is_some(),
             })
         };
         match catch_unwind(AssertUnwindSafe(run)) {

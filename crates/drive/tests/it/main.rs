@@ -35,6 +35,7 @@ mod members;
 mod notes;
 mod ofwar;
 mod operational;
+mod parity;
 mod oracle;
 mod origins;
 mod physical;

@@ -28,7 +28,7 @@ const SETUPS: [Setup; 6] = [
 
 impl Setup {
     fn streams(&self) -> Streams {
-        Streams { host: self.host, all: self.host + 2, shared: self.shared, by_plane: self.by_plane, map: false }
+        Streams { host: self.host, all: self.host + 2, shared: self.shared, by_plane: self.by_plane, map: false, parity: false }
     }
 
     /// Returns the stream of data relocated in a mode, as the FTL chooses it.
@@ -329,7 +329,7 @@ fn levels() -> (Medium, Space, Box<dyn WearLeveling>) {
     let wear = WearConfig::named("dynamic").expect("listed").build(());
     let geometry = geometry(1, 1, 4, 2, 1);
     let mut medium = Medium::new(geometry, vec![2, 1]).expect("a small drive fits into memory");
-    let streams = Streams { host: 1, all: 3, shared: true, by_plane: false, map: false };
+    let streams = Streams { host: 1, all: 3, shared: true, by_plane: false, map: false, parity: false };
     let mut space = Space::new(&geometry, streams, 1, vec![0, 1, 1]);
     for (block, mode) in [(0, 0), (1, 1), (2, 2)] {
         space.advance(&mut medium, &host_at(0), 1, SimTime(0)).expect("a block is free");
