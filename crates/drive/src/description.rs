@@ -307,6 +307,7 @@ impl Description {
     fn section_problems(&self, geometry: &Geometry, problems: &mut Problems) {
         self.host.problems(problems);
         self.buffer.problems(geometry.unit, geometry.units_per_program, geometry.shape.channels, problems);
+        self.parity_problems(problems);
         self.buffer_problems(problems);
         let cache = self.buffer.read_cache.unwrap_or_default().0;
         let parts = [geometry.unit.offset(self.buffer.units(geometry.unit)), cache, self.map_bytes_in_memory(geometry)];
@@ -536,6 +537,20 @@ impl Description {
             parameters,
             starting: self.state.preconditioned(),
         })
+    }
+
+    /// Adds the inconsistencies of the parity across dies with other sections to `problems`.
+    fn parity_problems(&self, problems: &mut Problems) {
+        if self.ftl.rain.is_none() {
+            return;
+        }
+        if self.flash.copyback {
+            let what = "copyback moves data inside a die, and its parity cannot be computed: expected flash.copyback = false";
+            problems.add("ftl.rain", what.to_owned());
+        }
+        if self.faults.is_some() {
+            problems.add("ftl.rain", "parity does not repair faults yet: expected no section [faults]".to_owned());
+        }
     }
 
     /// Adds the inconsistencies of the write buffer with other sections to `problems`.

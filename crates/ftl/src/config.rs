@@ -139,6 +139,21 @@ pub struct FtlSection<L = ()> {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 4_000_000))]
     pub retire_at_cycles: Option<u32>,
+    /// Parity across dies (RAIN). Absent: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rain: Option<RainConfig>,
+}
+
+/// Parity across dies: a redundant array of independent NAND (RAIN). Blocks of `dies` dies form a set, in which the
+/// block of one die holds the parity of the others. The dies take turns as the one with the parity, set by set. A set
+/// is collected and erased as a whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RainConfig {
+    /// Dies of a set, the one with the parity included: a divisor of the number of dies. Over-provisioning counts what
+    /// the parity leaves, (dies - 1) / dies of the flash.
+    #[schemars(range(min = 2, max = 64))]
+    pub dies: u32,
 }
 
 impl<L> FtlSection<L> {
@@ -170,12 +185,19 @@ impl<L> FtlSection<L> {
             partial_write: self.partial_write,
             retention_margin: self.retention_margin,
             retire_at_cycles: self.retire_at_cycles,
+            rain: self.rain,
         }
+    }
+
+    /// Returns the number of mapping units that parity leaves to data.
+    pub(crate) fn data_units(&self, geometry: &Geometry) -> u64 {
+        let all = geometry.unit_count();
+        self.rain.map_or(all, |rain| all - all / u64::from(rain.dies))
     }
 
     /// Returns the number of mapping units that over-provisioning leaves to the user.
     pub(crate) fn max_units(&self, geometry: &Geometry) -> u64 {
-        (geometry.unit_count() as f64 / (1.0 + self.overprovisioning)).floor() as u64
+        (self.data_units(geometry) as f64 / (1.0 + self.overprovisioning)).floor() as u64
     }
 
     /// Returns the number of mapping units that map pages and journal take beside `user_units` of data.
@@ -184,16 +206,16 @@ impl<L> FtlSection<L> {
         self.map_cache.as_ref().map_or(0, units)
     }
 
-    /// Returns the number of free blocks of each die that host writes leave: those reserved for relocations, and one
-    /// for the map.
+    /// Returns the number of free blocks of each die that host writes leave: those reserved for relocations, one for the
+    /// map, and one for parity.
     pub(crate) fn reserved(&self) -> u32 {
-        self.reserve_blocks + u32::from(self.map_cache.is_some())
+        self.reserve_blocks + u32::from(self.map_cache.is_some()) + u32::from(self.rain.is_some())
     }
 
     /// Returns the numbers of free blocks per die below which collection takes precedence over host writes, and below
     /// which it runs when no write waits, on a drive with `user_units` of data.
     pub(crate) fn thresholds_with(&self, geometry: &Geometry, user_units: u64) -> (u32, u32) {
-        let spare = 1.0 - user_units as f64 / geometry.unit_count() as f64;
+        let spare = 1.0 - user_units as f64 / self.data_units(geometry) as f64;
         let spare = if self.gc_fraction_of == FractionOf::All { 1.0 } else { spare };
         let kept = (self.gc_spare_fraction * spare * f64::from(geometry.blocks_per_die)).floor() as u32;
         (self.gc_critical_blocks, self.gc_low_blocks.max(kept))
@@ -204,12 +226,17 @@ impl<L> FtlSection<L> {
     pub(crate) fn blocks_needed(&self, geometry: &Geometry, user_units: u64, streams: u32) -> [u64; 4] {
         let streams = (streams + u32::from(self.map_cache.is_some()))
             * if self.allocation_order.is_by_plane() { geometry.groups_per_die } else { 1 };
+        // With parity, a stream has beside its frontier a block of parity, and up to two blocks that are full and wait
+        // for the others of their sets.
+        let streams = if self.rain.is_some() { 4 * streams } else { streams };
         // A block with at least this many valid units is not worth collecting, because padding of the last program
         // takes up all that would be freed. Given more blocks than user data fills at this count, at least one of them
         // holds fewer units.
         let min_held = u64::from(geometry.units_per_block - geometry.units_per_program + 1);
         let units = user_units + self.map_units(geometry, user_units);
         let user = units.div_ceil(min_held * u64::from(geometry.die_count));
+        // Beside each block of data there is its share of one of parity.
+        let user = self.rain.map_or(user, |rain| user + user.div_ceil(u64::from(rain.dies) - 1));
         let kept = u64::from(self.thresholds_with(geometry, user_units).1);
         [user, kept, streams.into(), user + kept + u64::from(streams)]
     }

@@ -118,6 +118,13 @@ pub enum Record {
         /// The write mode.
         mode: ModeId,
     },
+    /// A program of parity was bound that covers a program on another die.
+    Protected {
+        /// First place of the program of parity.
+        parity: Ppn,
+        /// First place of the program that it covers.
+        data: Ppn,
+    },
     /// The erase of a block has failed, which the record of its erase follows: it must not be programmed any more.
     EraseFailed {
         /// The block.

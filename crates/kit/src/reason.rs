@@ -57,7 +57,7 @@ reasons! {
     Evacuate = "evacuate",
     /// Pages of the map, on a drive whose memory does not hold all of it.
     Map = "map",
-    /// Parity. Reserved: no operation has this reason.
+    /// Parity of the data of other dies (RAIN).
     Parity = "parity",
     /// Padding: units without data that fill up a program unit.
     Padding = "padding",

@@ -7,7 +7,7 @@ mod layers;
 
 use crate::Violation;
 use crate::commands::{Commands, Mix, Wanted};
-use crate::describe::{controller, describe, errors, faults as faults_of, host_faults, map_cache, power};
+use crate::describe::{controller, describe, errors, faults as faults_of, host_faults, map_cache, parity, power};
 use crate::oracle::Counts;
 use crate::rig::{MakePolicy, Rig, Tamper};
 use drive::{Description, Drive};
@@ -69,6 +69,8 @@ pub enum Detail {
     Faults,
     /// The same, with errors of the host link, slow operations and hangs of the controller.
     HostFaults,
+    /// Parity across dies; many of the drives have a detailed controller, or reads that can fail.
+    Parity,
     /// Another translation layer than the page map, or the page map with a record of its firmware.
     Layer(Beside),
 }
@@ -133,6 +135,13 @@ pub fn overrides(seed: u64, detail: Detail) -> Vec<String> {
         Detail::HostFaults => {
             let mut rng = Rng::stream(seed, "testkit.host_faults");
             overrides(seed, Detail::Faults).into_iter().chain(host_faults(&mut rng)).collect()
+        }
+        Detail::Parity => {
+            let mut rng = Rng::stream(seed, "testkit.parity");
+            let beside = [Detail::None, Detail::Errors, Detail::Controller][rng.below(3) as usize];
+            let sets = overrides(seed, beside);
+            let parity = parity(&mut rng, &text(seed), &sets);
+            sets.into_iter().chain(parity).collect()
         }
         Detail::Layer(beside) => layers::overrides(seed, beside),
         Detail::Power => {

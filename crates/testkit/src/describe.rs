@@ -76,12 +76,14 @@ mod errors;
 mod faults;
 mod geometry;
 mod layers;
+mod parity;
 mod power;
 
 pub use controller::{controller, map_cache};
 pub use errors::errors;
 pub use faults::{faults, host_faults};
 pub use layers::{Layer, describe_layer};
+pub use parity::parity;
 pub use power::power;
 
 /// Returns the description of a random small drive, based on the preset `tiny`. Most descriptions are accepted; some

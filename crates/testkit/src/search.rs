@@ -26,13 +26,15 @@ pub enum Kind {
     EveryCutWithFaults,
     /// Saves and rests of a drive without faults.
     Plain,
+    /// Parity across dies.
+    Parity,
     /// Other translation layers.
     Layers,
 }
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Kind; 9] = [
+    pub const ALL: [Kind; 10] = [
         Kind::Faults,
         Kind::HostFaults,
         Kind::Cuts,
@@ -41,6 +43,7 @@ impl Kind {
         Kind::EveryCut,
         Kind::EveryCutWithFaults,
         Kind::Plain,
+        Kind::Parity,
         Kind::Layers,
     ];
 
@@ -55,6 +58,7 @@ impl Kind {
             Kind::Faults | Kind::EveryCutWithFaults => Detail::Faults,
             Kind::HostFaults => Detail::HostFaults,
             Kind::CutsOfController => Detail::Controller,
+            Kind::Parity => Detail::Parity,
             Kind::Layers => Detail::Layer(Beside::Nothing),
             Kind::Cuts | Kind::HeldUp | Kind::EveryCut | Kind::Plain => Detail::None,
         }
@@ -117,7 +121,7 @@ impl Case {
                 Kind::EveryCut | Kind::EveryCutWithFaults => {
                     cuts::every_cut_of_case(&description, self.seed, self.commands, self.defect).map(|_| true)?
                 }
-                Kind::Plain | Kind::Layers => run(self.seed, detail, self.commands, None)?.is_some(),
+                Kind::Plain | Kind::Parity | Kind::Layers => run(self.seed, detail, self.commands, None)?.is_some(),
             })
         };
         match catch_unwind(AssertUnwindSafe(run)) {

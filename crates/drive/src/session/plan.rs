@@ -59,6 +59,10 @@ impl<'a> RunPlan<'a> {
             );
             return Err(Problems::one("--record-firmware", what));
         }
+        if files.outputs.firmware.is_some() && description.ftl.rain.is_some() {
+            let what = "a firmware trace has no parity across dies: expected a description without ftl.rain";
+            return Err(Problems::one("--record-firmware", what));
+        }
         for (option, count) in [("--stop-after", run.stop_after), ("--rest-after", run.rest_after)] {
             if count == Some(0) {
                 return Err(Problems::one(option, "0: expected 1 or more commands"));

@@ -39,6 +39,7 @@ mod ofwar;
 mod operational;
 mod oracle;
 mod origins;
+mod parity;
 mod physical;
 mod plausible;
 mod power;

@@ -1,7 +1,7 @@
 //! The `[ftl]` section of a description, with the translation layer that it chooses.
 
 use super::TranslationConfig;
-use crate::config::FtlSection;
+use crate::config::{FtlSection, RainConfig};
 use kit::{Bytes, Geometry, Problems, words};
 
 /// The `[ftl]` section of a description.
@@ -64,9 +64,10 @@ impl FtlConfig {
         }
         if self.gc_critical_blocks <= self.reserved() {
             let map = if self.map_cache.is_some() { " and one for the map" } else { "" };
+            let parity = if self.rain.is_some() { " and one for parity" } else { "" };
             problems.add(
                 "ftl.gc_critical_blocks",
-                format!("{}: expected more than reserve_blocks = {}{map}", self.gc_critical_blocks, self.reserve_blocks),
+                format!("{}: expected more than reserve_blocks = {}{map}{parity}", self.gc_critical_blocks, self.reserve_blocks),
             );
         }
         if let Some(cache) = &self.map_cache {
@@ -81,6 +82,9 @@ impl FtlConfig {
         if geometry.shape.superblock > 1 && !geometry.shape.blocks_per_plane.is_multiple_of(geometry.shape.superblock) {
             problems.add("ftl.superblock_blocks", "expected a divisor of flash.blocks_per_plane".to_owned());
         }
+        if let Some(rain) = self.rain {
+            self.rain_problems(rain, geometry, problems);
+        }
         let layer = self.translation.build(());
         layer.drive_problems(&self.without_layer(), geometry, problems);
         if let Some(needed) = layer.blocks_needed() {
@@ -91,6 +95,22 @@ impl FtlConfig {
             return;
         }
         self.blocks_problems(geometry, (streams, left_out), problems);
+    }
+
+    /// Adds the inconsistencies of the parity across dies.
+    fn rain_problems(&self, rain: RainConfig, geometry: &Geometry, problems: &mut Problems) {
+        if !geometry.die_count.is_multiple_of(rain.dies) {
+            let what = format!("{}: expected a divisor of the {} dies of the drive", rain.dies, geometry.die_count);
+            problems.add("ftl.rain.dies", what);
+        }
+        if self.allocation_order.is_by_plane() {
+            let what = "planes that take turns program by program have frontiers of their own, and parity is kept for those \
+                        of whole dies: expected ftl.allocation_order without P";
+            problems.add("ftl.rain", what.to_owned());
+        }
+        if self.translation != TranslationConfig::default() {
+            problems.add("ftl.rain", "parity is kept by the page map alone: expected `ftl.translation` to be absent".to_owned());
+        }
     }
 
     /// Adds the problem of a die with too few blocks for its share of the data, the blocks that it keeps free and its

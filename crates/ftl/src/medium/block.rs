@@ -23,6 +23,8 @@ pub enum BlockState {
     Spare = 6,
     /// A program of it has failed, and the data of that program is not bound to another place yet.
     Failed = 7,
+    /// Written, and a member of a set of blocks with parity that is not whole, or holds the parity of one.
+    Sealed = 8,
 }
 
 impl BlockState {
@@ -64,7 +66,8 @@ impl BlockRecord {
             4 => BlockState::Erasing,
             5 => BlockState::Retired,
             6 => BlockState::Spare,
-            _ => BlockState::Failed,
+            7 => BlockState::Failed,
+            _ => BlockState::Sealed,
         }
     }
 
@@ -83,7 +86,7 @@ impl BlockRecord {
 
     /// Returns true if the record is one of a drive at rest: its state is known, and is not that of an erase.
     pub(crate) fn is_at_rest(&self) -> bool {
-        self.packed & STATE <= BlockState::Spare as u32 && self.state() != BlockState::Erasing
+        self.packed & STATE <= BlockState::Sealed as u32 && !matches!(self.state(), BlockState::Erasing | BlockState::Failed)
     }
 
     /// Returns true if the record has nothing but its state, as that of a block without data.
@@ -190,8 +193,8 @@ mod tests {
         // More than 65,536 operations may wait for one block: the count of its pins must not wrap.
         (0..70_000).for_each(|_| record.pin());
         assert_eq!((record.state(), record.mode(), record.pins()), (BlockState::Open, 13, 70_000));
-        use BlockState::{Closed, Erasing, Failed, Free, Retired, Spare, Victim};
-        for state in [Closed, Victim, Erasing, Retired, Spare, Failed, Free] {
+        use BlockState::{Closed, Erasing, Failed, Free, Retired, Sealed, Spare, Victim};
+        for state in [Closed, Victim, Erasing, Retired, Spare, Failed, Sealed, Free] {
             record.set_state(state);
             assert_eq!((record.state(), record.mode(), record.pins()), (state, 13, 70_000));
         }

@@ -13,7 +13,9 @@ pub(crate) mod operations;
 pub(crate) mod pages;
 mod power;
 pub(crate) mod program;
+pub(crate) mod rain;
 mod save;
+mod sets;
 pub(crate) mod space;
 mod wear;
 mod whole;
@@ -30,6 +32,7 @@ use kit::{
 };
 use pages::PageWrites;
 use program::{NO_PLACE, ProgramUnit};
+use sets::BlockSets;
 use std::collections::BTreeSet;
 
 const NONE: u32 = u32::MAX;
@@ -76,6 +79,8 @@ pub struct Medium {
     pub(crate) integrity: Option<Box<Integrity>>,
     /// Writes of single pages, where these are written in place.
     pages: Option<Box<PageWrites>>,
+    /// Sets of blocks with parity; `None` where there are none.
+    sets: Option<Box<BlockSets>>,
 }
 
 impl Medium {
@@ -107,6 +112,7 @@ impl Medium {
             programs: (0..dies).map(|_| ProgramUnit::new(geometry.units_per_program)).collect(),
             integrity: None,
             pages: None,
+            sets: None,
             geometry,
         })
     }
@@ -147,6 +153,8 @@ impl Medium {
             programs: _,
             integrity: _,
             pages: _,
+            // Formed as the drive is adopted.
+            sets: _,
             // Follow from the description.
             geometry: _,
             mode_units: _,
@@ -359,11 +367,16 @@ impl Medium {
 
     /// Closes a write frontier, full or given up early, or a block whose program has failed: it may now be collected.
     pub(crate) fn close(&mut self, block: BlockId) {
+        let is_member = self.set_of(block).is_some();
         self.blocks.update(block, |record| {
             assert!(record.is(BlockState::Open) || record.is(BlockState::Failed), "{block:?} is not open");
-            record.set_state(BlockState::Closed);
+            record.set_state(if is_member { BlockState::Sealed } else { BlockState::Closed });
         });
-        self.list_closed(block);
+        if is_member {
+            self.note_sealed(block);
+        } else {
+            self.list_closed(block);
+        }
     }
 
     /// Appends a closed block to the list of its die, as the newest.
@@ -385,6 +398,9 @@ impl Medium {
 
     /// Takes a closed block out of the list of its die, as a victim.
     pub(crate) fn take_victim(&mut self, block: BlockId) {
+        if self.block(block).is(BlockState::Sealed) {
+            return self.take_sealed(block);
+        }
         let mode = self.blocks.update(block, |record| {
             assert!(record.is(BlockState::Closed), "{block:?} is not closed");
             record.set_state(BlockState::Victim);

@@ -73,8 +73,10 @@ pub(crate) struct Space {
     host_streams: usize,
     /// True if the first host stream takes relocated data, too.
     shared: bool,
-    /// True if the last stream is that of map data, and a block of each die is reserved for it.
+    /// True if the last stream of data is that of map data, and a block of each die is reserved for it.
     map: bool,
+    /// Number of streams of data; those of parity follow, one for each.
+    data: usize,
     /// Level of each erase mode; 0 is the deepest.
     erase_levels: Vec<u8>,
     levels: usize,
@@ -90,6 +92,8 @@ pub(crate) enum AllocationClass {
     Relocation,
     /// Map data: may take the block that is reserved for it.
     Map,
+    /// Parity, and data that is moved without freeing its block: leave the last free block to a collection.
+    Careful,
     /// The move of a single page: leaves the last free block and, when no block is free, the rest of the open frontier
     /// to a collection in progress.
     Move,
@@ -98,7 +102,8 @@ pub(crate) enum AllocationClass {
 impl Space {
     pub fn new(geometry: &Geometry, streams: Streams, reserve: u32, erase_levels: Vec<u8>) -> Space {
         let groups = geometry.groups_per_die as usize;
-        let Streams { host: host_streams, all: streams, shared, by_plane, map } = streams;
+        let Streams { host: host_streams, all: data, shared, by_plane, map, parity } = streams;
+        let streams = if parity { 2 * data } else { data };
         let width = if by_plane { groups } else { 1 };
         let levels = erase_levels.iter().map(|level| usize::from(*level) + 1).max().unwrap_or(1);
         let free = (0..geometry.die_count as usize * groups)
@@ -117,13 +122,14 @@ impl Space {
             groups,
             width,
             turns: vec![0; dies * streams],
-            reserve: reserve + u32::from(map),
+            reserve: reserve + u32::from(map) + u32::from(parity),
             turn: 0,
             has_space: vec![true; dies],
             dies_with_space: dies as u32,
             host_streams,
             shared,
             map,
+            data,
             erase_levels,
             levels,
             opened: Vec::new(),
@@ -140,6 +146,22 @@ impl Space {
     #[inline]
     pub fn free_blocks(&self, die: DieId) -> u32 {
         self.free_count[die.index()]
+    }
+
+    /// Returns the stream of the parity of a stream's data.
+    pub fn parity_stream(&self, stream: usize) -> usize {
+        self.data + stream
+    }
+
+    /// Returns true if a stream is one of parity.
+    #[inline]
+    pub fn is_parity(&self, stream: usize) -> bool {
+        stream >= self.data
+    }
+
+    /// Returns the number of streams of data.
+    pub fn data_streams(&self) -> usize {
+        self.data
     }
 
     /// Returns the number of frontiers of one stream on one die, which take turns.
@@ -215,7 +237,7 @@ impl Space {
 
     /// Returns true if a die can take map data now.
     pub fn has_map_space(&self, die: DieId) -> bool {
-        let first = ((die.index() + 1) * self.streams - 1) * self.width;
+        let first = (die.index() * self.streams + self.data - 1) * self.width;
         let is_open = self.frontiers[first..first + self.width].iter().all(|frontier| frontier.block != NONE);
         is_open && self.free_count[die.index()] > 0 || self.can_open(die, AllocationClass::Map)
     }
@@ -263,7 +285,7 @@ impl Space {
             AllocationClass::Host => free > self.reserve,
             AllocationClass::Map => free >= self.reserve,
             AllocationClass::Relocation => free > 0,
-            AllocationClass::Move => free > 1,
+            AllocationClass::Move | AllocationClass::Careful => free > 1,
         }
     }
 
@@ -275,7 +297,7 @@ impl Space {
         let yields = match at.class {
             AllocationClass::Host => self.shared && at.stream == 0,
             AllocationClass::Map | AllocationClass::Move => true,
-            AllocationClass::Relocation => false,
+            AllocationClass::Relocation | AllocationClass::Careful => false,
         };
         !yields || self.free_count[at.die.index()] > 0
     }
@@ -314,7 +336,7 @@ impl Space {
     /// of relocations if possible, or else of the host.
     pub fn any_open(&self, die: DieId, nearest: Range<usize>) -> Option<(usize, BlockId)> {
         // Blocks of map data hold nothing else.
-        let order = (self.host_streams..self.streams - usize::from(self.map)).chain(0..self.host_streams);
+        let order = (self.host_streams..self.data - usize::from(self.map)).chain(0..self.host_streams);
         let order = nearest.filter(|stream| *stream >= self.host_streams).chain(order);
         let open = |stream: usize| {
             let first = (die.index() * self.streams + stream) * self.width;
@@ -551,7 +573,7 @@ impl SpaceImage {
 pub(crate) struct Streams {
     /// Number of host streams.
     pub host: usize,
-    /// Number of all streams, those of relocations included.
+    /// Number of all streams of data, those of relocations included.
     pub all: usize,
     /// True if the first host stream takes relocated data, too.
     pub shared: bool,
@@ -559,6 +581,8 @@ pub(crate) struct Streams {
     pub by_plane: bool,
     /// True if the last stream is that of map data.
     pub map: bool,
+    /// True if each stream has another one for the parity of its data.
+    pub parity: bool,
 }
 
 /// An open block, with its position among the frontiers.

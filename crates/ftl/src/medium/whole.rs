@@ -60,7 +60,9 @@ impl Medium {
             BlockState::Closed => self.take_victim(block),
             BlockState::Free | BlockState::Open => self.blocks.update(block, |record| record.set_state(BlockState::Victim)),
             BlockState::Victim | BlockState::Erasing => {}
-            BlockState::Retired | BlockState::Spare | BlockState::Failed => unreachable!("{block:?} is out of use"),
+            BlockState::Retired | BlockState::Spare | BlockState::Failed | BlockState::Sealed => {
+                unreachable!("{block:?} is out of use")
+            }
         }
     }
 

@@ -25,7 +25,7 @@ impl Victim for CostBenefit {
         let units = f64::from(medium.geometry.units_per_block);
         let now = i64::try_from(candidates.now.0).unwrap_or(i64::MAX);
         let score = |block: BlockId| {
-            let used = f64::from(medium.block(block).valid) / units;
+            let used = f64::from(candidates.valid(block)) / units;
             let age = now.saturating_sub(medium.first_program(block)).max(1) as f64;
             if used == 0.0 { f64::INFINITY } else { age * (1.0 - used) / (2.0 * used) }
         };

@@ -32,10 +32,10 @@ pub fn build(params: &Params, (): ()) -> Box<dyn Victim> {
 impl Victim for DChoices {
     fn choose(&mut self, candidates: &mut Candidates<'_>) -> Option<BlockId> {
         let fallback = candidates.min_valid().filter(|&block| candidates.would_free_space(block))?;
-        let mut best: Option<(u16, BlockId)> = None;
+        let mut best: Option<(u32, BlockId)> = None;
         for _ in 0..self.0 {
             let block = candidates.any()?;
-            let drawn = (candidates.medium.block(block).valid, block);
+            let drawn = (candidates.valid(block), block);
             best = Some(best.map_or(drawn, |known| known.min(drawn)));
         }
         best.map(|(_, block)| block).filter(|&block| candidates.would_free_space(block)).or(Some(fallback))

@@ -9,6 +9,7 @@ pub mod rate_limited_greedy;
 pub mod windowed_greedy;
 
 use crate::medium::Medium;
+use crate::medium::rain::Rain;
 use kit::{BlockId, DieId, ModeId, Rng, SimTime};
 
 /// Information available to a victim rule.
@@ -25,15 +26,29 @@ pub struct Candidates<'a> {
     pub rated_pe_cycles: u32,
     /// Stream of random numbers for collection.
     pub rng: &'a mut Rng,
+    /// Sets of blocks that are collected as a whole, where there is parity across dies.
+    pub(crate) rain: Option<&'a Rain>,
 }
 
 impl Candidates<'_> {
     /// Returns the closed block with the fewest valid units, whatever its mode.
     pub fn min_valid(&self) -> Option<BlockId> {
+        if self.rain.is_some() {
+            return self.medium.closed_blocks(self.die).min_by_key(|&block| (self.valid(block), block));
+        }
         (0..self.mode_count)
             .filter_map(|mode| self.medium.min_valid(self.die, ModeId(mode)))
             .min_by_key(|(block, valid)| (*valid, *block))
             .map(|(block, _)| block)
+    }
+
+    /// Returns the number of valid units that collecting a closed block would move: those of the block, or the mean of
+    /// the blocks of its set, rounded down.
+    pub fn valid(&self, block: BlockId) -> u32 {
+        match self.rain {
+            Some(rain) => rain.mean_valid(self.medium, block),
+            None => u32::from(self.medium.block(block).valid),
+        }
     }
 
     /// Returns the share of its rated life that a block has left.
@@ -51,7 +66,7 @@ impl Candidates<'_> {
 
     /// Returns true if collecting the block would free space.
     pub fn would_free_space(&self, block: BlockId) -> bool {
-        u32::from(self.medium.block(block).valid) <= self.medium.max_valid_to_collect()
+        self.valid(block) <= self.medium.max_valid_to_collect()
     }
 
     /// Draws a closed block; all have the same probability.
@@ -143,7 +158,7 @@ pub(crate) mod tests {
         }
 
         pub(crate) fn candidates<'a>(&self, medium: &'a Medium, rng: &'a mut Rng) -> Candidates<'a> {
-            Candidates { medium, die: self.die, now: SimTime(NOW), mode_count: 2, rated_pe_cycles: RATED, rng }
+            Candidates { medium, die: self.die, now: SimTime(NOW), mode_count: 2, rated_pe_cycles: RATED, rng, rain: None }
         }
     }
 

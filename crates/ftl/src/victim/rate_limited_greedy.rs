@@ -29,7 +29,7 @@ impl Default for Params {
 struct RateLimitedGreedy {
     threshold: f64,
     /// Blocks of the die that free space, by their valid units.
-    order: Vec<(u16, BlockId)>,
+    order: Vec<(u32, BlockId)>,
 }
 
 /// Builds the rule.
@@ -58,7 +58,7 @@ impl Victim for RateLimitedGreedy {
         let mut order = std::mem::take(&mut self.order);
         order.clear();
         let others = candidates.medium.closed_blocks(candidates.die).filter(|&block| block != first);
-        order.extend(others.map(|block| (candidates.medium.block(block).valid, block)));
+        order.extend(others.map(|block| (candidates.valid(block), block)));
         order.retain(|&(_, block)| candidates.would_free_space(block));
         order.sort_unstable();
         let found = order.iter().find(|&&(_, block)| !self.passes_over(block, candidates)).map(|&(_, block)| block);

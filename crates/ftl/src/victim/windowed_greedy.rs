@@ -31,8 +31,8 @@ pub fn build(params: &Params, (): ()) -> Box<dyn Victim> {
 impl Victim for WindowedGreedy {
     fn choose(&mut self, candidates: &mut Candidates<'_>) -> Option<BlockId> {
         let fallback = candidates.min_valid().filter(|&block| candidates.would_free_space(block))?;
-        let medium = candidates.medium;
-        let best = medium.closed_blocks(candidates.die).take(self.0).min_by_key(|&block| medium.block(block).valid);
+        let window = candidates.medium.closed_blocks(candidates.die).take(self.0);
+        let best = window.min_by_key(|&block| candidates.valid(block));
         best.filter(|&block| candidates.would_free_space(block)).or(Some(fallback))
     }
 }

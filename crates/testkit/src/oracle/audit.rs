@@ -28,6 +28,8 @@ pub struct Counts {
     pub programmed: u64,
     /// Units programmed as padding.
     pub padding: u64,
+    /// Units programmed as parity.
+    pub parity: u64,
     /// Blocks erased.
     pub erased: u64,
     /// Units whose data was trimmed, in the buffer or in flash.
@@ -240,8 +242,9 @@ impl Oracle {
         // Only where the records tell the places of units, where the map does, and where the blocks are known.
         let of_places = [
             ("padding", programmed(Reason::Padding), counts.padding),
-            ("units programmed, from their parts", total, counts.bound + moved + counts.padding),
-            ("units by mode", done.units_by_mode.iter().sum(), counts.bound + moved),
+            ("parity", programmed(Reason::Parity), counts.parity),
+            ("units programmed, from their parts", total, counts.bound + moved + counts.padding + counts.parity),
+            ("units by mode", done.units_by_mode.iter().sum(), counts.bound + moved + counts.parity),
             ("absorbed units", done.absorbed, counts.absorbed),
             ("unmapped reads", done.unmapped_reads, counts.unmapped_reads),
             ("cache hits", done.cache_hits, counts.cache_reads),
@@ -254,7 +257,8 @@ impl Oracle {
         for (what, engine, oracle) in equal.iter().chain(told).chain(kept).chain(of_map.iter().filter(|_| is_mapped)) {
             ensure(engine == oracle, || format!("{what}: {engine} counted, {oracle} seen"))?;
         }
-        let of_moves = |reason: &Reason| self.rules.tells_places() && !matches!(reason, Reason::Host | Reason::Padding);
+        let of_moves =
+            |reason: &Reason| self.rules.tells_places() && !matches!(reason, Reason::Host | Reason::Padding | Reason::Parity);
         for reason in Reason::ALL.iter().copied().filter(of_moves) {
             let (engine, oracle) = (programmed(reason), counts.relocated[reason as usize]);
             ensure(engine == oracle, || format!("units moved for {}: {engine} counted, {oracle} seen", reason.name()))?;

@@ -248,12 +248,14 @@ impl Oracle {
             record.next_bind = record.next_bind.max(record.next_program);
         }
         self.counts.programmed += u64::from(count);
+        let is_parity = self.parity.begins_at(first);
         for ppn in (first.0..first.0 + count).map(Ppn) {
             let place = &mut self.places[ppn.index()];
             ensure(!place.programmed, || format!("{ppn:?} was programmed before"))?;
             place.programmed = true;
             let Some(content) = &mut place.content else {
-                self.counts.padding += u64::from(self.rules.erases());
+                let units = if is_parity { &mut self.counts.parity } else { &mut self.counts.padding };
+                *units += u64::from(self.rules.erases());
                 continue;
             };
             let (version, supersedes) = (content.version, content.supersedes.take());
@@ -275,6 +277,7 @@ impl Oracle {
 
     /// Checks that nothing in a block is current or about to be read, and forgets what is in it.
     pub(super) fn emptied(&mut self, block: BlockId) -> Check {
+        self.leaves_stripes(block)?;
         let first = self.geometry.first_of(block).0;
         let record = self.blocks[block.index()];
         ensure(self.rules.erases(), || "nothing is erased where pages are written in place".to_owned())?;

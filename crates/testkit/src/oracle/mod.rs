@@ -13,6 +13,7 @@ mod data;
 mod durability;
 mod faults;
 mod loss;
+mod parity;
 mod power;
 mod rules;
 
@@ -196,6 +197,8 @@ pub struct Oracle {
     carried: u64,
     /// Dies that are lost, with the step in which they were.
     lost_dies: BTreeMap<kit::DieId, u64>,
+    /// Programs of parity, and the programs that they cover.
+    parity: parity::Parity,
     /// Blocks of which a program or the erase has failed.
     bad: BTreeSet<kit::BlockId>,
     /// Watch over the cap on the power; `None` without a cap.
@@ -238,6 +241,7 @@ impl Oracle {
             counts: Counts::default(),
             carried: 0,
             lost_dies: BTreeMap::new(),
+            parity: parity::Parity::default(),
             bad: BTreeSet::new(),
             power: PowerWatch::of(drive, description),
             geometry,
@@ -328,6 +332,7 @@ impl Oracle {
             Record::BoundAgain { from, to, .. } => self.bound_again(from, to),
             Record::Erased { block } => self.erased(block),
             Record::Retired { block } => self.retired(block),
+            Record::Protected { parity, data } => self.protected(parity, data),
             Record::EraseFailed { block } => {
                 self.bad.insert(block);
                 Ok(())

@@ -12,6 +12,9 @@ impl Ftl {
         let mut found = Vec::new();
         self.audit_map(&mut found);
         self.audit_blocks(at_rest, &mut found);
+        if let Some(rain) = &self.state.rain {
+            rain.audit(&self.state.store.medium, &mut found);
+        }
         for die in (0..self.state.store.medium.geometry.die_count).map(DieId) {
             self.audit_die(die, &mut found);
         }
@@ -74,7 +77,8 @@ impl Ftl {
         let count = |state: BlockState| blocks().filter(|&block| self.state.store.medium.block(block).state() == state).count();
         let frontiers =
             self.state.space.open_blocks().filter(|open| self.state.store.medium.geometry.die_of(open.block) == die).count();
-        let victims = usize::from(self.state.collectors[die.index()].victim.is_some());
+        let waiting = self.state.rain.as_ref().map_or(0, |rain| rain.waiting_for_erase(die));
+        let victims = usize::from(self.state.collectors[die.index()].victim.is_some()) + waiting;
         let listed = self
             .state
             .store
@@ -149,6 +153,9 @@ impl Ftl {
         );
         if let Some(cache) = &self.state.map_cache {
             text += &format!("; mapping cache: {cache:?}");
+        }
+        if let Some(rain) = &self.state.rain {
+            text += &rain.describe(&self.state.store.medium);
         }
         for die in (0..self.state.store.medium.geometry.die_count).map(DieId) {
             let collector = &self.state.collectors[die.index()];

@@ -6,6 +6,7 @@ mod choose;
 mod finish;
 mod lost;
 mod mapping;
+mod parity;
 mod power;
 mod relocate;
 mod repair;
@@ -27,6 +28,7 @@ use crate::map::{Mapped, PADDING, SLOT_BASE, Store, decode, encode};
 use crate::map_cache::MapCache;
 use crate::medium::BlockState;
 use crate::medium::program::{BoundUnit, NO_PLACE, UnitKind};
+use crate::medium::rain::Rain;
 use crate::medium::space::{AllocationClass, Space, Streams, Target};
 use crate::parameters::Parameters;
 use crate::policy::future::Future;
@@ -89,6 +91,7 @@ fn space(config: &FtlSection, needs: &Needs, parameters: &Parameters) -> Space {
         shared: !needs.keeps_relocations_apart(config.separate_relocations),
         by_plane: config.allocation_order.is_by_plane(),
         map: has_map,
+        parity: config.rain.is_some(),
     };
     Space::new(&parameters.geometry, streams, config.reserve_blocks, parameters.facts.erase_levels.clone())
 }
@@ -133,6 +136,8 @@ pub(crate) struct State {
     pub metadata: Option<Box<Metadata>>,
     /// Programs that have failed, and what the drive has lost.
     pub repairs: Repairs,
+    /// Sets of blocks with parity across dies, if there is any.
+    pub rain: Option<Box<Rain>>,
 }
 
 /// Rules and numbers that follow from the description: a drive that is loaded builds them anew.
@@ -163,6 +168,9 @@ pub(crate) struct Scratch {
     pub units: Vec<Lpn>,
     /// Collects the values of prefetches, so that the loads are not optimised away.
     pub sink: u64,
+    /// Dies that the beginning of a collection wakes, and sets that it completes.
+    pub woken: Vec<DieId>,
+    pub settles: Vec<u32>,
 }
 
 impl Ftl {
@@ -181,10 +189,15 @@ impl Ftl {
         }
         let (critical, low) = config.thresholds_with(&geometry, user_units);
         let dies = geometry.die_count as usize;
+        let space = space(config, &needs, &parameters);
+        let rain = config.rain.map(|rain| Rain::new(rain.dies, geometry.die_count, space.data_streams())).map(Box::new);
+        if rain.is_some() {
+            store.medium.keep_sets();
+        }
         let state = State {
             bits: UnitBits::new(needs.bits_per_unit, store.user_units),
             block_bytes: BlockBytes::new(needs.bytes_per_block, geometry.block_count),
-            space: space(config, &needs, &parameters),
+            space,
             retention: retention(config, &*policy, &parameters, store.user_units),
             rng: Rng::stream(parameters.seed, "ftl.gc"),
             collectors: (0..dies).map(|_| Collector::new(geometry.units_per_program)).collect(),
@@ -204,6 +217,7 @@ impl Ftl {
             worn_out: None,
             metadata: None,
             repairs: Repairs::new(dies),
+            rain,
             counters: FtlCounters::default(),
             policy,
             store,
@@ -224,7 +238,15 @@ impl Ftl {
         let mut ftl = Ftl {
             state,
             derived,
-            scratch: Scratch { saves_map: false, rests: false, binding: Binding::Allowed, units, sink: 0 },
+            scratch: Scratch {
+                saves_map: false,
+                rests: false,
+                binding: Binding::Allowed,
+                units,
+                sink: 0,
+                woken: Vec::new(),
+                settles: Vec::new(),
+            },
         };
         if !bad_blocks.is_empty() || spare_blocks > 0 {
             ftl.begin_with_bad_blocks(&bad_blocks, spare_blocks);
@@ -324,6 +346,7 @@ pub(crate) mod tests {
             partial_write: PartialWrite::Whole,
             retention_margin: Nanos::ZERO,
             retire_at_cycles: None,
+            rain: None,
         };
         let policy = PolicyConfig { kind: "baseline".to_owned(), ..PolicyConfig::default() };
         let mut parameters = Parameters {

@@ -58,6 +58,7 @@ impl Ftl {
         let mut rng = Rng::stream(self.derived.parameters.seed, "precondition");
         if how.method != Precondition::None {
             self.state.store.expect_dense_use();
+            self.withhold_for_parity();
         }
         let done = match how.method {
             Precondition::None => true,
@@ -230,7 +231,8 @@ impl Ftl {
         let mode_count = self.derived.parameters.facts.write_modes.len() as u8;
         let rated_pe_cycles = self.derived.parameters.rated_pe_cycles;
         let (store, rng) = (&self.state.store, &mut self.state.rng);
-        let mut candidates = Candidates { medium: &store.medium, die, now: SimTime::ZERO, mode_count, rated_pe_cycles, rng };
+        let mut candidates =
+            Candidates { medium: &store.medium, die, now: SimTime::ZERO, mode_count, rated_pe_cycles, rng, rain: None };
         self.derived.victim.choose(&mut candidates)
     }
 
@@ -307,6 +309,7 @@ impl Ftl {
         config.user_capacity = Some(kit::Bytes(user_units * kit::UNIT_BYTES));
         config.superblock_blocks = 1;
         config.map_cache = None;
+        config.rain = None;
         config.gc_spare_fraction = 0.0;
         config.gc_critical_blocks = kept as u32 - 2 + u32::from(kept < 4.0);
         config.gc_low_blocks = config.gc_critical_blocks;

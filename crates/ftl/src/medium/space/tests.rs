@@ -28,7 +28,7 @@ const SETUPS: [Setup; 6] = [
 
 impl Setup {
     fn streams(&self) -> Streams {
-        Streams { host: self.host, all: self.host + 2, shared: self.shared, by_plane: self.by_plane, map: false }
+        Streams { host: self.host, all: self.host + 2, shared: self.shared, by_plane: self.by_plane, map: false, parity: false }
     }
 
     /// Returns the stream of data relocated in a mode, as the FTL chooses it.
@@ -88,12 +88,13 @@ impl Model {
         (0..self.fresh.len()).map(|group| self.free_in(group)).sum()
     }
 
-    /// The host leaves the reserve, a page move leaves one block, and a collection takes the last one.
+    /// The host leaves the reserve, a page move and data moved without freeing its block leave one block, and a
+    /// collection takes the last one.
     fn may_open(&self, class: AllocationClass) -> bool {
         let left = match class {
             AllocationClass::Host => self.setup.reserve as usize,
             AllocationClass::Relocation => 0,
-            AllocationClass::Move => 1,
+            AllocationClass::Move | AllocationClass::Careful => 1,
             AllocationClass::Map => unreachable!("no stream of map data"),
         };
         self.free() > left
@@ -102,7 +103,8 @@ impl Model {
     /// Without a free block, the rest of a frontier that a collection may need is left to it.
     fn may_go_on(&self, at: &Target) -> bool {
         let needed_by_collection = at.class == AllocationClass::Host && self.setup.shared && at.stream == 0;
-        self.free() > 0 || at.class == AllocationClass::Relocation || at.class == AllocationClass::Host && !needed_by_collection
+        let is_moved = matches!(at.class, AllocationClass::Relocation | AllocationClass::Careful);
+        self.free() > 0 || is_moved || at.class == AllocationClass::Host && !needed_by_collection
     }
 
     /// Takes a free block: of the group whose turn it is, or else of the group with the most; one never used, or
@@ -186,6 +188,7 @@ fn steps(setup: &Setup) -> Vec<Step> {
         write(setup.relocations(0), 0, AllocationClass::Relocation, Some(0)),
         write(setup.relocations(1), 1, AllocationClass::Relocation, None),
         write(setup.relocations(0), 0, AllocationClass::Move, None),
+        write(setup.relocations(1), 1, AllocationClass::Careful, None),
         Step::Erase { newest: false },
         Step::Erase { newest: true },
     ]
@@ -329,7 +332,7 @@ fn levels() -> (Medium, Space, Box<dyn WearLeveling>) {
     let wear = WearConfig::named("dynamic").expect("listed").build(());
     let geometry = geometry(1, 1, 4, 2, 1);
     let mut medium = Medium::new(geometry, vec![2, 1]).expect("a small drive fits into memory");
-    let streams = Streams { host: 1, all: 3, shared: true, by_plane: false, map: false };
+    let streams = Streams { host: 1, all: 3, shared: true, by_plane: false, map: false, parity: false };
     let mut space = Space::new(&geometry, streams, 1, vec![0, 1, 1]);
     for (block, mode) in [(0, 0), (1, 1), (2, 2)] {
         space.advance(&mut medium, &host_at(0), 1, SimTime(0)).expect("a block is free");

@@ -304,13 +304,15 @@ impl Ftl {
         let program = &self.state.store.medium.programs[die.index()];
         let (first, mode, reason) = (program.first, program.mode, program.reason);
         while let Some(block) = self.state.space.opened.pop() {
+            let holds_parity = self.state.rain.is_some() && self.join_set(die, stream, block, out);
             self.state.retention.opened(&self.state.store.medium, block);
-            if self.derived.needs.blocks {
+            if self.derived.needs.blocks && !holds_parity {
                 self.call_policy(now, &out.signals, |policy, view| policy.opened(block, view));
             }
             self.arm_retention(now, &mut out.events);
         }
         self.state.space.close_full(&mut self.state.store.medium, die, stream);
+        self.settle_sets(None, out);
         self.update_no_space(now, &mut out.signals);
         let (_, unit) = geometry.split(first);
         out.operations.add(Operation {

@@ -61,6 +61,7 @@ impl Ftl {
             && self.state.moves.ready.is_empty()
             && self.state.writes.queue.len(self.state.writes.list_of(die)) == 0
             && self.state.repairs.are_none()
+            && self.state.rain.as_ref().is_none_or(|rain| !rain.may_owe(die) && !rain.has_erasable(die))
             && !self.may_write_map()
     }
 
@@ -69,6 +70,12 @@ impl Ftl {
             && let Some(answer) = self.repeat_first(die, now, out)
         {
             return answer;
+        }
+        if self.state.rain.as_ref().is_some_and(|rain| rain.may_owe(die)) {
+            let program = self.program_parity(die, now, out);
+            if program.is_some() || self.scratch.binding == Binding::Refused {
+                return program;
+            }
         }
         if self.derived.needs.moves
             && !self.derived.needs.idle_only
@@ -117,7 +124,8 @@ impl Ftl {
         let collector = &self.state.collectors[die.index()];
         // Blocks to be moved for another reason than space are moved all the same.
         let goes_on = collector.victim.is_some() && (free < u32::MAX || collector.reason != Reason::Gc);
-        if free < self.derived.low || goes_on || collector.request_count() > 0 {
+        let erases = self.state.rain.as_ref().is_some_and(|rain| rain.has_erasable(die));
+        if free < self.derived.low || goes_on || erases || collector.request_count() > 0 {
             let step = self.collect(die, free < self.derived.low, now, out);
             if step.is_some() || self.scratch.binding == Binding::Refused {
                 return step;
@@ -265,8 +273,10 @@ impl Ftl {
     fn want_block(&mut self, block: BlockId, reason: Reason, ready: &mut ReadyDies) {
         let die = self.state.store.medium.geometry.die_of(block);
         let collector = &self.state.collectors[die.index()];
-        let holds_data = matches!(self.state.store.medium.block(block).state(), BlockState::Open | BlockState::Closed);
-        if !holds_data || collector.victim.is_some() || collector.request_count() > 0 {
+        let record = self.state.store.medium.block(block);
+        let holds_data = matches!(record.state(), BlockState::Open | BlockState::Closed) && !self.holds_parity(block);
+        let is_emptied = record.valid == 0 && self.state.store.medium.set_of(block).is_some();
+        if !holds_data || is_emptied || collector.victim.is_some() || collector.request_count() > 0 {
             return;
         }
         let erase_count = self.state.store.medium.erase_count(block);

@@ -99,6 +99,7 @@ impl Ftl {
     /// unpinned.
     pub(super) fn program_done(&mut self, ended: Ended, operation: &Operation, out: &mut Outbox) {
         let bound = self.state.store.medium.program_done(ended, operation, &mut self.state.writes.queue, out);
+        self.settle_sets(Some(self.state.store.medium.geometry.block_of(operation.first)), out);
         let is_map = matches!(operation.reason, Reason::Map | Reason::Journal);
         if self.state.cache.is_none() && !is_map {
             return;
@@ -119,6 +120,7 @@ impl Ftl {
         let die = operation.die;
         let block = self.state.store.medium.geometry.block_of(operation.first);
         self.end_timed_erase(ended, operation, out);
+        self.leave_set(block, out);
         self.collection_done(die, block, now, out);
         if self.derived.wear_rule.moves_data() && operation.reason != Reason::Wear {
             self.level_wear(die, block);
@@ -128,8 +130,11 @@ impl Ftl {
     /// Ends the collection of a block, which is free or out of use.
     pub(super) fn collection_done(&mut self, die: DieId, block: BlockId, now: SimTime, out: &mut Outbox) {
         let collector = &mut self.state.collectors[die.index()];
-        collector.victim = None;
-        collector.urgent = collector.has_urgent_request();
+        // A block of a set is erased after the collection of it has ended.
+        if collector.victim == Some(block) {
+            collector.victim = None;
+            collector.urgent = collector.has_urgent_request();
+        }
         if self.derived.needs.blocks {
             self.call_policy(now, &out.signals, |policy, view| policy.erased(block, view));
         }
@@ -225,6 +230,7 @@ impl Ftl {
         if self.state.metadata.as_mut().is_some_and(|metadata| metadata.begins()) {
             self.begin_metadata();
         }
+        self.begin_sets();
         self.call_policy(now, &out.signals, |policy, view| policy.adopt(view));
         self.state.retention.adopt(&self.state.store.medium);
         self.arm_retention(now, &mut out.events);

@@ -1,5 +1,6 @@
 //! Relocation: choosing victim blocks, reading and moving their data, and erasing them.
 
+use super::parity::Taking;
 use super::*;
 use crate::policy::WriteAnswer;
 
@@ -48,8 +49,15 @@ impl Ftl {
     /// Returns the slot of the next operation of this die's collection. `for_space`: if no block is being emptied, a
     /// victim may be chosen to gain space.
     pub(super) fn collect(&mut self, die: DieId, for_space: bool, now: SimTime, out: &mut Outbox) -> Option<u32> {
-        if self.state.collectors[die.index()].victim.is_none() && !self.begin_collection(die, for_space, now, &out.signals) {
-            return None;
+        if let Some(erase) = self.erase_member(die, now, out) {
+            return Some(erase);
+        }
+        if self.state.collectors[die.index()].victim.is_none() {
+            let has_begun = self.begin_collection(die, for_space, now, &out.signals);
+            self.wake_for_sets(out);
+            if !has_begun {
+                return self.program_parity(die, now, out);
+            }
         }
         let units_per_program = self.state.store.medium.geometry.units_per_program as usize;
         let victim = self.state.collectors[die.index()].victim?;
@@ -80,25 +88,44 @@ impl Ftl {
     /// Begins to empty a block: one whose relocation was requested, or, for space, the choice of the victim rule or the
     /// policy. Returns false if there is none.
     pub(super) fn begin_collection(&mut self, die: DieId, for_space: bool, now: SimTime, signals: &Signals) -> bool {
-        while let Some(RelocationRequest { block, erase_count, reason, urgent }) =
-            self.state.collectors[die.index()].next_request()
-        {
-            if self.state.store.medium.erase_count(block) != erase_count {
+        let mut later = Vec::new();
+        let mut found = None;
+        while let Some(request) = self.state.collectors[die.index()].next_request() {
+            let block = request.block;
+            if self.state.store.medium.erase_count(block) != request.erase_count {
                 continue;
             }
-            if self.state.store.medium.block(block).state() == BlockState::Open {
+            if self.state.store.medium.block(block).state() == BlockState::Open && !self.holds_parity(block) {
                 self.state.space.close(&mut self.state.store.medium, die, block);
             }
-            if self.state.store.medium.block(block).state() == BlockState::Closed {
-                self.begin_taken(die, &self.collection_of(block, reason, false), urgent, now, signals);
-                return true;
+            match self.take_of_set(die, &request) {
+                Taking::Later => later.push(request),
+                Taking::Now
+                    if matches!(self.state.store.medium.block(block).state(), BlockState::Closed | BlockState::Sealed) =>
+                {
+                    found = Some(request);
+                    break;
+                }
+                Taking::Now | Taking::Never => {}
             }
         }
         self.state.collectors[die.index()].urgent = false;
-        if !for_space {
+        later.into_iter().for_each(|request| self.state.collectors[die.index()].want(request));
+        if let Some(RelocationRequest { block, reason, urgent, .. }) = found {
+            self.begin_taken(die, &self.collection_of(block, reason, false), urgent, now, signals);
+            return true;
+        }
+        if !for_space || self.empties_set(die) {
             return false;
         }
-        let Some(block) = self.choose_victim(die, now, signals) else { return false };
+        let Some(block) = self.choose_victim(die, now, signals) else {
+            self.hurry_group(die);
+            return false;
+        };
+        let Some(block) = self.begin_set(die, block) else {
+            // Its own part may be among the requests now.
+            return self.begin_collection(die, false, now, signals);
+        };
         self.state.counters.collections += 1;
         let background = self.state.collectors[die.index()].in_background && signals.queued_write_pages == 0;
         self.begin_taken(die, &self.collection_of(block, Reason::Gc, background), false, now, signals);
@@ -124,8 +151,16 @@ impl Ftl {
         let mode_count = self.derived.parameters.facts.write_modes.len() as u8;
         let rated_pe_cycles = self.derived.parameters.rated_pe_cycles;
         if !self.derived.needs.scores {
-            let mut candidates =
-                Candidates { medium: &self.state.store.medium, die, now, mode_count, rated_pe_cycles, rng: &mut self.state.rng };
+            let rain = self.state.rain.as_deref();
+            let mut candidates = Candidates {
+                medium: &self.state.store.medium,
+                die,
+                now,
+                mode_count,
+                rated_pe_cycles,
+                rng: &mut self.state.rng,
+                rain,
+            };
             return self.derived.victim.choose(&mut candidates);
         }
         let best = (0..mode_count).map(ModeId).filter_map(|mode| {
@@ -140,8 +175,16 @@ impl Ftl {
             .map(|candidate| (self.call_policy(now, signals, |policy, view| policy.score(candidate, view)), candidate.block))
             .collect();
         scored.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-        let mut candidates =
-            Candidates { medium: &self.state.store.medium, die, now, mode_count, rated_pe_cycles, rng: &mut self.state.rng };
+        let rain = self.state.rain.as_deref();
+        let mut candidates = Candidates {
+            medium: &self.state.store.medium,
+            die,
+            now,
+            mode_count,
+            rated_pe_cycles,
+            rng: &mut self.state.rng,
+            rain,
+        };
         let victim = &mut self.derived.victim;
         let taken = scored.iter().find(|(_, block)| !victim.is_passed_over(*block, &mut candidates)).or(scored.first());
         taken.map(|(_, block)| *block)
@@ -268,7 +311,7 @@ impl Ftl {
         // If planes take turns, data stays in the planes of its victim, as copyback requires.
         let plane = self.state.collectors[die.index()].victim.map(|victim| self.state.store.medium.geometry.group_of(victim));
         let stream = self.stream_of_moved(self.state.collectors[die.index()].gathered[0], mode, answer.stream);
-        let mut target = Target { die, stream, mode, class: AllocationClass::Relocation, plane, level: 0 };
+        let mut target = Target { die, stream, mode, class: self.class_of_moved(die), plane, level: 0 };
         if self.state.space.levels() > 1
             && let Some(lazy_erase) = self.choose_level(&mut target, wanted, now, out)
         {
@@ -281,12 +324,12 @@ impl Ftl {
             None => {
                 let first = self.relocation_stream(mode);
                 let open = self.state.space.any_open(die, first..first + self.derived.needs.relocation_frontiers());
-                let Some((stream, block)) = open else { return self.leave_to_others(die, out) };
+                let Some((stream, block)) = open else { return self.move_later(die, out) };
                 let mode = ModeId(self.state.store.medium.block(block).mode());
                 let plane = Some(self.state.store.medium.geometry.group_of(block));
                 target = Target { stream, mode, plane, ..target };
                 let place = self.state.space.advance(&mut self.state.store.medium, &target, units_per_program, now);
-                let Some(place) = place else { return self.leave_to_others(die, out) };
+                let Some(place) = place else { return self.move_later(die, out) };
                 (place, if self.derived.needs.page_scope { wanted } else { mode })
             }
         };
@@ -309,6 +352,12 @@ impl Ftl {
             self.state.store.medium.programs[die.index()].encode = 0;
         }
         Some(self.finish_program(die, target.stream, count, now, out))
+    }
+
+    /// Handles a lack of room for what a collection has gathered.
+    #[cold]
+    fn move_later(&mut self, die: DieId, out: &mut Outbox) -> Option<u32> {
+        if self.give_up_alone(die) { None } else { self.leave_to_others(die, out) }
     }
 
     /// Returns true if data of a block has to be encoded before it is written in a mode, because that mode has another
@@ -439,13 +488,23 @@ impl Ftl {
             self.retire_bad(die, victim, now, out);
             return None;
         }
+        if let Some(set) = self.state.store.medium.set_of(victim) {
+            self.member_emptied(set, die, now, out);
+            return self.erase_member(die, now, out);
+        }
         let collection = self.state.collectors[die.index()].collection()?;
-        let mode = self.call_policy(now, &out.signals, |policy, view| policy.erase(&collection, view));
+        Some(self.erase_victim(&collection, die, now, out))
+    }
+
+    /// Returns the slot of the erase of a victim in which nothing is valid or pinned.
+    pub(super) fn erase_victim(&mut self, collection: &Collection, die: DieId, now: SimTime, out: &mut Outbox) -> u32 {
+        let mode = self.call_policy(now, &out.signals, |policy, view| policy.erase(collection, view));
+        let victim = collection.block;
         self.state.store.medium.begin_erase(victim);
         let shape = &self.state.store.medium.geometry.shape;
-        Some(out.operations.add(Operation {
+        out.operations.add(Operation {
             kind: OperationKind::Erase,
-            reason: self.state.collectors[die.index()].reason,
+            reason: collection.reason,
             die,
             first: self.state.store.medium.geometry.first_of(victim),
             units: 0,
@@ -455,7 +514,7 @@ impl Ftl {
             encode: 0,
             skipped: 0,
             owner: Owner::Collector,
-        }))
+        })
     }
 
     /// Returns true if the die's victim holds no valid unit, but cannot be erased because it is pinned, usually by host

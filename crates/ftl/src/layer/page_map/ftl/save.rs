@@ -19,6 +19,7 @@ use crate::map::{Mapped, Origin, OriginImage, SLOT_BASE, Store, decode, encode};
 use crate::map_cache::MapCacheImage;
 use crate::medium::BlockState;
 use crate::medium::integrity::Integrity;
+use crate::medium::rain::Rain;
 use crate::medium::space::{AllocationClass, SpaceImage, Target};
 use crate::queue::WritesImage;
 use crate::queue::idle::IdleImage;
@@ -67,6 +68,8 @@ struct Image {
     bad: Vec<u32>,
     /// Lost dies, and the failures so far.
     repairs: (Vec<bool>, Health),
+    /// Sets of blocks with parity.
+    rain: Option<Box<Rain>>,
 }
 
 /// State of a policy: what it declared, and what [`ModePolicy::state`](crate::policy::ModePolicy::state) lists.
@@ -158,6 +161,7 @@ impl Ftl {
             // Begins anew in the next run.
             metadata: _,
             repairs,
+            rain,
         } = &self.state;
         assert!(!writes.gate.is_open && store.medium.is_at_rest(), "the drive is at rest");
         Image {
@@ -182,6 +186,7 @@ impl Ftl {
             worn_out: *worn_out,
             bad: self.bad_to_save(),
             repairs: repairs.image(),
+            rain: rain.clone(),
         }
     }
 
@@ -235,6 +240,10 @@ impl Ftl {
         (self.state.policy_armed, self.state.worn_out) = (image.policy_armed, image.worn_out);
         self.state.store.medium.set_bad_blocks(&image.bad);
         self.state.repairs.restore(image.repairs);
+        if let Some(rain) = &image.rain {
+            rain.enter(&mut self.state.store.medium);
+        }
+        self.state.rain = image.rain;
         self.restore_policy(policy)
     }
 
@@ -282,6 +291,9 @@ impl Ftl {
     pub fn take_over(&mut self, loaded: Loaded, same_policy: bool, now: SimTime) -> Result<Vec<Lpn>, String> {
         let Loaded { image, policy } = loaded;
         self.check_data(&image, &policy, now)?;
+        require(image.rain.is_none(), || {
+            "it has parity across dies: only the same drive under the same policy goes on with it".to_owned()
+        })?;
         if same_policy {
             self.restore_declared(&policy);
         }

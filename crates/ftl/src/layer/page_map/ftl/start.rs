@@ -74,6 +74,8 @@ impl Ftl {
             worn_out: _,
             metadata: _,
             repairs: _,
+            // Formed as the drive is adopted.
+            rain: _,
         } = &self.state;
         let extra_units = store.all_units() - store.user_units;
         let mode_units = self.derived.parameters.facts.block_units.clone();

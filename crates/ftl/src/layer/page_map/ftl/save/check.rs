@@ -8,6 +8,7 @@ use super::{Image, Loaded, PolicyImage};
 use crate::layer::page_map::ftl::Ftl;
 use crate::map::{Store, encode, mark_valid};
 use crate::medium::BlockState;
+use crate::medium::rain::Rain;
 use crate::queue::Waiting;
 use kit::archive::{Archived, require};
 use kit::{BlockId, DieId, IdleDelay, Lpn, ModeId, Ppn, Signals, SimTime, Table, Timer};
@@ -40,6 +41,7 @@ impl Ftl {
         self.rebuild_map()?;
         self.state.store.medium.check_closed(&image.closed)?;
         image.space.check_frontiers(&self.state.store.medium)?;
+        self.check_sets(image)?;
         self.check_collectors(image)?;
         self.check_repairs(image)?;
         if let Some(integrity) = &image.integrity {
@@ -54,6 +56,19 @@ impl Ftl {
         let last =
             policy.bits.get((used / 64) as usize).filter(|_| !used.is_multiple_of(64)).map_or(0, |last| last >> (used % 64));
         require(last == 0, || "its policy's state has bits beyond the last unit".to_owned())
+    }
+
+    /// Checks the sets of blocks with parity.
+    fn check_sets(&self, image: &Image) -> Archived {
+        let same = self.state.rain.is_some() == image.rain.is_some();
+        require(same, || "parity across dies is in only one of the saved drive and this one".to_owned())?;
+        match (&image.rain, &self.state.rain) {
+            (Some(rain), Some(own)) => rain.check(own, &self.state.store.medium),
+            _ => {
+                let sealed = self.state.store.medium.blocks.as_slice().iter().position(|record| record.is(BlockState::Sealed));
+                require(sealed.is_none(), || format!("block {} is sealed, and in no set", sealed.unwrap_or(0)))
+            }
+        }
     }
 
     /// Checks the blocks that have failed, and the lost dies.
@@ -134,7 +149,9 @@ impl Ftl {
         let mut of_dies = (0..).map(DieId).zip(&image.collectors);
         of_dies.try_for_each(|(die, collector)| collector.check(die, &self.state.store, &is_moved))?;
         let victims = self.state.store.medium.blocks.as_slice().iter().filter(|record| record.is(BlockState::Victim)).count();
-        let collected = collectors.iter().filter(|collector| collector.victim.is_some()).count();
+        let waiting = |rain: &Rain| (0..dies as u32).map(|die| rain.waiting_for_erase(DieId(die))).sum();
+        let collected =
+            collectors.iter().filter(|collector| collector.victim.is_some()).count() + image.rain.as_deref().map_or(0, waiting);
         require(victims == collected, || format!("{victims} blocks are being emptied, and {collected} dies do so"))
     }
 

@@ -1,0 +1,84 @@
+//! Parity across dies: random drives, and its cost in closed form.
+
+use crate::common::{read, session};
+use kit::Reason;
+use serde_json::Value;
+use testkit::case::{Detail, run};
+
+const TINY: &str = "base = \"tiny\"";
+
+/// Overrides by which the four dies of `tiny` are one group.
+const RAIN: [&str; 3] = ["ftl.rain={ dies = 4 }", "ftl.gc_critical_blocks=3", "ftl.gc_low_blocks=4"];
+
+/// Returns the numbers at these places of the summary of a job.
+fn numbers<const N: usize>(sets: &[&str], job: &str, paths: [&str; N]) -> [f64; N] {
+    let done = session(TINY, sets, None, &format!("[job]\n{job}\n")).unwrap_or_else(|problems| panic!("{problems}"));
+    paths.map(|path| done.summary.pointer(path).and_then(Value::as_f64).unwrap_or_else(|| panic!("{path}: {}", done.summary)))
+}
+
+/// Writes without collections: each whole set of `k` blocks has one of parity, so that all that is programmed is
+/// k / (k - 1) of the data, but for the parity of the rows that are not complete at the end: at most two sets of blocks.
+#[test]
+fn parity_costs_one_block_of_each_set() {
+    for dies in [2, 4] {
+        let rain = format!("ftl.rain={{ dies = {dies} }}");
+        let sets = [rain.as_str(), RAIN[1], RAIN[2], "ftl.separate_relocations=false"];
+        let paths = ["/write_amplification", "/flash/programs/host", "/flash/programs/parity"];
+        let [amplification, host, parity] = numbers(&sets, "rw=write\nbs=64k\niodepth=8\nsize=100%", paths);
+        let (k, block) = (f64::from(dies), 64.0);
+        let open = 4.0 / k * 2.0 * (k - 1.0) * block;
+        let missing = host - parity * (k - 1.0);
+        assert!((0.0..=open).contains(&missing), "{dies} dies: {host} programs of data, {parity} of parity");
+        assert!((amplification - (host + parity) / host).abs() < 1e-9, "{amplification}");
+        assert!(missing < 0.05 * host, "{missing} of {host}");
+    }
+}
+
+/// Under random writes, the amplification is that of a drive without parity, whose blocks are fewer by those of parity,
+/// times k / (k - 1): collections take whole sets, and choose them as they would choose blocks.
+#[test]
+fn random_writes_cost_as_much_more_as_parity_takes() {
+    let common = ["ftl.user_capacity=60MiB", "state.precondition=steady", "flash.pages_per_block=32"];
+    let job = "rw=randwrite\nbs=4k\niodepth=16\nnumber_ios=120000\nnorandommap=1\nio_size=100g";
+    let plain = [&common[..], &["flash.blocks_per_plane=180"]].concat();
+    let rain = [&common[..], &RAIN, &["flash.blocks_per_plane=240"]].concat();
+    let [plain] = numbers(&plain, job, ["/write_amplification"]);
+    let [rain] = numbers(&rain, job, ["/write_amplification"]);
+    let more = rain / plain / (4.0 / 3.0);
+    assert!((0.97..1.05).contains(&more), "{rain} with parity, {plain} without: {more} of 4/3");
+}
+
+/// What cannot be is refused, and says what would be right.
+#[test]
+fn descriptions_that_do_not_fit_are_refused() {
+    let cases: [(&[&str], &str, &str); 5] = [
+        (&["ftl.rain={ dies = 3 }"], "ftl.rain.dies", "a divisor of the 4 dies"),
+        (&["ftl.rain={ dies = 4 }", "ftl.gc_critical_blocks=2"], "ftl.gc_critical_blocks", "one for parity"),
+        (&[RAIN[0], RAIN[1], RAIN[2], "flash.copyback=true"], "ftl.rain", "copyback"),
+        (&[RAIN[0], RAIN[1], RAIN[2], "ftl.allocation_order=PCWD"], "ftl.rain", "without P"),
+        (&[RAIN[0], RAIN[1], RAIN[2], "faults.spare_blocks=1"], "ftl.rain", "[faults]"),
+    ];
+    for (sets, field, expected) in cases {
+        let problems = read(sets).expect_err("it does not fit").to_string();
+        assert!(problems.contains(field) && problems.contains(expected), "{sets:?}: {problems}");
+    }
+}
+
+/// Random drives with parity across dies, saved and loaded again between parts of their commands: the oracle follows
+/// each program of parity, and no block is erased while parity covers current data together with it.
+#[test]
+fn random_drives_keep_parity() {
+    let (mut passed, mut parity, mut collected, mut pauses) = (0, 0u64, 0u64, 0);
+    for seed in 0..200 {
+        let Some(case) = run(seed, Detail::Parity, 400, None).unwrap_or_else(|why| panic!("seed {seed}: {why:?}")) else {
+            continue;
+        };
+        let counters = &case.drive.translator().report().counters.clone();
+        passed += 1;
+        parity += counters.units_programmed[Reason::Parity as usize];
+        collected += counters.units_programmed[Reason::Gc as usize];
+        pauses += case.pauses;
+    }
+    println!("{passed} drives, {parity} units of parity, {collected} collected, {pauses} pauses");
+    assert!(passed > 80 && parity > 10_000 && collected > 10_000 && pauses > 30);
+}
