@@ -22,7 +22,7 @@ const NONE: u32 = u32::MAX;
 
 /// Number of sets of one stream and mode in a group that dies may still join. A die that opens a block beyond them ends
 /// the oldest: the dies that have not joined it do without.
-const MAX_FORMING: usize = 2;
+const MAX_FORMING: usize = 8;
 
 /// Stage in the life of a set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

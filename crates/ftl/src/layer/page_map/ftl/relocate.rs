@@ -81,7 +81,12 @@ impl Ftl {
             if let Some(first) = next {
                 return Some(self.read_row(die, first, end, now, out));
             }
-            return self.erase_if_ready(die, victim, now, out);
+            let erase = self.erase_if_ready(die, victim, now, out);
+            if erase.is_some() || self.state.rain.is_none() || self.state.collectors[die.index()].victim.is_some() {
+                return erase;
+            }
+            // A block of a set has been emptied, and is not erased yet: the die may empty the next.
+            return self.collect(die, for_space, now, out);
         }
     }
 
