@@ -36,14 +36,17 @@ fn sum_of(count: u64, mut case: impl FnMut(u64) -> Result<Option<Cuts>, Violatio
 /// was on flash. All that can be interrupted is, in some cases.
 #[test]
 fn durable_data_survives_a_loss_of_power_at_any_instant() {
+    let mut all = Cuts::default();
     for detail in DETAILS {
-        let count = given("SSDLAB_CASES").unwrap_or(200);
+        let count = given("SSDLAB_CASES").unwrap_or(80);
         let found = sum_of(count, |seed| Ok(cuts::run(seed, detail, 200, 3)?.map(|(_, cuts)| cuts)));
         println!("{detail:?}: {found:?}");
-        let Cuts { losses, torn, half_erased, given_up, volatile_lost } = found;
+        let Cuts { losses, torn, half_erased, volatile_lost, .. } = found;
         assert_eq!(losses, 3 * count);
-        assert!(torn > count / 4 && half_erased > count / 10 && given_up > 0 && volatile_lost > count, "{detail:?}: {found:?}");
+        assert!(torn > count / 4 && half_erased > count / 10 && volatile_lost > count, "{detail:?}: {found:?}");
+        all.merge(&found);
     }
+    assert!(all.given_up > 0, "{all:?}");
 }
 
 /// Capacitors hold a drive up: with enough energy, every write that was acknowledged is found again, also where flushes
@@ -74,9 +77,9 @@ fn one_case() {
 #[test]
 fn every_step_of_random_drives_can_be_the_last() {
     for detail in [Detail::None, Detail::Controller] {
-        let found = sum_of(given("SSDLAB_CASES").unwrap_or(12), |seed| cuts::every_cut(seed, detail, 60));
+        let found = sum_of(given("SSDLAB_CASES").unwrap_or(5), |seed| cuts::every_cut(seed, detail, 60));
         println!("{detail:?}: {found:?}");
-        assert!(found.losses > 3000 && found.torn > 500 && found.half_erased > 50, "{detail:?}: {found:?}");
+        assert!(found.losses > 1200 && found.torn > 200 && found.half_erased > 20, "{detail:?}: {found:?}");
     }
 }
 
@@ -96,7 +99,7 @@ fn every_step_under_every_policy_can_be_the_last() {
                 crate::power::short()
             };
             let description = Description::read("power.toml", &text, &sets).unwrap_or_else(|why| panic!("{kind}: {why}"));
-            let commands = given("SSDLAB_COMMANDS").unwrap_or(80) as u32;
+            let commands = given("SSDLAB_COMMANDS").unwrap_or(40) as u32;
             let found = cuts::every_cut_of(&description, 1, commands).unwrap_or_else(|why| panic!("{kind}: {}", why.0));
             println!("{kind}: {found:?}");
             assert!(found.losses > u64::from(commands) && found.torn > 0 && found.half_erased > 0, "{kind}: {found:?}");
