@@ -206,8 +206,8 @@ impl<L> FtlSection<L> {
         self.map_cache.as_ref().map_or(0, units)
     }
 
-    /// Returns the number of free blocks of each die that host writes leave: those reserved for relocations, one for the
-    /// map, and one for parity.
+    /// Returns the number of free blocks of each die that host writes leave: those reserved for relocations, one for
+    /// the map, and one for parity.
     pub(crate) fn reserved(&self) -> u32 {
         self.reserve_blocks + u32::from(self.map_cache.is_some()) + u32::from(self.rain.is_some())
     }

@@ -16,8 +16,8 @@ fn numbers<const N: usize>(sets: &[&str], job: &str, paths: [&str; N]) -> [f64; 
     paths.map(|path| done.summary.pointer(path).and_then(Value::as_f64).unwrap_or_else(|| panic!("{path}: {}", done.summary)))
 }
 
-/// Writes without collections: each whole set of `k` blocks has one of parity, so that all that is programmed is
-/// k / (k - 1) of the data, but for the parity of the rows that are not complete at the end: at most two sets of blocks.
+/// Writes without collections: each whole set of `k` blocks has one of parity, so that all that is programmed is k /
+/// (k - 1) of the data, but for the parity of the rows that are not complete at the end: at most two sets of blocks.
 #[test]
 fn parity_costs_one_block_of_each_set() {
     for dies in [2, 4] {
@@ -48,7 +48,7 @@ fn random_writes_cost_as_much_more_as_parity_takes() {
     assert!((0.97..1.05).contains(&more), "{rain} with parity, {plain} without: {more} of 4/3");
 }
 
-/// What cannot be is refused, and says what would be right.
+/// Descriptions that parity does not fit are refused, and the error says what would be right.
 #[test]
 fn descriptions_that_do_not_fit_are_refused() {
     let cases: [(&[&str], &str, &str); 5] = [

@@ -189,8 +189,8 @@ impl Rain {
         self.dies_of(group).flat_map(|die| self.owed_by(die)).collect()
     }
 
-    /// Takes in a block that a die has opened for a stream: it joins the oldest set that has room for it, or begins one.
-    /// Returns its set, and the set that no die may join any more, if it ended one.
+    /// Takes in a block that a die has opened for a stream: it joins the oldest set that has room for it, or begins
+    /// one. Returns its set, and the set that no die may join any more, if it ended one.
     pub fn join(&mut self, die: DieId, stream: usize, (block, mode): (BlockId, u8)) -> (u32, Option<u32>) {
         let (group, place) = self.place_of(die);
         let list = group as usize * self.streams + stream;

@@ -28,7 +28,7 @@ pub fn parity(rng: &mut Rng, text: &str, others: &[String]) -> Vec<String> {
     let bytes = whole.user_bytes();
     let fits = |share: u64| {
         let capacity = format!("ftl.user_capacity={}B", (bytes * share / 20).next_multiple_of(geometry.unit.bytes()));
-        let all = [others, &sets, &[capacity.clone()]].concat();
+        let all = [others, &sets, std::slice::from_ref(&capacity)].concat();
         Description::read("random.toml", text, &all).is_ok().then_some(capacity)
     };
     let most = if chance(rng, 0.5) { 20 * u64::from(more) } else { 20 };

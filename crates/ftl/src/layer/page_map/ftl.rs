@@ -96,6 +96,19 @@ fn space(config: &FtlSection, needs: &Needs, parameters: &Parameters) -> Space {
     Space::new(&parameters.geometry, streams, config.reserve_blocks, parameters.facts.erase_levels.clone())
 }
 
+/// Returns an empty medium and map with `extra_units` units of the map.
+fn store(config: &FtlSection, needs: &Needs, parameters: &Parameters, extra_units: u64) -> std::io::Result<Store> {
+    let Parameters { geometry, facts, has_errors, .. } = parameters;
+    let mut store = Store::new(*geometry, facts.user_units, extra_units, facts.block_units.clone())?;
+    if *has_errors {
+        store.medium.keep_integrity(needs.page_scope);
+    }
+    if config.rain.is_some() {
+        store.medium.keep_sets();
+    }
+    Ok(store)
+}
+
 /// The page map: a flash translation layer with a map of mapping units.
 pub struct Ftl {
     pub(crate) state: State,
@@ -179,21 +192,13 @@ impl Ftl {
         let (geometry, user_units) = (parameters.geometry, parameters.facts.user_units);
         let needs = policy.needs();
         let old_mode = policy.mode_of_old_data();
-        let map_cache = config.map_cache.as_ref();
-        let map_cache = map_cache.map(|cache| MapCache::new(cache, user_units, geometry.units_per_program));
-        let extra_units = map_cache.as_ref().map_or(0, MapCache::extra_units);
-        let map_cache = map_cache.map(Box::new);
-        let mut store = Store::new(geometry, user_units, extra_units, parameters.facts.block_units.clone())?;
-        if parameters.has_errors {
-            store.medium.keep_integrity(needs.page_scope);
-        }
+        let new_cache = |cache| MapCache::new(cache, user_units, geometry.units_per_program);
+        let map_cache = config.map_cache.as_ref().map(new_cache).map(Box::new);
+        let store = store(config, &needs, &parameters, map_cache.as_deref().map_or(0, MapCache::extra_units))?;
         let (critical, low) = config.thresholds_with(&geometry, user_units);
         let dies = geometry.die_count as usize;
         let space = space(config, &needs, &parameters);
         let rain = config.rain.map(|rain| Rain::new(rain.dies, geometry.die_count, space.data_streams())).map(Box::new);
-        if rain.is_some() {
-            store.medium.keep_sets();
-        }
         let state = State {
             bits: UnitBits::new(needs.bits_per_unit, store.user_units),
             block_bytes: BlockBytes::new(needs.bytes_per_block, geometry.block_count),

@@ -65,17 +65,25 @@ impl Ftl {
             && !self.may_write_map()
     }
 
-    fn choose(&mut self, die: DieId, now: SimTime, out: &mut Outbox) -> Option<u32> {
+    /// Returns the operation that goes before all others: a program that is repeated, or one of parity. `None` if the
+    /// die chooses among the others.
+    #[inline(always)]
+    fn first_of_all(&mut self, die: DieId, now: SimTime, out: &mut Outbox) -> Option<Option<u32>> {
         if !self.state.repairs.are_none()
             && let Some(answer) = self.repeat_first(die, now, out)
         {
-            return answer;
+            return Some(answer);
         }
-        if self.state.rain.as_ref().is_some_and(|rain| rain.may_owe(die)) {
-            let program = self.program_parity(die, now, out);
-            if program.is_some() || self.scratch.binding == Binding::Refused {
-                return program;
-            }
+        if self.state.rain.as_ref().is_none_or(|rain| !rain.may_owe(die)) {
+            return None;
+        }
+        let program = self.program_parity(die, now, out);
+        (program.is_some() || self.scratch.binding == Binding::Refused).then_some(program)
+    }
+
+    fn choose(&mut self, die: DieId, now: SimTime, out: &mut Outbox) -> Option<u32> {
+        if let Some(answer) = self.first_of_all(die, now, out) {
+            return answer;
         }
         if self.derived.needs.moves
             && !self.derived.needs.idle_only

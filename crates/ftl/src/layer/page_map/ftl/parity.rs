@@ -1,4 +1,5 @@
-//! Parity across dies: when it is programmed, and sets of blocks that are collected as a whole ([`rain`](crate::medium::rain)).
+//! Parity across dies: when it is programmed, and sets of blocks ([`rain`](crate::medium::rain)) that are collected as
+//! a whole.
 
 use super::*;
 use crate::medium::rain::{Rain, Stage, Written};
