@@ -37,7 +37,7 @@ norandommap=1
 LONG = "[long]\nrw=randwrite\nbs=4k\niodepth=8\ntime_based=1\nruntime=10d\nnorandommap=1\n"
 
 #: Longest wait for a process [s]: far more than any needs on a busy machine, for those that hang.
-PATIENCE = 300
+PATIENCE = 900
 
 #: The installed command.
 SSDLAB = str(Path(sys.executable).with_name("ssdlab"))

@@ -11,7 +11,6 @@ import socket
 import subprocess
 import sys
 import threading
-import time
 from pathlib import Path
 
 import pytest
@@ -90,37 +89,67 @@ def processing(client: Client) -> dict[str, int]:
     return {worker: len(keys) for worker, keys in client.processing().items()}
 
 
-class Killer:
-    """Kills a worker that has a run, once some rows are there."""
+PATIENT = """\
+import os, time
+import ssdlab
 
-    def __init__(self, client: Client, rows: int) -> None:
+
+class Patient(ssdlab.Policy):
+    number = None
+
+    def write(self, dispatch, view):
+        if self.number is None:
+            self.number = self.begun()
+        if self.number == 3:
+            with open("HERE/waits.new", "w") as file:
+                file.write(str(os.getpid()))
+            os.replace("HERE/waits.new", "HERE/waits")
+            while True:
+                time.sleep(1)
+        return "normal"
+
+    def begun(self):
+        number = 0
+        while True:
+            try:
+                os.close(os.open(f"HERE/run-{number}", os.O_CREAT | os.O_EXCL))
+                return number
+            except FileExistsError:
+                number += 1
+"""
+
+
+class Killer:
+    """Kills the worker whose run waits for that, once some rows are there."""
+
+    def __init__(self, client: Client, waits: Path) -> None:
         self.client = client
-        self.rows = rows
+        self.waits = waits
         self.killed: str | None = None
         self.said = ""
 
     def __call__(self, progress: ssdlab.SweepProgress) -> None:
-        if self.killed is not None or progress.done < self.rows:
+        if self.killed is not None or progress.done < 1:
             return
-        for worker, pid in self.client.run(os.getpid).items():
-            # A process that is stopped ends no run: if the scheduler still waits for one, it dies in its middle.
-            os.kill(pid, signal.SIGSTOP)
-            time.sleep(0.2)
-            if processing(self.client).get(worker):
-                self.said = f"after {progress.done} rows: kill -9 {pid}, the worker {worker}, in the middle of a run"
-                os.kill(pid, signal.SIGKILL)
-                self.killed = worker
-                return
-            os.kill(pid, signal.SIGCONT)
+        wait_for(self.waits.exists, "no run waits to be killed")
+        pid = int(self.waits.read_text())
+        self.killed = next(worker for worker, own in self.client.run(os.getpid).items() if own == pid)
+        self.said = f"after {progress.done} rows: kill -9 {pid}, the worker {self.killed}, in the middle of a run"
+        os.kill(pid, signal.SIGKILL)
 
 
 @pytest.mark.slow
 def test_a_worker_that_is_killed_changes_no_row(here, address, client):
-    text = SPEC.replace("[1, 2]", "3") + '"workload.number_ios" = [30000]\n'
+    """The fourth run to begin waits in its middle until its worker is killed; begun again, it does not."""
+    (here / "patient.py").write_text(PATIENT.replace("HERE", str(here)))
+    text = SPEC.replace("[1, 2]", "3").replace("[vary]", f"policy = '{here}/patient.py:Patient'\n[vary]")
     (here / "spec.toml").write_text(text)
-    # First, so that nothing is imported while the cluster works: runs go on while their rows are written.
+    # First, so that nothing is imported while the cluster works. No run of it is the fourth.
+    (here / "run-3").touch()
     alone = ssdlab.sweep("spec.toml", "alone", jobs=1)
-    killer = Killer(client, 3)
+    for begun in here.glob("run-*"):
+        begun.unlink()
+    killer = Killer(client, here / "waits")
     said: list[str] = []
     done = ssdlab.sweep("spec.toml", "out", scheduler=address, progress=killer, remark=said.append)
     assert killer.killed is not None
