@@ -9,7 +9,7 @@ use crate::medium::rain::{Rain, Stage, Written};
 pub(super) enum Taking {
     /// It may begin.
     Now,
-    /// Not yet: the set is not whole, or another one of the group is being emptied.
+    /// Not yet: the die has no room for the data, or the set cannot be collected now.
     Later,
     /// There is nothing for this die to empty.
     Never,
@@ -127,10 +127,9 @@ impl Ftl {
         }
         if let Some(parity) = parity.filter(|&parity| medium.block(parity).is(BlockState::Open)) {
             space.close(medium, die, parity);
-            // Its sealing needs no notice.
-            while let Some(other) = medium.next_sealed() {
-                debug_assert_eq!(medium.set_of(other), Some(set));
-            }
+            // Its sealing needs no notice; those of others stay.
+            let sealed = medium.next_sealed();
+            debug_assert_eq!(sealed, Some(parity));
         }
         rain.complete(set);
         let blocks: Vec<BlockId> = rain.set(set).data().collect();
@@ -229,19 +228,17 @@ impl Ftl {
         true
     }
 
-    /// Returns the block that a die is to empty of a set that is collected for space: the set of `chosen`, or another
-    /// one if a die has no room for its data. None of them may belong to the die, which gains a block all the same.
+    /// Begins to collect for space what a die has chosen: returns the block if it is in no set. Otherwise the dies are
+    /// requested to empty their blocks of its set, or of another one if a die has no room for the data of that.
     pub(super) fn begin_set(&mut self, die: DieId, chosen: BlockId) -> Option<BlockId> {
-        let State { rain, store, space, .. } = &self.state;
-        let Some(rain) = rain else { return Some(chosen) };
-        let set = store.medium.set_of(chosen);
-        if set.is_none() {
-            return Some(chosen);
+        let Some(set) = self.state.store.medium.set_of(chosen) else { return Some(chosen) };
+        if self.collect_set(set, Reason::Gc) {
+            return None;
         }
-        let free = |die| space.free_blocks(die);
-        let fits = set.filter(|&set| rain.can_collect(set, &store.medium, free));
-        match fits.or_else(|| rain.least_valid(rain.group_of(die), &store.medium, free)) {
-            Some(set) => _ = self.collect_set(set, Reason::Gc),
+        let State { rain, store, space, .. } = &self.state;
+        let rain = rain.as_ref()?;
+        match rain.least_valid(rain.group_of(die), &store.medium, |die| space.free_blocks(die)) {
+            Some(other) => _ = self.collect_set(other, Reason::Gc),
             None => self.hurry_group(die),
         }
         None
