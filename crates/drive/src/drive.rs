@@ -7,6 +7,7 @@ mod hang;
 mod power;
 mod power_loss;
 mod rest;
+mod restore;
 mod router;
 mod save;
 mod sequence;
@@ -23,7 +24,7 @@ use flash::slow::SlowOperations;
 use ftl::layer::pass_through::{MAX_ADDRESSES, VECTORS};
 use ftl::{Ftl, Mapping, Medium, Translator};
 use host::{Host, QueueConfig};
-use kit::{Bytes, CommandId, Completion, HostCommand, Lpn, Outbox, Part, PowerState, SimTime, UNIT_BYTES, UnitSize};
+use kit::{Bytes, CommandId, Completion, HostCommand, Lpn, Outbox, Part, PowerState, SimTime, UNIT_BYTES, UnitSize, slab::Slab};
 
 pub use hang::HangCounts;
 pub use power::PowerFailure;
@@ -67,6 +68,8 @@ pub struct Drive {
     power_states: Option<Box<PowerStates>>,
     /// Faults; `None` if nothing fails.
     faults: Option<Box<faults::DriveFaults>>,
+    /// Reads that have failed and whose data is being restored.
+    restorations: Slab<restore::Restoration>,
     /// Hangs of the controller; `None` if no script has any.
     hangs: Option<Box<hang::Hangs>>,
     /// True while no command is completed: the controller hangs or is reset, or capacitors hold the drive up.
@@ -158,6 +161,7 @@ impl Drive {
             ftl,
             power_states,
             faults: faults::DriveFaults::of(description, seed),
+            restorations: Slab::default(),
             hangs: None,
             withholds: false,
             is_held_up: false,

@@ -125,6 +125,32 @@ pub enum Record {
         /// First place of the program that it covers.
         data: Ppn,
     },
+    /// A read has failed whose data is to be restored.
+    Restoring {
+        /// Number of the restoration.
+        restoration: u32,
+        /// First unit of the data.
+        first: Ppn,
+        /// Units of the data.
+        count: u32,
+    },
+    /// Units are read for a restoration, as many as it restores.
+    RestoringRead {
+        /// Number of the restoration.
+        restoration: u32,
+        /// The first unit that is read.
+        first: Ppn,
+    },
+    /// A read for a restoration has failed, too: the data is lost.
+    RestorationFailed {
+        /// Number of the restoration.
+        restoration: u32,
+    },
+    /// Data has been restored from all that was read for that, and from what the controller held when it began.
+    Restored {
+        /// Number of the restoration.
+        restoration: u32,
+    },
     /// The erase of a block has failed, which the record of its erase follows: it must not be programmed any more.
     EraseFailed {
         /// The block.

@@ -63,6 +63,8 @@ pub enum Owner {
     Retry(u32),
     /// The search for programmed pages after a loss of power. The operation names no place.
     Scan,
+    /// The restoration in this slot of data that a read could not correct.
+    Restoration(u32),
 }
 
 /// A flash operation.

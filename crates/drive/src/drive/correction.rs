@@ -79,39 +79,28 @@ impl Drive {
 
     fn attempt_done(&mut self, slot: u32, recovery: Option<u32>) {
         if !self.controller.corrects_reads() {
-            self.read_ends(slot);
-            return self.correction_done(slot);
+            return self.read_ends(slot);
         }
         let (slot, lost) = match self.controller.decoded(slot, recovery, self.now, &mut self.out) {
             Verdict::Correct(slot) => (slot, None),
             Verdict::Again { operation, retry } => return self.push_retry(operation, retry),
             Verdict::Lost { operation, places } => (operation, Some(places)),
         };
-        let has_failed = self.has_failed(slot);
-        let operation = self.out.operations[slot];
         if let Some(recovery) = recovery {
-            self.flash.release(operation.die, recovery, self.now, &mut self.out);
+            self.flash.release(self.out.operations[slot].die, recovery, self.now, &mut self.out);
         }
-        let is_lost = match lost {
+        match lost {
             Some(places) => {
-                self.ftl.read_failed(&operation, &places, &mut self.out.journal);
-                true
+                self.has_failed(slot);
+                self.restore_or_lose(slot, places);
             }
-            None if has_failed => {
-                self.lose_read(slot);
-                false
-            }
-            None => self.ftl.delivers_lost(&operation),
-        };
-        if let (true, Owner::Command(command)) = (is_lost, operation.owner) {
-            self.media_error(command);
+            None => self.read_ends(slot),
         }
-        self.correction_done(slot);
     }
 
     /// Handles the end of a read that is corrected or given up.
     #[inline]
-    fn correction_done(&mut self, slot: u32) {
+    pub(super) fn correction_done(&mut self, slot: u32) {
         if self.controller.in_order().is_some() && matches!(self.out.operations[slot].owner, Owner::Command(_)) {
             self.deliver_in_order(slot);
         } else {
@@ -141,10 +130,14 @@ impl Drive {
     }
 
     #[inline(never)]
-    fn operation_done_apart(&mut self, ended: Ended) {
+    pub(super) fn operation_done_apart(&mut self, ended: Ended) {
+        let owner = self.out.operations[ended.slot].owner;
         self.operation_done(ended);
         if ended.outcome != Outcome::Done {
             self.note_health();
+        }
+        if let Owner::Restoration(restoration) = owner {
+            self.restoring_read_done(restoration);
         }
     }
 

@@ -104,13 +104,9 @@ impl Drive {
     #[inline(never)]
     pub(super) fn done_with_faults(&mut self, ended: Ended) {
         if self.out.operations[ended.slot].kind == OperationKind::Read {
-            self.read_ends(ended.slot);
+            return self.read_ends(ended.slot);
         }
-        let has_failed = ended.outcome != Outcome::Done;
-        self.operation_done(ended);
-        if has_failed {
-            self.note_health();
-        }
+        self.operation_done_apart(ended);
     }
 
     /// Returns true if programs that have failed are still to be repeated: such a drive cannot be saved.
@@ -130,31 +126,19 @@ impl Drive {
         self.faults.as_ref().is_some_and(|faults| !faults.failed_reads.is_empty())
     }
 
-    /// Handles the end of a read that was not decoded: whether it has failed, or delivers data that is lost.
+    /// Handles the end of a read whose data has no errors that are left: whether it has failed as a whole, or delivers
+    /// data that is lost.
     pub(super) fn read_ends(&mut self, slot: u32) {
-        let operation = self.out.operations[slot];
-        if self.has_failed(slot) {
-            self.lose_read(slot);
-        } else if operation.reads_data()
-            && self.ftl.has_lost()
-            && self.ftl.delivers_lost(&operation)
-            && let Owner::Command(command) = operation.owner
-        {
-            self.media_error(command);
+        if !self.has_failed(slot) {
+            self.deliver_lost(slot);
+            return self.correction_done(slot);
         }
-    }
-
-    /// Loses the data of a read.
-    pub(super) fn lose_read(&mut self, slot: u32) {
         let operation = self.out.operations[slot];
         let places: Vec<Ppn> = match self.ftl.places_of(&operation) {
             Some(places) => places.to_vec(),
             None => (operation.first.0..operation.first.0 + operation.units).map(Ppn).collect(),
         };
-        self.ftl.read_failed(&operation, &places, &mut self.out.journal);
-        if let Owner::Command(command) = operation.owner {
-            self.media_error(command);
-        }
+        self.restore_or_lose(slot, places);
     }
 
     /// Goes on with the faults of a saved drive; `same_seed`: with their random numbers, too. Returns false if they are

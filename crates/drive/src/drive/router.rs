@@ -463,6 +463,7 @@ impl Drive {
             | Owner::Page(_)
             | Owner::FreeBlock
             | Owner::Scan
+            | Owner::Restoration(_)
             | Owner::ReadAhead(_)
             | Owner::MapPage(_)
             | Owner::Retry(_) => {}

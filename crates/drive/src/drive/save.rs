@@ -147,6 +147,8 @@ impl Drive {
             is_read_only: _,
             // It is over when the drive has lost power.
             is_held_up: _,
+            // At rest, no data is being restored.
+            restorations: _,
             // Hangs belong to the run.
             hangs: _,
             withholds: _,

@@ -69,6 +69,7 @@ fn descriptions_that_do_not_fit_are_refused() {
 #[test]
 fn random_drives_keep_parity() {
     let (mut passed, mut parity, mut collected, mut pauses) = (0, 0u64, 0u64, 0);
+    let (mut restored, mut reads) = (0, 0);
     for seed in 0..200 {
         let Some(case) = run(seed, Detail::Parity, 400, None).unwrap_or_else(|why| panic!("seed {seed}: {why:?}")) else {
             continue;
@@ -78,7 +79,10 @@ fn random_drives_keep_parity() {
         parity += counters.units_programmed[Reason::Parity as usize];
         collected += counters.units_programmed[Reason::Gc as usize];
         pauses += case.pauses;
+        let health = case.drive.health().expect("a page map");
+        (restored, reads) = (restored + health.reads_restored, reads + health.restoring_reads);
     }
     println!("{passed} drives, {parity} units of parity, {collected} collected, {pauses} pauses");
+    println!("{restored} reads were restored by {reads} others");
     assert!(passed > 80 && parity > 10_000 && collected > 10_000 && pauses > 30);
 }

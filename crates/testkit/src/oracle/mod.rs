@@ -333,6 +333,10 @@ impl Oracle {
             Record::Erased { block } => self.erased(block),
             Record::Retired { block } => self.retired(block),
             Record::Protected { parity, data } => self.protected(parity, data),
+            Record::Restoring { restoration, first, count } => self.restoring(restoration, first, count),
+            Record::RestoringRead { restoration, first } => self.restoring_read(restoration, first),
+            Record::RestorationFailed { restoration } => self.restoration_failed(restoration),
+            Record::Restored { restoration } => self.restored(restoration),
             Record::EraseFailed { block } => {
                 self.bad.insert(block);
                 Ok(())

@@ -13,6 +13,19 @@ pub(super) struct Parity {
     sets: BTreeMap<BlockId, BTreeSet<BlockId>>,
     /// Block of parity that covers a block of data.
     parity_of: BTreeMap<BlockId, BlockId>,
+    /// Restorations of data, by number.
+    restorations: BTreeMap<u32, Restoration>,
+}
+
+/// Restoration of data that a read could not correct.
+#[derive(Clone)]
+struct Restoration {
+    /// First unit of the data.
+    first: Ppn,
+    /// Units that are to be read, if that is known.
+    expected: Option<BTreeSet<Ppn>>,
+    /// Units that are read.
+    read: BTreeSet<Ppn>,
 }
 
 impl Parity {
@@ -60,6 +73,60 @@ impl Oracle {
         ensure(known == parity_block, || format!("{data_block:?} is covered by {known:?}"))?;
         self.parity.sets.entry(parity_block).or_default().insert(data_block);
         Ok(())
+    }
+
+    /// Follows the beginning of a restoration. If the parity of the data is on flash, that and all else that it covers
+    /// must be read; otherwise the rest is in the controller.
+    pub(super) fn restoring(&mut self, restoration: u32, first: Ppn, count: u32) -> Check {
+        let (block, unit) = self.geometry.split(first);
+        let units = self.geometry.units_per_program;
+        let is_one_row = self.geometry.row_of(unit) == self.geometry.row_of(unit + count - 1);
+        ensure(is_one_row && self.places[first.index()].programmed, || format!("it is no read: {count} units"))?;
+        let first_of = |block: BlockId| self.geometry.first_of(block).0;
+        let written = self.parity.parity_of(block).map(|parity| Ppn(first_of(parity) + unit / units * units));
+        let parity = written.filter(|&parity| self.places[parity.index()].programmed);
+        let mut expected = None;
+        if let Some(parity) = parity {
+            let covered = self.parity.covered.get(&parity).cloned().unwrap_or_default();
+            let own = Ppn(first.0 - unit % units);
+            ensure(covered.contains(&own), || format!("{parity:?} does not cover {own:?}"))?;
+            let others = covered.into_iter().filter(|&other| other != own).chain([parity]);
+            expected = Some(others.map(|program| Ppn(program.0 + unit % units)).collect());
+        }
+        let new = Restoration { first, expected, read: BTreeSet::new() };
+        ensure(self.parity.restorations.insert(restoration, new).is_none(), || "it has begun already".to_owned())
+    }
+
+    /// Follows a read for a restoration: of the same unit of another die, on which it is on flash.
+    pub(super) fn restoring_read(&mut self, restoration: u32, first: Ppn) -> Check {
+        let Some(one) = self.parity.restorations.get_mut(&restoration) else {
+            return ensure(false, || "it has not begun".to_owned());
+        };
+        let geometry = &self.geometry;
+        let [(lost_block, lost_unit), (block, unit)] = [one.first, first].map(|ppn| geometry.split(ppn));
+        ensure(lost_unit == unit, || "they are of different rows".to_owned())?;
+        ensure(self.places[first.index()].programmed, || "nothing is programmed there".to_owned())?;
+        let die = |block: BlockId| geometry.die_of(block);
+        let mut dies = one.read.iter().map(|&ppn| die(geometry.block_of(ppn))).chain([die(lost_block)]);
+        ensure(dies.all(|other| other != die(block)), || "the die has a part in it already".to_owned())?;
+        one.read.insert(first);
+        Ok(())
+    }
+
+    /// Follows a restoration that has failed: something was read for it.
+    pub(super) fn restoration_failed(&mut self, restoration: u32) -> Check {
+        let one = self.parity.restorations.remove(&restoration);
+        ensure(one.is_some_and(|one| !one.read.is_empty()), || "nothing was read for it".to_owned())
+    }
+
+    /// Follows the end of a restoration.
+    pub(super) fn restored(&mut self, restoration: u32) -> Check {
+        let Some(Restoration { read, expected, .. }) = self.parity.restorations.remove(&restoration) else {
+            return ensure(false, || "it has not begun".to_owned());
+        };
+        ensure(expected.as_ref().is_none_or(|expected| *expected == read), || {
+            format!("{read:?} were read, and {expected:?} restore the data")
+        })
     }
 
     /// Checks, before a block is erased, that no block holds current data which parity covers together with it.

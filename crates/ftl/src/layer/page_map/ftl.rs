@@ -10,6 +10,7 @@ mod parity;
 mod power;
 mod relocate;
 mod repair;
+mod restore;
 mod save;
 mod serve;
 mod start;

@@ -34,6 +34,8 @@ impl Ftl {
                 self.sensed(operation.first, operation.owner, out);
                 self.map_page_read(page, out);
             }
+            // The drive ends the read whose data it restores.
+            Owner::Restoration(_) => {}
             Owner::FreeBlock => self.lazy_erase_done(ended, operation),
             Owner::Scan => out.handoff.scanned.push(operation.die),
             Owner::Collector => match operation.kind {

@@ -41,6 +41,10 @@ pub struct Health {
     pub dies_lost: u64,
     /// Units whose current copy was on a die when it was lost.
     pub units_lost: u64,
+    /// Reads whose data could not be corrected, and was restored by parity.
+    pub reads_restored: u64,
+    /// Flash reads that this took.
+    pub restoring_reads: u64,
     /// True once the drive refuses writes.
     pub is_read_only: bool,
 }
@@ -50,7 +54,7 @@ impl Health {
     pub(crate) fn check(&self) -> Archived {
         let Health { program_failures, erase_failures, factory_bad, spares_used, spares, dies_lost, units_lost, .. } = *self;
         let counts = [program_failures, erase_failures, factory_bad, spares_used, spares, dies_lost, units_lost];
-        let most = counts.into_iter().max().unwrap_or(0);
+        let most = counts.into_iter().chain([self.reads_restored, self.restoring_reads]).max().unwrap_or(0);
         require(most <= MAX_COUNTED, || format!("a count of its failures stands at {most}, more than can be counted"))
     }
 }
