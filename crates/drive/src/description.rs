@@ -548,9 +548,6 @@ impl Description {
             let what = "copyback moves data inside a die, and its parity cannot be computed: expected flash.copyback = false";
             problems.add("ftl.rain", what.to_owned());
         }
-        if self.faults.is_some() {
-            problems.add("ftl.rain", "parity does not repair faults yet: expected no section [faults]".to_owned());
-        }
     }
 
     /// Adds the inconsistencies of the write buffer with other sections to `problems`.

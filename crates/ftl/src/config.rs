@@ -4,7 +4,7 @@ use crate::map_cache::MapCacheConfig;
 use crate::queue::order::{AllocationOrder, WriteAllocation};
 use crate::victim::VictimConfig;
 use crate::wear::WearConfig;
-use kit::{Bytes, Geometry, Nanos};
+use kit::{Bytes, Geometry, Nanos, Rate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -154,6 +154,9 @@ pub struct RainConfig {
     /// the parity leaves, (dies - 1) / dies of the flash.
     #[schemars(range(min = 2, max = 64))]
     pub dies: u32,
+    /// Data that a group of dies moves in a second at most to rebuild the sets that have lost a block with their die; as
+    /// much as it can by default.
+    pub rebuild_rate: Option<Rate>,
 }
 
 impl<L> FtlSection<L> {

@@ -78,6 +78,8 @@ pub enum Timer {
     Move(u32),
     /// The processing time of the next operation of a die may be over, in the replay of a firmware trace.
     Replay(DieId),
+    /// A group of dies may rebuild the next of its sets of blocks that have lost one.
+    Rebuild(u32),
     /// A die is lost, as a script of faults says. Belongs to the run, and is not saved with a drive.
     DieFails(DieId),
     /// The write buffer may have been without a write for the flush delay. If so, all that it holds is programmed. The

@@ -71,6 +71,8 @@ pub enum Detail {
     HostFaults,
     /// Parity across dies; many of the drives have a detailed controller, or reads that can fail.
     Parity,
+    /// The same, with programs and erases that fail, bad blocks and lost dies.
+    ParityFaults,
     /// Another translation layer than the page map, or the page map with a record of its firmware.
     Layer(Beside),
 }
@@ -136,12 +138,13 @@ pub fn overrides(seed: u64, detail: Detail) -> Vec<String> {
             let mut rng = Rng::stream(seed, "testkit.host_faults");
             overrides(seed, Detail::Faults).into_iter().chain(host_faults(&mut rng)).collect()
         }
-        Detail::Parity => {
+        Detail::Parity | Detail::ParityFaults => {
             let mut rng = Rng::stream(seed, "testkit.parity");
             let beside = [Detail::None, Detail::Errors, Detail::Controller][rng.below(3) as usize];
             let sets = overrides(seed, beside);
-            let parity = parity(&mut rng, &text(seed), &sets);
-            sets.into_iter().chain(parity).collect()
+            let faults = if detail == Detail::ParityFaults { faults_of(&mut rng) } else { Vec::new() };
+            let parity = parity(&mut rng, &text(seed), (&sets, &faults));
+            [sets, faults, parity].concat()
         }
         Detail::Layer(beside) => layers::overrides(seed, beside),
         Detail::Power => {

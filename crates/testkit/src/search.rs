@@ -28,13 +28,15 @@ pub enum Kind {
     Plain,
     /// Parity across dies.
     Parity,
+    /// Parity across dies, and faults of the flash.
+    ParityFaults,
     /// Other translation layers.
     Layers,
 }
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Kind; 10] = [
+    pub const ALL: [Kind; 11] = [
         Kind::Faults,
         Kind::HostFaults,
         Kind::Cuts,
@@ -44,6 +46,7 @@ impl Kind {
         Kind::EveryCutWithFaults,
         Kind::Plain,
         Kind::Parity,
+        Kind::ParityFaults,
         Kind::Layers,
     ];
 
@@ -59,6 +62,7 @@ impl Kind {
             Kind::HostFaults => Detail::HostFaults,
             Kind::CutsOfController => Detail::Controller,
             Kind::Parity => Detail::Parity,
+            Kind::ParityFaults => Detail::ParityFaults,
             Kind::Layers => Detail::Layer(Beside::Nothing),
             Kind::Cuts | Kind::HeldUp | Kind::EveryCut | Kind::Plain => Detail::None,
         }
@@ -106,12 +110,12 @@ impl Case {
         let Ok(mut description) = Description::read("random.toml", &text_with(self.seed, detail), &self.sets()) else {
             return Ok(false);
         };
-        if matches!(detail, Detail::Faults | Detail::HostFaults) {
+        if matches!(detail, Detail::Faults | Detail::HostFaults | Detail::ParityFaults) {
             description.faults.get_or_insert_default();
         }
         let run = || -> Result<bool, Violation> {
             Ok(match self.kind {
-                Kind::Faults | Kind::HostFaults => {
+                Kind::Faults | Kind::HostFaults | Kind::ParityFaults => {
                     faults::run_of(&description, self.seed, self.commands, self.defect).map(|_| true)?
                 }
                 Kind::Cuts | Kind::CutsOfController => cuts::run_of(&description, self.seed, self.commands, 3).map(|_| true)?,

@@ -3,6 +3,7 @@
 use crate::common::{read, session};
 use kit::Reason;
 use serde_json::Value;
+use testkit::case::faults::{Failed, run_with_parity};
 use testkit::case::{Detail, run};
 
 const TINY: &str = "base = \"tiny\"";
@@ -56,7 +57,7 @@ fn descriptions_that_do_not_fit_are_refused() {
         (&["ftl.rain={ dies = 4 }", "ftl.gc_critical_blocks=2"], "ftl.gc_critical_blocks", "one for parity"),
         (&[RAIN[0], RAIN[1], RAIN[2], "flash.copyback=true"], "ftl.rain", "copyback"),
         (&[RAIN[0], RAIN[1], RAIN[2], "ftl.allocation_order=PCWD"], "ftl.rain", "without P"),
-        (&[RAIN[0], RAIN[1], RAIN[2], "faults.spare_blocks=1"], "ftl.rain", "[faults]"),
+        (&["ftl.rain={ dies = 4, rebuild_rate = \"0MB/s\" }", RAIN[1], RAIN[2]], "ftl.rain.rebuild_rate", "above zero"),
     ];
     for (sets, field, expected) in cases {
         let problems = read(sets).expect_err("it does not fit").to_string();
@@ -85,4 +86,19 @@ fn random_drives_keep_parity() {
     println!("{passed} drives, {parity} units of parity, {collected} collected, {pauses} pauses");
     println!("{restored} reads were restored by {reads} others");
     assert!(passed > 80 && parity > 10_000 && collected > 10_000 && pauses > 30);
+}
+
+/// Random drives with parity across dies whose programs and erases fail, and which lose dies: the oracle follows every
+/// restoration, and data is lost by two failures at least.
+#[test]
+fn random_drives_restore_what_fails() {
+    let (mut passed, mut all) = (0, Failed::default());
+    for seed in 0..200 {
+        let case = run_with_parity(seed, 400).unwrap_or_else(|why| panic!("seed {seed}: {why:?}"));
+        let Some((_, failed)) = case else { continue };
+        passed += 1;
+        all.merge(&failed);
+    }
+    println!("{passed} drives, {all:?}");
+    assert!(passed > 80 && all.programs > 100 && all.erases > 50 && all.dies > 10 && all.restored.0 > 1000, "{passed}, {all:?}");
 }

@@ -2,7 +2,7 @@
 
 use super::TranslationConfig;
 use crate::config::{FtlSection, RainConfig};
-use kit::{Bytes, Geometry, Problems, words};
+use kit::{Bytes, Geometry, Problems, Rate, words};
 
 /// The `[ftl]` section of a description.
 pub type FtlConfig = FtlSection<TranslationConfig>;
@@ -102,6 +102,9 @@ impl FtlConfig {
         if !geometry.die_count.is_multiple_of(rain.dies) {
             let what = format!("{}: expected a divisor of the {} dies of the drive", rain.dies, geometry.die_count);
             problems.add("ftl.rain.dies", what);
+        }
+        if rain.rebuild_rate == Some(Rate(0)) {
+            problems.add("ftl.rain.rebuild_rate", "0: expected a rate above zero, or none".to_owned());
         }
         if self.allocation_order.is_by_plane() {
             let what = "planes that take turns program by program have frontiers of their own, and parity is kept for those \

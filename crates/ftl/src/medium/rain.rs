@@ -14,7 +14,7 @@
 
 use super::{BlockState, Medium};
 use kit::archive::{Archived, require};
-use kit::{BlockId, DieId, Reason};
+use kit::{BlockId, DieId, Reason, SimTime};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
@@ -54,6 +54,11 @@ pub(crate) struct Set {
     emptied: u64,
     /// Reason for which it is collected.
     pub reason: Reason,
+    /// True if its block of parity has failed, or is on a lost die: what is not written there stays in the memory of
+    /// the controller.
+    pub keeps_parity: bool,
+    /// True if one of its blocks is on a lost die: its data is to be moved.
+    is_degraded: bool,
 }
 
 impl Set {
@@ -113,6 +118,14 @@ pub(crate) struct Rain {
     erasable: Vec<VecDeque<u32>>,
     /// True once the blocks with which the drive began are in sets.
     pub is_begun: bool,
+    /// Blocks that are kept for parity until then.
+    pub kept: Vec<u32>,
+    /// Lost dies.
+    lost: Vec<bool>,
+    /// True if a set that lacks a block may be rebuilt now.
+    pub may_rebuild: bool,
+    /// Instant from which on each group may rebuild the next set, and whether a timer is armed for it.
+    pub rebuilds: Vec<(SimTime, bool)>,
 }
 
 impl Rain {
@@ -130,6 +143,10 @@ impl Rain {
             collected: vec![None; groups],
             erasable: vec![VecDeque::new(); all],
             is_begun: false,
+            kept: Vec::new(),
+            lost: vec![false; all],
+            may_rebuild: false,
+            rebuilds: vec![(SimTime::ZERO, false); groups],
         }
     }
 
@@ -190,9 +207,14 @@ impl Rain {
     }
 
     /// Takes in a block that a die has opened for a stream: it joins the oldest set that has room for it, or begins
-    /// one. Returns its set, and the set that no die may join any more, if it ended one.
-    pub fn join(&mut self, die: DieId, stream: usize, (block, mode): (BlockId, u8)) -> (u32, Option<u32>) {
+    /// one. Returns its set, and the set that no die may join any more, if it ended one. `None`: all other dies of the
+    /// group are lost, and no parity is kept.
+    pub fn join(&mut self, die: DieId, stream: usize, (block, mode): (BlockId, u8)) -> Option<(u32, Option<u32>)> {
         let (group, place) = self.place_of(die);
+        let live = self.live_dies(group).count();
+        if live < 2 {
+            return None;
+        }
         let list = group as usize * self.streams + stream;
         let of_mode = |rain: &Rain, set: u32| rain.set(set).mode == mode;
         let fits = |&&set: &&u32| {
@@ -207,8 +229,8 @@ impl Rain {
                 ended = Some(oldest[0]);
                 self.end_forming(oldest[0]);
             }
-            let others = (0..self.dies as usize).filter(|&other| other != place);
             let first = (group * self.dies) as usize;
+            let others = (0..self.dies as usize).filter(|&other| other != place && !self.lost[first + other]);
             let parity_at = others.min_by_key(|&other| (self.parities[first + other], other)).expect("a set has two dies");
             let set = self.begin_set((group, stream, mode), parity_at);
             self.forming[list].push(set);
@@ -216,10 +238,49 @@ impl Rain {
             set
         });
         self.sets[set as usize].blocks[place] = block.0;
-        if self.set(set).data().count() == self.dies as usize - 1 {
+        if self.set(set).data().count() == live - 1 {
             self.end_forming(set);
         }
-        (set, ended)
+        Some((set, ended))
+    }
+
+    /// Returns the dies of a group that are not lost.
+    pub fn live_dies(&self, group: u32) -> impl Iterator<Item = DieId> + '_ {
+        self.dies_of(group).filter(|die| !self.lost[die.index()])
+    }
+
+    /// Takes note of a lost die. Sets that have a block on it are to be rebuilt. Those that are being written must not be
+    /// any more; they are returned.
+    pub fn lose_die(&mut self, die: DieId) -> Vec<u32> {
+        let (group, place) = self.place_of(die);
+        self.lost[die.index()] = true;
+        self.may_rebuild = true;
+        let in_use: Vec<u32> = self.in_use().filter(|(_, set)| set.group == group).map(|(number, _)| number).collect();
+        for number in in_use {
+            let set = &mut self.sets[number as usize];
+            set.is_degraded |= set.block(place).is_some() || set.parity_at == place;
+            set.keeps_parity |= set.stage == Stage::Writing && set.parity_at == place;
+        }
+        self.written_by(group)
+    }
+
+    /// Takes note that the block of parity of a set has failed.
+    pub fn parity_failed(&mut self, set: u32) {
+        self.sets[set as usize].keeps_parity = true;
+    }
+
+    /// Returns true if a set lacks a block, and is whole otherwise.
+    pub fn is_to_be_rebuilt(&self, set: u32) -> bool {
+        let one = self.set(set);
+        one.is_degraded && one.stage == Stage::Whole
+    }
+
+    /// Returns the first set of a group that is to be rebuilt and can be now.
+    pub fn next_rebuilt(&self, group: u32, medium: &Medium, free_blocks: impl Fn(DieId) -> u32) -> Option<u32> {
+        let fits = |(number, set): &(u32, &Set)| {
+            set.group == group && self.is_to_be_rebuilt(*number) && self.can_collect(*number, medium, &free_blocks)
+        };
+        self.in_use().find(fits).map(|(number, _)| number)
     }
 
     /// Begins a set without blocks.
@@ -234,6 +295,8 @@ impl Rain {
             is_forming: true,
             emptied: 0,
             reason: Reason::Gc,
+            keeps_parity: false,
+            is_degraded: false,
         };
         self.parities[(group * self.dies) as usize + parity_at] += 1;
         match self.unused.pop() {
@@ -323,7 +386,11 @@ impl Rain {
     /// data that it is to move.
     pub fn can_collect(&self, set: u32, medium: &Medium, free_blocks: impl Fn(DieId) -> u32) -> bool {
         let one = self.set(set);
-        let has_room = |block: BlockId| medium.block(block).valid == 0 || free_blocks(medium.geometry.die_of(block)) > 0;
+        let has_room = |block: BlockId| {
+            let die = medium.geometry.die_of(block);
+            // Other dies take the data of a lost one.
+            self.lost[die.index()] || medium.block(block).valid == 0 || free_blocks(die) > 0
+        };
         one.stage == Stage::Whole && self.collected(one.group).is_none() && one.data().all(has_room)
     }
 
@@ -348,6 +415,7 @@ impl Rain {
         if is_last {
             self.unused.push(set);
             self.collected[group as usize] = None;
+            self.may_rebuild |= self.lost.contains(&true);
         }
         is_last
     }
@@ -385,7 +453,10 @@ impl Rain {
     /// Checks the sets of a saved drive against those of an empty drive of the same description.
     pub fn check(&self, own: &Rain, medium: &Medium) -> Archived {
         let shape = |rain: &Rain| (rain.dies, rain.streams, rain.forming.len(), rain.parities.len(), rain.collected.len());
-        let lengths = (self.writing.len(), self.erasable.len()) == (self.parities.len(), self.parities.len());
+        let lengths = [self.writing.len(), self.erasable.len(), self.lost.len(), self.collected.len()]
+            == [self.parities.len(), self.parities.len(), self.parities.len(), self.rebuilds.len()];
+        let kept = self.kept.iter().find(|&&block| block >= medium.geometry.block_count);
+        require(kept.is_none(), || format!("block {} is kept for parity, and does not exist", kept.unwrap_or(&0)))?;
         require(shape(self) == shape(own) && lengths, || "its sets of blocks are not those of this drive".to_owned())?;
         let count = self.sets.len() as u32;
         let lists = self.forming.iter().chain(&self.writing).flatten().chain(&self.unused).chain(self.collected.iter().flatten());

@@ -413,6 +413,7 @@ impl Space {
             }
             for free in &mut self.free[die.index() * self.groups..(die.index() + 1) * self.groups] {
                 free.next_fresh = free.fresh_end;
+                free.erased.iter_mut().for_each(BinaryHeap::clear);
             }
             self.free_count[die.index()] = 0;
             while let Some(block) = blocks.find(|&block| medium.block(block).state() == BlockState::Free) {

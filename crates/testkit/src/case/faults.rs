@@ -42,13 +42,19 @@ pub struct Failed {
     pub slow: u64,
     /// Packets on the link that were sent again.
     pub packets: u64,
+    /// Reads that parity restored, and the reads that this took.
+    pub restored: (u64, u64),
+    /// Units that were lost with dies.
+    pub units_lost: u64,
 }
 
 impl Failed {
     /// Adds the faults of another case.
     pub fn merge(&mut self, other: &Failed) {
         let Failed { programs, erases, uncorrectable, dies, power, reloads, spares, read_only, refused, full, .. } = *other;
-        let Failed { submitted_again, resets, slow, packets, .. } = *other;
+        let Failed { submitted_again, resets, slow, packets, restored, units_lost, .. } = *other;
+        self.restored = (self.restored.0 + restored.0, self.restored.1 + restored.1);
+        self.units_lost += units_lost;
         self.programs += programs;
         self.erases += erases;
         self.uncorrectable += uncorrectable;
@@ -76,6 +82,11 @@ pub fn run_with_host_faults(seed: u64, commands: u32) -> Result<Option<(Passed, 
     run_with(seed, Detail::HostFaults, commands)
 }
 
+/// Runs the case of a seed like [`run`], with parity across dies.
+pub fn run_with_parity(seed: u64, commands: u32) -> Result<Option<(Passed, Failed)>, Violation> {
+    run_with(seed, Detail::ParityFaults, commands)
+}
+
 fn run_with(seed: u64, detail: Detail, commands: u32) -> Result<Option<(Passed, Failed)>, Violation> {
     let Some(description) = detailed(seed, detail) else { return Ok(None) };
     run_of(&description, seed, commands, None).map(Some)
@@ -90,7 +101,7 @@ pub fn run_of(
 ) -> Result<(Passed, Failed), Violation> {
     let mut failed = Failed::default();
     let mut rng = Rng::stream(seed, "testkit.failures");
-    let loses_power = rng.chance(0.5);
+    let loses_power = rng.chance(0.5) && description.ftl.rain.is_none();
     let mut rig = if loses_power { Rig::losing_power(description, seed)? } else { Rig::new(description, seed, None)? };
     defect.into_iter().for_each(|defect| rig.drive.ftl_mut().plant(defect));
     let ended = play(&mut rig, description, (seed, commands), (&mut rng, loses_power), &mut failed);
@@ -109,6 +120,7 @@ pub fn run_of(
     failed.slow = rig.drive.flash().slow().map_or(0, |slow| slow.count());
     failed.packets = rig.drive.controller().link_errors().map_or(0, |link| link.repeated());
     (failed.programs, failed.erases) = (health.program_failures, health.erase_failures);
+    (failed.restored, failed.units_lost) = ((health.reads_restored, health.restoring_reads), health.units_lost);
     (failed.dies, failed.spares, failed.read_only) = (health.dies_lost, health.spares_used, health.is_read_only.into());
     Ok((Passed::of(rig), failed))
 }

@@ -257,7 +257,7 @@ impl Oracle {
         let is_its_own = place.content.is_none_or(|content| content.lpn == lpn) || self.rules.data == Data::InPlace;
         ensure(is_its_own, || format!("it holds the data of another unit: {place:?}"))?;
         let die = self.geometry.die_of(self.geometry.block_of(ppn));
-        let lost = self.lost_dies.get(&die).copied();
+        let lost = self.lost_dies.get(&die).copied().filter(|_| !self.parity.has_restored(ppn));
         let state = self.in_flight(command, Op::Read)?;
         ensure(state.loss != Loss::Intact || lost.is_none_or(|lost| lost > state.step), || "its die was lost before".to_owned())?;
         self.counts.flash_reads += 1;

@@ -15,7 +15,9 @@ impl Oracle {
         self.counts.programmed += u64::from(count);
         self.counts.program_failures += 1;
         let places = &self.places[first.index()..][..count as usize];
-        self.counts.padding += places.iter().filter(|place| place.content.is_none()).count() as u64;
+        let empty = places.iter().filter(|place| place.content.is_none()).count() as u64;
+        let is_parity = self.parity.begins_at(first);
+        *(if is_parity { &mut self.counts.parity } else { &mut self.counts.padding }) += empty;
         Ok(())
     }
 
@@ -54,7 +56,9 @@ impl Oracle {
     /// Follows a block out of use. Nothing in it may be current, as if it was erased.
     pub(super) fn retired(&mut self, block: BlockId) -> Check {
         let Block { erases, .. } = self.blocks[block.index()];
-        ensure(self.bad.contains(&block), || "no program of it has failed".to_owned())?;
+        let may_retire = self.bad.contains(&block) || self.lost_dies.contains_key(&self.geometry.die_of(block));
+        ensure(may_retire, || "no program of it has failed, and its die is not lost".to_owned())?;
+        self.leaves_stripes(block)?;
         self.emptied(block)?;
         self.blocks[block.index()] = Block { sealed: true, erases, ..Block::default() };
         Ok(())

@@ -15,13 +15,16 @@ pub(super) struct Parity {
     parity_of: BTreeMap<BlockId, BlockId>,
     /// Restorations of data, by number.
     restorations: BTreeMap<u32, Restoration>,
+    /// First unit and number of units of the data that was restored last.
+    last_restored: Option<(Ppn, u32)>,
 }
 
 /// Restoration of data that a read could not correct.
 #[derive(Clone)]
 struct Restoration {
-    /// First unit of the data.
+    /// First unit and number of units of the data.
     first: Ppn,
+    count: u32,
     /// Units that are to be read, if that is known.
     expected: Option<BTreeSet<Ppn>>,
     /// Units that are read.
@@ -32,6 +35,11 @@ impl Parity {
     /// Returns true if a program of parity begins at a place.
     pub fn begins_at(&self, first: Ppn) -> bool {
         self.covered.contains_key(&first)
+    }
+
+    /// Returns true if a place is of the data that was restored last.
+    pub fn has_restored(&self, ppn: Ppn) -> bool {
+        self.last_restored.is_some_and(|(first, count)| (first.0..first.0 + count).contains(&ppn.0))
     }
 
     /// Returns the block of parity that covers a block, or the block itself if it is one.
@@ -93,7 +101,7 @@ impl Oracle {
             let others = covered.into_iter().filter(|&other| other != own).chain([parity]);
             expected = Some(others.map(|program| Ppn(program.0 + unit % units)).collect());
         }
-        let new = Restoration { first, expected, read: BTreeSet::new() };
+        let new = Restoration { first, count, expected, read: BTreeSet::new() };
         ensure(self.parity.restorations.insert(restoration, new).is_none(), || "it has begun already".to_owned())
     }
 
@@ -121,9 +129,10 @@ impl Oracle {
 
     /// Follows the end of a restoration.
     pub(super) fn restored(&mut self, restoration: u32) -> Check {
-        let Some(Restoration { read, expected, .. }) = self.parity.restorations.remove(&restoration) else {
+        let Some(Restoration { first, count, read, expected }) = self.parity.restorations.remove(&restoration) else {
             return ensure(false, || "it has not begun".to_owned());
         };
+        self.parity.last_restored = Some((first, count));
         ensure(expected.as_ref().is_none_or(|expected| *expected == read), || {
             format!("{read:?} were read, and {expected:?} restore the data")
         })

@@ -73,7 +73,7 @@ impl Drive {
             Timer::Replay(die) => !plays || die.index() >= dies,
             Timer::Flush | Timer::PowerState => false,
             Timer::DieFails(_) | Timer::Hang => true,
-            Timer::Idle { .. } | Timer::Move(_) | Timer::Retention | Timer::Policy => true,
+            Timer::Idle { .. } | Timer::Rebuild(_) | Timer::Move(_) | Timer::Retention | Timer::Policy => true,
         });
         require(odd.is_none(), || format!("a timer is pending that the translation layer does not have: {odd:?}"))
     }

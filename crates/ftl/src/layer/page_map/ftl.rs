@@ -8,6 +8,7 @@ mod lost;
 mod mapping;
 mod parity;
 mod power;
+mod rebuild;
 mod relocate;
 mod repair;
 mod restore;

@@ -74,7 +74,10 @@ impl Ftl {
         {
             return Some(answer);
         }
-        if self.state.rain.as_ref().is_none_or(|rain| !rain.may_owe(die)) {
+        let rain = self.state.rain.as_ref()?;
+        if rain.may_rebuild {
+            self.rebuild(now, out);
+        } else if !rain.may_owe(die) {
             return None;
         }
         let program = self.program_parity(die, now, out);
@@ -343,7 +346,7 @@ impl Ftl {
                     die,
                     stream: self.relocation_stream(mode),
                     mode,
-                    class: AllocationClass::Move,
+                    class: self.class_of_move(first.from),
                     plane: None,
                     level: 0,
                 };

@@ -2,6 +2,7 @@
 //! a whole.
 
 use super::*;
+use std::collections::BTreeSet;
 use crate::medium::rain::{Rain, Stage, Written};
 
 /// Answer to a die that is to empty a block of a set.
@@ -21,9 +22,14 @@ impl Ftl {
         let Some(rain) = self.derived.config.rain else { return };
         let medium = &mut self.state.store.medium;
         let kept = medium.geometry.blocks_per_die.div_ceil(rain.dies) as usize;
+        let mut blocks = Vec::new();
         for die in (0..medium.geometry.die_count).map(DieId) {
-            let last = medium.geometry.blocks_of(die).rev().map(BlockId).take(kept);
-            last.collect::<Vec<_>>().into_iter().for_each(|block| medium.begin_spare(block));
+            let free = |block: &BlockId| medium.block(*block).is(BlockState::Free);
+            blocks.extend(medium.geometry.blocks_of(die).rev().map(BlockId).filter(free).take(kept));
+        }
+        blocks.iter().for_each(|&block| medium.begin_spare(block));
+        if let Some(rain) = &mut self.state.rain {
+            rain.kept = blocks.iter().map(|block| block.0).collect();
         }
         self.state.space.withhold(medium, &*self.derived.wear_rule);
     }
@@ -34,6 +40,7 @@ impl Ftl {
         let State { rain, store, space, .. } = &mut self.state;
         let Some(rain) = rain.as_deref_mut().filter(|rain| !rain.is_begun) else { return };
         rain.is_begun = true;
+        let all_kept: BTreeSet<u32> = std::mem::take(&mut rain.kept).into_iter().collect();
         let medium = &mut store.medium;
         let mode = self.derived.old_mode.0;
         let programs = (medium.units_in(self.derived.old_mode) / medium.geometry.units_per_program) as u16;
@@ -42,7 +49,7 @@ impl Ftl {
             let of_mode = |block: &BlockId| medium.block(*block).mode() == mode;
             let mut closed: Vec<_> =
                 dies.iter().map(|&die| medium.closed_blocks(die).filter(of_mode).collect::<Vec<_>>().into_iter()).collect();
-            let kept = |block: &BlockId| medium.block(*block).is(BlockState::Spare);
+            let kept = |block: &BlockId| all_kept.contains(&block.0);
             let mut kept: Vec<_> = dies
                 .iter()
                 .map(|&die| medium.geometry.blocks_of(die).map(BlockId).filter(kept).collect::<Vec<_>>().into_iter())
@@ -76,7 +83,7 @@ impl Ftl {
         }
         let State { rain, store, .. } = &mut self.state;
         let Some(rain) = rain else { return false };
-        let (set, ended) = rain.join(die, stream, (block, store.medium.block(block).mode()));
+        let Some((set, ended)) = rain.join(die, stream, (block, store.medium.block(block).mode())) else { return false };
         store.medium.set_member(block, Some(set));
         if let Some(ended) = ended {
             self.settle_set(ended, out);
@@ -132,6 +139,7 @@ impl Ftl {
             debug_assert_eq!(sealed, Some(parity));
         }
         rain.complete(set);
+        rain.may_rebuild |= rain.is_to_be_rebuilt(set);
         let blocks: Vec<BlockId> = rain.set(set).data().collect();
         for block in blocks {
             if medium.block(block).is(BlockState::Sealed) {
@@ -201,19 +209,24 @@ impl Ftl {
             BlockState::Sealed => !self.holds_parity(block),
             _ => false,
         };
-        if !may_begin || stage == Some(Stage::Erasing) {
+        let is_lost = self.is_lost(die);
+        if !may_begin || stage == Some(Stage::Erasing) || is_lost && set.is_none() {
             return Taking::Never;
         }
         if let Some(set) = set.filter(|_| matches!(reason, Reason::Wear | Reason::Evacuate) && stage != Some(Stage::Emptying)) {
             return if self.collect_set(set, reason) { Taking::Now } else { Taking::Later };
         }
         let is_alone = stage != Some(Stage::Emptying) && set.is_some();
+        if is_lost {
+            // The data of a lost die is moved with its set.
+            return if is_alone { Taking::Never } else { Taking::Now };
+        }
         let has_room = record.valid == 0 || self.state.space.free_blocks(die) > u32::from(is_alone);
         if has_room { Taking::Now } else { Taking::Later }
     }
 
     /// Begins to collect a set, if that is possible now: each die is requested to empty its block.
-    fn collect_set(&mut self, set: u32, reason: Reason) -> bool {
+    pub(super) fn collect_set(&mut self, set: u32, reason: Reason) -> bool {
         let State { rain, store, collectors, space, .. } = &mut self.state;
         let Some(rain) = rain else { return false };
         let medium = &mut store.medium;
@@ -245,7 +258,7 @@ impl Ftl {
     }
 
     /// Ends the writing of a set: no die joins it any more, and its open blocks are closed.
-    fn hurry(&mut self, set: u32) {
+    pub(super) fn hurry(&mut self, set: u32) {
         let State { rain, store, space, .. } = &mut self.state;
         let Some(rain) = rain else { return };
         rain.end_forming(set);
@@ -357,14 +370,22 @@ impl Ftl {
         self.update_no_space(now, &mut out.signals);
     }
 
-    /// Returns the slot of the erase of a block of a set that has been emptied.
+    /// Returns the slot of the erase of a block of a set that has been emptied. Blocks that have failed, and those of a
+    /// lost die, are taken out of use instead.
     pub(super) fn erase_member(&mut self, die: DieId, now: SimTime, out: &mut Outbox) -> Option<u32> {
-        let State { rain, store, .. } = &mut self.state;
-        let rain = rain.as_deref_mut().filter(|rain| rain.has_erasable(die))?;
-        let block = rain.next_erasable(die)?;
-        let reason = store.medium.set_of(block).map(|set| rain.set(set).reason)?;
-        let collection = Collection { block, reason, background: false, valid: 0 };
-        Some(self.erase_victim(&collection, die, now, out))
+        loop {
+            let State { rain, store, .. } = &mut self.state;
+            let rain = rain.as_deref_mut().filter(|rain| rain.has_erasable(die))?;
+            let block = rain.next_erasable(die)?;
+            let reason = store.medium.set_of(block).map(|set| rain.set(set).reason)?;
+            if self.must_retire(block) || self.is_lost(die) {
+                self.retire_bad(die, block, now, out);
+                self.leave_set(block, out);
+                continue;
+            }
+            let collection = Collection { block, reason, background: false, valid: 0 };
+            return Some(self.erase_victim(&collection, die, now, out));
+        }
     }
 
     /// Takes a block that has been erased out of its set, if it is in one.
@@ -385,6 +406,7 @@ fn is_due(rain: &Rain, medium: &crate::medium::Medium, set: u32, rows: u32) -> b
     let programmed = rain
         .set(set)
         .parity()
-        .map_or(Some(0), |parity| (!medium.is_programming(parity)).then(|| u32::from(medium.block(parity).programmed)));
+        .map_or(Some(0), |parity| (!medium.is_programming(parity)).then(|| u32::from(medium.block(parity).programmed)))
+        .filter(|_| !rain.set(set).keeps_parity);
     programmed.is_some_and(|programmed| programmed < rows)
 }

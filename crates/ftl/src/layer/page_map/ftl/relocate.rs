@@ -489,13 +489,13 @@ impl Ftl {
         if self.state.collectors[die.index()].reading || record.valid > 0 || record.pins() > 0 {
             return None;
         }
-        if self.must_retire(victim) {
-            self.retire_bad(die, victim, now, out);
-            return None;
-        }
         if let Some(set) = self.state.store.medium.set_of(victim) {
             self.member_emptied(set, die, now, out);
             return self.erase_member(die, now, out);
+        }
+        if self.must_retire(victim) {
+            self.retire_bad(die, victim, now, out);
+            return None;
         }
         let collection = self.state.collectors[die.index()].collection()?;
         Some(self.erase_victim(&collection, die, now, out))

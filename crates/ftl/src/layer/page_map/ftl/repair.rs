@@ -183,6 +183,12 @@ impl Ftl {
         self.replace_block(die);
         let program = &mut self.state.store.medium.programs[die.index()];
         let mut program = std::mem::replace(program, ProgramUnit::new(geometry.units_per_program));
+        if let Some(set) = self.state.store.medium.set_of(block) {
+            self.hurry(set);
+            if self.state.space.is_parity(program.frontier) {
+                return self.parity_failed(set, block, now, out);
+            }
+        }
         let spent = out.operations.account(ended.slot).ledger().total() + std::mem::take(&mut program.failed_for);
         let since = SimTime(now.0 - spent.0);
         self.state.repairs.unplaced.push_back((program, since));
@@ -197,6 +203,7 @@ impl Ftl {
         } else {
             out.ready.mark_all();
         }
+        self.wake_for_sets(out);
         self.update_no_space(now, &mut out.signals);
     }
 
@@ -250,7 +257,7 @@ impl Ftl {
             return None;
         }
         self.leave_lost_die(die, &mut out.ready);
-        Some(None)
+        Some(self.empty_lost_die(die, now, out))
     }
 
     /// Returns the operation with which a die repeats a program that has failed, if it has to and can.
@@ -288,6 +295,7 @@ impl Ftl {
             self.want_evacuated(failed);
             out.ready.mark(of);
         }
+        self.settle_sets(None, out);
         true
     }
 
@@ -399,10 +407,10 @@ impl Ftl {
     /// other dies: as moves of pages that have been read. Pages of the map wait for room on their die.
     #[cold]
     pub(super) fn leave_to_others(&mut self, die: DieId, out: &mut Outbox) -> Option<u32> {
-        let Health { program_failures, erase_failures, .. } = self.state.repairs.health;
+        let Health { program_failures, erase_failures, dies_lost, .. } = self.state.repairs.health;
         let gathered = std::mem::take(&mut self.state.collectors[die.index()].gathered);
         let is_of_user = !gathered.iter().any(|&ppn| self.is_of_map(self.state.store.lpn_at(ppn)));
-        if program_failures + erase_failures == 0 || !is_of_user {
+        if program_failures + erase_failures + dies_lost == 0 || !is_of_user {
             self.state.collectors[die.index()].gathered = gathered;
             return None;
         }
@@ -423,12 +431,14 @@ impl Ftl {
     /// Requests that the blocks that have failed and still hold data be emptied.
     pub(crate) fn want_bad_blocks(&mut self) {
         let medium = &self.state.store.medium;
-        let closed = medium.bad_blocks().filter(|&block| medium.block(block).state() == BlockState::Closed);
+        let is_full = |block: BlockId| matches!(medium.block(block).state(), BlockState::Closed | BlockState::Sealed);
+        let closed = medium.bad_blocks().filter(|&block| is_full(block));
         closed.collect::<Vec<_>>().into_iter().for_each(|block| self.want_evacuated(block));
     }
 
-    /// Requests that a block that has failed be emptied.
-    fn want_evacuated(&mut self, block: BlockId) {
+    /// Requests that a block that has failed be emptied; if it holds parity, that its set be.
+    pub(super) fn want_evacuated(&mut self, block: BlockId) {
+        let block = self.instead_of_parity(block);
         let medium = &self.state.store.medium;
         let (die, erase_count, reason) = (medium.geometry.die_of(block), medium.erase_count(block), Reason::Evacuate);
         self.state.collectors[die.index()].want(RelocationRequest { block, erase_count, reason, urgent: false });
@@ -484,12 +494,8 @@ impl Ftl {
         if std::mem::replace(&mut self.state.repairs.lost[die.index()], true) {
             return;
         }
+        let units_lost = self.units_lost_with(die);
         let medium = &mut self.state.store.medium;
-        let units = medium.geometry.blocks_of(die).map(|block| u64::from(medium.block(BlockId(block)).valid)).sum::<u64>();
-        // The data of the die's program in progress is still in the controller.
-        let program = &medium.programs[die.index()];
-        let places = (program.first.0..program.first.0 + program.bound as u32).map(Ppn);
-        let in_controller = places.filter(|&ppn| medium.is_valid(ppn)).count() as u64;
         self.state.space.lose_die(medium, die);
         medium.lose_free_blocks(die);
         self.state.collectors[die.index()].urgent = false;
@@ -497,11 +503,28 @@ impl Ftl {
         let repairs = &mut self.state.repairs;
         repairs.count += 1;
         repairs.health.dies_lost += 1;
-        repairs.health.units_lost += units - in_controller;
+        repairs.health.units_lost += units_lost;
         repairs.health.is_read_only |= is_too_small;
         out.journal.note(|| Record::DieLost { die });
+        self.lose_members(die, out);
         self.update_no_space(now, &mut out.signals);
         out.ready.mark_all();
+    }
+
+    /// Returns the number of units that are lost with a die: those of which neither the controller holds the data nor
+    /// parity can restore it.
+    fn units_lost_with(&self, die: DieId) -> u64 {
+        let medium = &self.state.store.medium;
+        let geometry = &medium.geometry;
+        let program = &medium.programs[die.index()];
+        // The data of the die's program in progress is still in the controller.
+        let in_controller = program.first.0..program.first.0 + program.bound as u32;
+        let of_block = |block: BlockId| {
+            let first = geometry.first_of(block).0;
+            let places = (first..first + geometry.units_per_block).map(Ppn);
+            places.filter(|&ppn| medium.is_valid(ppn) && !in_controller.contains(&ppn.0) && !self.can_restore(ppn)).count()
+        };
+        geometry.blocks_of(die).map(BlockId).filter(|&block| medium.block(block).valid > 0).map(of_block).sum::<usize>() as u64
     }
 
     /// Hands the writes that wait for a lost die over to another one.

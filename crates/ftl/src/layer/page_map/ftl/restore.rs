@@ -24,7 +24,8 @@ impl Ftl {
         let is_written = |block: &BlockId| u32::from(medium.block(*block).programmed) > row;
         let parity = set.parity().filter(is_written);
         // Until it is written, the parity of a row is in the memory of the controller, as is all data in flight.
-        if parity.is_none() && set.stage != Stage::Writing || Some(block) == set.parity() {
+        let is_in_memory = set.stage == Stage::Writing || set.keeps_parity;
+        if parity.is_none() && !is_in_memory || Some(block) == set.parity() {
             return None;
         }
         let sources: Vec<BlockId> = set.data().filter(|other| *other != block && is_written(other)).chain(parity).collect();
@@ -39,6 +40,12 @@ impl Ftl {
             Operation { units: units, pages, ..medium.read_at(first, mode, failed.reason, owner) }
         };
         Some(sources.into_iter().map(read).collect())
+    }
+
+    /// Returns true if parity can restore the data at a place.
+    pub(super) fn can_restore(&self, ppn: Ppn) -> bool {
+        let read = self.state.store.medium.read_at(ppn, ModeId(0), Reason::Host, Owner::Scan);
+        self.state.rain.is_some() && self.restoring_reads(&read, &[ppn], Owner::Scan).is_some()
     }
 
     /// Counts data that has been restored by a number of reads.

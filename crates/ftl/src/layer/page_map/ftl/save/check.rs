@@ -76,7 +76,7 @@ impl Ftl {
         let medium = &self.state.store.medium;
         let is_bad = |block: &u32| {
             *block < medium.geometry.block_count
-                && matches!(medium.block(BlockId(*block)).state(), BlockState::Closed | BlockState::Victim)
+                && matches!(medium.block(BlockId(*block)).state(), BlockState::Closed | BlockState::Sealed | BlockState::Victim)
         };
         let strange = image.bad.iter().find(|block| !is_bad(block));
         require(strange.is_none(), || {
@@ -244,6 +244,10 @@ impl Ftl {
                     format!("a timer of the page move in slot {slot} is pending, and there is no such slot")
                 })?,
                 Timer::Replay(_) => return Err("a timer of a replay is pending, and the drive replays nothing".to_owned()),
+                Timer::Rebuild(group) => {
+                    let groups = self.state.rain.as_ref().map_or(0, |rain| rain.groups());
+                    require(group < groups, || format!("a timer of group {group} of dies is pending, which the drive does not have"))?;
+                }
                 Timer::DieFails(_) => return Err("the loss of a die is pending, which belongs to a run".to_owned()),
                 Timer::Hang => return Err("a hang of the controller is pending, which belongs to a run".to_owned()),
                 Timer::Retention | Timer::Policy | Timer::Flush | Timer::PowerState => {}
