@@ -24,7 +24,10 @@ use flash::slow::SlowOperations;
 use ftl::layer::pass_through::{MAX_ADDRESSES, VECTORS};
 use ftl::{Ftl, Mapping, Medium, Translator};
 use host::{Host, QueueConfig};
-use kit::{Bytes, CommandId, Completion, HostCommand, Lpn, Outbox, Part, PowerState, SimTime, UNIT_BYTES, UnitSize, slab::Slab};
+use kit::{
+    Bytes, CommandId, Completion, Event, HostCommand, Lpn, Nanos, Outbox, Part, PowerState, SimTime, Slab, Timer, UNIT_BYTES,
+    UnitSize,
+};
 
 pub use hang::HangCounts;
 pub use power::PowerFailure;
@@ -33,6 +36,8 @@ pub use save::{Identity, Resumed};
 
 /// Number of instants without a completion after which [`Drive::advance_into`] returns.
 const QUIET_INSTANTS: u32 = 100_000;
+/// Time without an event after which a drive whose flash has failed is examined: it may have no room for what waits.
+const LONG_WAIT: Nanos = Nanos::SECOND;
 /// Reason for which a drive has a page map.
 const NO_MAP: &str = "the description of a drive without a map refuses what needs one";
 
@@ -82,6 +87,8 @@ pub struct Drive {
     pulling: bool,
     /// True while an instant is handled step by step, and not over.
     in_instant: bool,
+    /// True if the drive loses power after some steps, or its flash can fail.
+    is_watched: bool,
     /// Number of steps after which the drive loses power; `None` if it does not, or at a time.
     steps_left: Option<u64>,
     recording: bool,
@@ -168,6 +175,7 @@ impl Drive {
             is_read_only: false,
             pulling: true,
             in_instant: false,
+            is_watched: description.faults.is_some(),
             steps_left: None,
             recording: true,
             spare_parts: Vec::with_capacity(64),
@@ -188,9 +196,13 @@ impl Drive {
     }
 
     /// Handles an empty event queue while `commands` commands are in flight. Returns true if the translation layer
-    /// fails for that reason, or the drive is read-only and has no room left for what it has accepted; false for a
-    /// defect.
+    /// fails for that reason, or so much of the flash has failed that the drive has no room left for what it has
+    /// accepted: it is read-only then. False for a defect.
     pub fn stalled(&mut self, commands: u64) -> bool {
+        if self.has_failures() {
+            self.ftl.page_map_mut().into_iter().for_each(ftl::Ftl::become_read_only);
+            self.note_health();
+        }
         self.is_read_only || self.ftl.recordable().is_some_and(|layer| layer.stalled(commands))
     }
 
@@ -428,12 +440,44 @@ impl Drive {
 
     /// Has the drive lose power after this number of steps ([`Drive::step`]): it then stops within the instant.
     pub(crate) fn lose_power_after(&mut self, steps: u64) {
-        self.steps_left = Some(steps);
+        (self.steps_left, self.is_watched) = (Some(steps), true);
     }
 
     /// Returns true if the steps are over after which the drive loses power.
     pub(crate) fn is_to_lose_power(&self) -> bool {
         self.steps_left == Some(0)
+    }
+
+    /// Handles an instant of a drive that may lose power, or whose flash can fail. Returns true if the drive loses power
+    /// within it, or nothing will complete any more.
+    #[inline(never)]
+    fn handle_watched(&mut self, at: SimTime) -> bool {
+        if at.since(self.now) > LONG_WAIT && self.is_stuck() {
+            while self.out.events.pop().is_some() {}
+            return true;
+        }
+        if self.steps_left.is_some() {
+            return self.handle_counted(at);
+        }
+        self.run_instant(at);
+        false
+    }
+
+    /// Returns true if commands are in flight that will never complete: the flash has failed, nothing is under way, and
+    /// only timers for data that ages and for idle dies are pending.
+    fn is_stuck(&self) -> bool {
+        let is_idle = |event: &Event| {
+            matches!(event, Event::Timer(Timer::Retention | Timer::Idle { .. } | Timer::Policy | Timer::PowerState))
+        };
+        self.has_failures()
+            && self.commands_in_flight() > 0
+            && self.out.operations.in_use() == 0
+            && self.out.events.in_order().iter().all(|(_, _, event)| is_idle(event))
+    }
+
+    /// Returns true if programs or erases have failed, or dies are lost.
+    fn has_failures(&self) -> bool {
+        self.health().is_some_and(|health| health.program_failures + health.erase_failures + health.dies_lost > 0)
     }
 
     /// Handles an instant step by step. Returns true if the drive loses power within it.
@@ -460,9 +504,9 @@ impl Drive {
         self.host.clear_completions();
         for _ in 0..instants {
             match self.next_event() {
-                Some(at) if at <= until && self.steps_left.is_none() => self.handle_instant(at),
+                Some(at) if at <= until && !self.is_watched => self.handle_instant(at),
                 Some(at) if at <= until => {
-                    if self.handle_counted(at) {
+                    if self.handle_watched(at) {
                         break;
                     }
                 }

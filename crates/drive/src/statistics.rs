@@ -288,6 +288,9 @@ impl Statistics {
         if !command.is_recorded() {
             return;
         }
+        if command.status() == Status::WriteProtected {
+            return self.record_refused(id, command, now, causes);
+        }
         let HostCommand { op: kind, length, .. } = *command.command();
         let latency = command.latency(now);
         self.totals.record::<true>(kind, latency, length, causes);
@@ -313,6 +316,14 @@ impl Statistics {
         }
         if let Some(batches) = &mut self.batches {
             batches.record(kind, latency);
+        }
+    }
+
+    /// Records a command that a read-only drive has refused: the log alone has it.
+    #[cold]
+    fn record_refused(&mut self, id: CommandId, command: &Command, now: SimTime, causes: &Ledger) {
+        if self.log.is_some() {
+            self.log_command(id, command, now, causes);
         }
     }
 

@@ -80,6 +80,15 @@ impl Drive {
         }
     }
 
+    /// Returns the number of sets of blocks that have lost a block with their die and are not rebuilt; `None` without
+    /// parity across dies.
+    pub fn degraded_sets(&self) -> Option<u64> {
+        match &self.ftl {
+            Translator::PageMap(map) => map.degraded_sets(),
+            Translator::Other(_) => None,
+        }
+    }
+
     /// Decides whether an operation that has ended has failed.
     #[inline(never)]
     pub(super) fn judge(&mut self, ended: Ended) -> Ended {

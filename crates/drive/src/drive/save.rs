@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use std::io::{Read, Write};
 
 /// First bytes of the file: the name and the version of the format.
-const MAGIC: &[u8; 8] = b"ssdlab17";
+const MAGIC: &[u8; 8] = b"ssdlab18";
 /// The name alone, by which files of other versions are recognised.
 const NAME: &[u8] = b"ssdlab";
 
@@ -158,6 +158,7 @@ impl Drive {
             pulling: _,
             in_instant: _,
             steps_left: _,
+            is_watched: _,
             recording: _,
             statistics: _,
         } = self;

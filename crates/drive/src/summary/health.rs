@@ -35,6 +35,7 @@ pub(super) fn section(description: &Description, drive: &Drive, totals: &Totals,
         dies.map(|die| u64::from(medium.retired_blocks(die))).sum::<u64>()
     });
     let may_fail = description.faults.is_some() || description.ecc.source().is_some();
+    let restores = drive.health().filter(|_| may_fail && description.ftl.rain.is_some());
     let units = |op: Op| totals.bytes[op as usize].div_ceil(DATA_UNIT);
     json!({
         "critical_warnings": warnings,
@@ -53,6 +54,9 @@ pub(super) fn section(description: &Description, drive: &Drive, totals: &Totals,
         "erase_failures": health.map(|health| health.erase_failures),
         "dies_lost": health.map(|health| health.dies_lost),
         "units_lost": health.map(|health| health.units_lost),
+        "reads_restored": restores.map(|health| health.reads_restored),
+        "restoring_reads": restores.map(|health| health.restoring_reads),
+        "degraded_sets": health.and_then(|_| drive.degraded_sets()),
         "slow_operations": drive.flash().slow().map(|slow| slow.count()),
         "link_retransmissions": drive.controller().link_errors().map(|link| link.repeated()),
         "command_aborts": health.map(|_| drive.hang_counts().aborts),
@@ -69,11 +73,17 @@ pub(crate) fn note(description: &Description, drive: &Drive) -> Option<String> {
         all => format!("{} of {all} spare blocks used", health.spares_used),
     };
     let mut note = format!(
-        "health: {} programs and {} erases failed, {} blocks were bad from the factory, {spare}",
+        "health: failed programs: {}, failed erases: {}, blocks bad from the factory: {}, {spare}",
         health.program_failures, health.erase_failures, health.factory_bad
     );
     if health.dies_lost > 0 {
-        note += &format!(", {} dies lost with {} mapping units", health.dies_lost, health.units_lost);
+        note += &format!(", lost dies: {}, with {} mapping units", health.dies_lost, health.units_lost);
+    }
+    if health.reads_restored > 0 {
+        note += &format!(", reads restored by parity: {}", health.reads_restored);
+    }
+    if let Some(sets) = drive.degraded_sets().filter(|&sets| sets > 0) {
+        note += &format!(", sets of blocks that are still to be rebuilt: {sets}");
     }
     let slow = drive.flash().slow().map_or(0, |slow| slow.count());
     let repeated = drive.controller().link_errors().map_or(0, |link| link.repeated());

@@ -111,6 +111,43 @@ fn a_script_has_its_effects() {
     assert!((errors - 6000.0 / dies).abs() < 4.0 * deviation, "{errors} media errors on one of {dies} dies");
 }
 
+/// A drive that has too few blocks left refuses writes, or ends with those that it has no room for; it never stalls, and
+/// time does not run on without a command. What it refuses is neither written nor measured.
+#[test]
+fn the_end_of_life_is_no_stall() {
+    let many = "[job]\nrw=randwrite\nbs=4k\niodepth=16\nnumber_ios=60000\nnorandommap=1\nio_size=100g\n";
+    let few = "flash.blocks_per_plane=48";
+    let cases: [&[&str]; 4] = [
+        &["state.precondition=fill", few, "flash.pages_per_block=16", "faults.program_failure=0.01"],
+        &[
+            "state.precondition=fill",
+            few,
+            "flash.pages_per_block=16",
+            "faults.program_failure=0.01",
+            "faults.spare_blocks=4",
+            "ftl.overprovisioning=0.5",
+        ],
+        &["state.precondition=steady", few, "ftl.overprovisioning=0.8", "faults.erase_failure=0.3"],
+        &["faults.program_failure=1.0"],
+    ];
+    for sets in cases {
+        let found = summary(sets, many, None).unwrap_or_else(|why| panic!("{sets:?}: {why}"));
+        let is_read_only = found["health"]["critical_warnings"].as_array().expect("a list").iter().any(|one| one == "read_only");
+        let [ns, done, refused] =
+            ["/simulated_ns", "/health/host_write_commands", "/health/refused_writes"].map(|path| number(&found, path));
+        assert!(is_read_only && ns < 1_000_000_000_000, "{sets:?}: {found}");
+        assert!(
+            done + refused <= 60_000 && (refused == 0 || number(&found, "/throughput/write_bytes") == done * 4096),
+            "{sets:?}: {found}"
+        );
+    }
+    // All that a drive does whose dies are lost at once.
+    let script = "die_fails = [{ die = 0, at = \"20ms\" }]";
+    let sets = ["ftl.retire_at_cycles=20", "ftl.overprovisioning=1.0"];
+    let found = summary(&sets, many, Some(script)).unwrap_or_else(|why| panic!("{why}"));
+    assert!(number(&found, "/simulated_ns") < 1_000_000_000_000, "{found}");
+}
+
 /// Mistakes in a script or a description are refused with their place.
 #[test]
 fn wrong_faults_are_refused_with_their_place() {

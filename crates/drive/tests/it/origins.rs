@@ -100,11 +100,16 @@ fn special() -> Vec<(String, Value)> {
         "host.interface=plain",
     ];
     let faults = run("faults", &request.clone().sets(&faults), Files::default());
+    let restoring = ["ftl.rain={ dies = 4 }", "ftl.gc_critical_blocks=3", "ftl.gc_low_blocks=4", "faults.spare_blocks=1"];
+    let restoring = run("parity", &request.clone().sets(&restoring), Files::default());
     let held_up =
         ["buffer.policy=write_back", "buffer.capacity=1MiB", "buffer.flush_after=1ms", "power_loss={energy=\"1J\",power=\"1W\"}"];
     let held_up = run("held up", &request.clone().sets(&held_up).run(at_event), Files::default());
     let cuts = [cut("policy.kind=ofwar"), cut("flash.cell_model="), abrupt];
-    [physical, first, recorded, loaded, replayed, capped, asleep, steady, faults, held_up].into_iter().chain(cuts).collect()
+    [physical, first, recorded, loaded, replayed, capped, asleep, steady, faults, restoring, held_up]
+        .into_iter()
+        .chain(cuts)
+        .collect()
 }
 
 /// Returns the summaries of runs of `tiny` whose controllers have all kinds of resources.

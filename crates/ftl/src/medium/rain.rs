@@ -82,6 +82,11 @@ impl Set {
         (0..self.blocks.len()).filter_map(|place| self.block(place))
     }
 
+    /// Returns true while dies may join it.
+    pub fn is_forming(&self) -> bool {
+        self.is_forming
+    }
+
     fn is_emptied(&self, place: usize) -> bool {
         self.emptied >> place & 1 == 1
     }
@@ -273,6 +278,11 @@ impl Rain {
     pub fn is_to_be_rebuilt(&self, set: u32) -> bool {
         let one = self.set(set);
         one.is_degraded && one.stage == Stage::Whole
+    }
+
+    /// Returns the number of sets that have lost a block with their die.
+    pub fn degraded(&self) -> u64 {
+        self.in_use().filter(|(_, set)| set.is_degraded).count() as u64
     }
 
     /// Returns the first set of a group that is to be rebuilt and can be now.
@@ -474,11 +484,12 @@ impl Rain {
                     medium.geometry.blocks_of(die).contains(&block) && !std::mem::replace(&mut seen[block as usize], true);
                 require(is_own, || format!("block {block} is in set {number} for die {}, and cannot be", die.0))?;
                 let state = medium.block(BlockId(block)).state();
-                let may_be = match set.stage {
-                    Stage::Writing => matches!(state, BlockState::Open | BlockState::Sealed | BlockState::Victim),
-                    Stage::Whole => matches!(state, BlockState::Closed | BlockState::Sealed | BlockState::Victim),
-                    Stage::Emptying => matches!(state, BlockState::Closed | BlockState::Victim | BlockState::Sealed),
-                    Stage::Erasing => state == BlockState::Victim,
+                let may_be = match (set.stage, set.parity() == Some(BlockId(block))) {
+                    (Stage::Erasing, _) => state == BlockState::Victim,
+                    (Stage::Writing, true) => matches!(state, BlockState::Open | BlockState::Sealed),
+                    (Stage::Whole | Stage::Emptying, true) => state == BlockState::Sealed,
+                    (Stage::Writing, false) => matches!(state, BlockState::Open | BlockState::Sealed | BlockState::Victim),
+                    (Stage::Whole | Stage::Emptying, false) => matches!(state, BlockState::Closed | BlockState::Victim),
                 };
                 require(may_be, || format!("block {block} of set {number}, {:?}, is {state:?}", set.stage))?;
             }

@@ -124,7 +124,8 @@ impl Ftl {
     }
 
     /// Begins to keep metadata on a drive in its starting state. A collection that has taken the last free block of its
-    /// die is completed, without simulating time: where the data that it has moved came from is not known.
+    /// die is completed, without simulating time: where the data that it has moved came from is not known. If so much of
+    /// the flash has failed that there is no room for that, the victim keeps the rest.
     pub(crate) fn begin_metadata(&mut self) {
         for die in (0..self.state.store.medium.geometry.die_count).map(DieId) {
             if let Some(victim) = self.state.collectors[die.index()].victim.filter(|_| self.state.space.free_blocks(die) == 0) {
@@ -138,6 +139,19 @@ impl Ftl {
     /// Moves the valid units of a victim to the frontiers that are open for them, and erases it, without simulating
     /// time.
     fn complete_collection(&mut self, die: DieId, victim: BlockId) {
+        let is_complete = self.empty_untimed(die, victim);
+        self.state.collectors[die.index()] = Collector::new(self.state.store.medium.geometry.units_per_program);
+        if is_complete {
+            self.state.store.medium.begin_erase(victim);
+            self.end_erase(victim, ModeId(0));
+        } else {
+            self.state.store.medium.put_back(victim, BlockState::Closed);
+        }
+    }
+
+    /// Moves the valid units of a block to the frontiers that are open for them, without simulating time. Returns false
+    /// if there is no room for all of them.
+    fn empty_untimed(&mut self, die: DieId, victim: BlockId) -> bool {
         let geometry = self.state.store.medium.geometry;
         let units: Vec<(Lpn, Ppn)> = self.current_units(victim).collect();
         let (of_map, of_user): (Vec<_>, Vec<_>) = units.into_iter().partition(|(lpn, _)| self.is_of_map(*lpn));
@@ -155,7 +169,7 @@ impl Ftl {
                     let other = Target { stream, mode, plane, ..own };
                     place = self.state.space.advance(medium, &other, units, SimTime::ZERO).map(|first| (first, stream));
                 }
-                let (first, stream) = place.expect("a collection has room for all that it moves");
+                let Some((first, stream)) = place else { return false };
                 for (to, &(lpn, from)) in (first.0..).map(Ppn).zip(program) {
                     self.state.store.medium.invalidate(from);
                     self.state.store.set_code(lpn, encode(to));
@@ -168,9 +182,7 @@ impl Ftl {
                 self.state.space.close_full(&mut self.state.store.medium, die, stream);
             }
         }
-        self.state.collectors[die.index()] = Collector::new(geometry.units_per_program);
-        self.state.store.medium.begin_erase(victim);
-        self.end_erase(victim, ModeId(0));
+        true
     }
 
     /// Returns what remains if power is lost now, while these operations are under way. The drive itself goes on.

@@ -2,8 +2,8 @@
 //! a whole.
 
 use super::*;
-use std::collections::BTreeSet;
 use crate::medium::rain::{Rain, Stage, Written};
+use std::collections::BTreeSet;
 
 /// Answer to a die that is to empty a block of a set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -279,8 +279,8 @@ impl Ftl {
         let medium = &self.state.store.medium;
         let is_stuck = |set: &u32| {
             let data = || rain.set(*set).data().map(|block| medium.block(block));
-            let goes_on = !rain.written(*set, medium).is_final;
-            let is_stale = || data().all(|record| record.valid == 0);
+            let goes_on = rain.set(*set).is_forming() || data().any(|record| record.is(BlockState::Open));
+            let is_stale = || rain.written(*set, medium).is_final && data().all(|record| record.valid == 0);
             data().any(|record| record.is(BlockState::Sealed)) && (goes_on || is_stale())
         };
         let stuck: Vec<u32> = sets.into_iter().filter(is_stuck).collect();

@@ -36,6 +36,11 @@ impl Ftl {
         self.wake_for_sets(out);
     }
 
+    /// Returns the number of sets of blocks that have lost a block with their die; `None` without parity.
+    pub fn degraded_sets(&self) -> Option<u64> {
+        self.state.rain.as_ref().map(|rain| rain.degraded())
+    }
+
     /// Returns what a lost die has to do: the data of sets that are collected is read from the others, and moved to
     /// them.
     pub(super) fn empty_lost_die(&mut self, die: DieId, now: SimTime, out: &mut Outbox) -> Option<u32> {

@@ -163,6 +163,11 @@ impl Ftl {
         &self.state.repairs.health
     }
 
+    /// Refuses writes from now on.
+    pub fn become_read_only(&mut self) {
+        self.state.repairs.health.is_read_only = true;
+    }
+
     /// Returns true if a die is lost.
     pub fn is_lost(&self, die: DieId) -> bool {
         self.state.repairs.is_lost(die)

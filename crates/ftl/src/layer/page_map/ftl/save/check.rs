@@ -246,7 +246,9 @@ impl Ftl {
                 Timer::Replay(_) => return Err("a timer of a replay is pending, and the drive replays nothing".to_owned()),
                 Timer::Rebuild(group) => {
                     let groups = self.state.rain.as_ref().map_or(0, |rain| rain.groups());
-                    require(group < groups, || format!("a timer of group {group} of dies is pending, which the drive does not have"))?;
+                    require(group < groups, || {
+                        format!("a timer of group {group} of dies is pending, which the drive does not have")
+                    })?;
                 }
                 Timer::DieFails(_) => return Err("the loss of a die is pending, which belongs to a run".to_owned()),
                 Timer::Hang => return Err("a hang of the controller is pending, which belongs to a run".to_owned()),
