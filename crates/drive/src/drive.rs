@@ -448,8 +448,8 @@ impl Drive {
         self.steps_left == Some(0)
     }
 
-    /// Handles an instant of a drive that may lose power, or whose flash can fail. Returns true if the drive loses power
-    /// within it, or nothing will complete any more.
+    /// Handles an instant of a drive that may lose power, or whose flash can fail. Returns true if the drive loses
+    /// power within it, or nothing will complete any more.
     #[inline(never)]
     fn handle_watched(&mut self, at: SimTime) -> bool {
         if at.since(self.now) > LONG_WAIT && self.is_stuck() {

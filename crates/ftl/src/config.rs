@@ -154,8 +154,8 @@ pub struct RainConfig {
     /// the parity leaves, (dies - 1) / dies of the flash.
     #[schemars(range(min = 2, max = 64))]
     pub dies: u32,
-    /// Data that a group of dies moves in a second at most to rebuild the sets that have lost a block with their die; as
-    /// much as it can by default.
+    /// Data that a group of dies moves in a second at most to rebuild the sets that have lost a block with their die;
+    /// as much as it can by default.
     pub rebuild_rate: Option<Rate>,
 }
 

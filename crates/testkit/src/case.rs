@@ -114,6 +114,11 @@ pub fn text_with(seed: u64, detail: Detail) -> String {
     }
 }
 
+/// Draws what a drive has beside its own parts: nothing, reads that can fail, or a detailed controller.
+fn beside_flash(rng: &mut Rng) -> Detail {
+    [Detail::None, Detail::Errors, Detail::Controller][rng.below(3) as usize]
+}
+
 /// Returns the overrides by which a seed's drive has these parts.
 pub fn overrides(seed: u64, detail: Detail) -> Vec<String> {
     let with_errors = || errors(&mut Rng::stream(seed, "testkit.errors"), &text(seed));
@@ -125,13 +130,13 @@ pub fn overrides(seed: u64, detail: Detail) -> Vec<String> {
             let page = ["16KiB", "8KiB"].into_iter().find(|size| text(seed).contains(&format!("page_size = \"{size}\"")));
             let larger = page.is_none().then(|| "flash.page_size=8KiB".to_owned());
             let unit = page.filter(|_| rng.chance(0.5)).unwrap_or("8KiB");
-            let beside = [Detail::None, Detail::Errors, Detail::Controller][rng.below(3) as usize];
+            let beside = beside_flash(&mut rng);
             overrides(seed, beside).into_iter().chain(larger).chain([format!("ftl.mapping_unit={unit}")]).collect()
         }
         Detail::Errors => with_errors(),
         Detail::Faults => {
             let mut rng = Rng::stream(seed, "testkit.faults");
-            let beside = [Detail::None, Detail::Errors, Detail::Controller][rng.below(3) as usize];
+            let beside = beside_flash(&mut rng);
             overrides(seed, beside).into_iter().chain(faults_of(&mut rng)).collect()
         }
         Detail::HostFaults => {
@@ -140,16 +145,15 @@ pub fn overrides(seed: u64, detail: Detail) -> Vec<String> {
         }
         Detail::Parity | Detail::ParityFaults => {
             let mut rng = Rng::stream(seed, "testkit.parity");
-            let beside = [Detail::None, Detail::Errors, Detail::Controller][rng.below(3) as usize];
-            let sets = overrides(seed, beside);
+            let sets = overrides(seed, beside_flash(&mut rng));
             let faults = if detail == Detail::ParityFaults { faults_of(&mut rng) } else { Vec::new() };
-            let parity = parity(&mut rng, &text(seed), (&sets, &faults));
-            [sets, faults, parity].concat()
+            let more = parity(&mut rng, &text(seed), (&sets, &faults));
+            [sets, faults, more].concat()
         }
         Detail::Layer(beside) => layers::overrides(seed, beside),
         Detail::Power => {
             let mut rng = Rng::stream(seed, "testkit.power");
-            let beside = [Detail::None, Detail::Errors, Detail::Controller][rng.below(3) as usize];
+            let beside = beside_flash(&mut rng);
             let (text, sets) = (text(seed), overrides(seed, beside));
             let read = |sets: &[String]| Description::read("random.toml", &text, sets);
             // A description that is refused needs no currents.

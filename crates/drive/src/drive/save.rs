@@ -147,14 +147,12 @@ impl Drive {
             is_read_only: _,
             // It is over when the drive has lost power.
             is_held_up: _,
-            // At rest, no data is being restored.
-            restorations: _,
-            // Hangs belong to the run.
-            hangs: _,
-            withholds: _,
             // Empty at rest.
+            restorations: _,
             spare_parts: _,
             // Belong to the run, not to the drive.
+            hangs: _,
+            withholds: _,
             pulling: _,
             in_instant: _,
             steps_left: _,

@@ -111,8 +111,8 @@ fn a_script_has_its_effects() {
     assert!((errors - 6000.0 / dies).abs() < 4.0 * deviation, "{errors} media errors on one of {dies} dies");
 }
 
-/// A drive that has too few blocks left refuses writes, or ends with those that it has no room for; it never stalls, and
-/// time does not run on without a command. What it refuses is neither written nor measured.
+/// A drive that has too few blocks left refuses writes, or ends with those that it has no room for; it never stalls,
+/// and time does not run on without a command. What it refuses is neither written nor measured.
 #[test]
 fn the_end_of_life_is_no_stall() {
     let many = "[job]\nrw=randwrite\nbs=4k\niodepth=16\nnumber_ios=60000\nnorandommap=1\nio_size=100g\n";

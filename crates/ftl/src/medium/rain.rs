@@ -254,8 +254,8 @@ impl Rain {
         self.dies_of(group).filter(|die| !self.lost[die.index()])
     }
 
-    /// Takes note of a lost die. Sets that have a block on it are to be rebuilt. Those that are being written must not be
-    /// any more; they are returned.
+    /// Takes note of a lost die. Sets that have a block on it are to be rebuilt. Those that are being written must not
+    /// be any more; they are returned.
     pub fn lose_die(&mut self, die: DieId) -> Vec<u32> {
         let (group, place) = self.place_of(die);
         self.lost[die.index()] = true;

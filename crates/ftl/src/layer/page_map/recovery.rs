@@ -124,8 +124,8 @@ impl Ftl {
     }
 
     /// Begins to keep metadata on a drive in its starting state. A collection that has taken the last free block of its
-    /// die is completed, without simulating time: where the data that it has moved came from is not known. If so much of
-    /// the flash has failed that there is no room for that, the victim keeps the rest.
+    /// die is completed, without simulating time: where the data that it has moved came from is not known. If so much
+    /// of the flash has failed that there is no room for that, the victim keeps the rest.
     pub(crate) fn begin_metadata(&mut self) {
         for die in (0..self.state.store.medium.geometry.die_count).map(DieId) {
             if let Some(victim) = self.state.collectors[die.index()].victim.filter(|_| self.state.space.free_blocks(die) == 0) {

@@ -50,8 +50,8 @@ impl Ftl {
         if has_part { self.collect(die, false, now, out) } else { None }
     }
 
-    /// Begins to rebuild the next set of each group that has lost a die, if the group collects no other, the rate allows
-    /// it, and no die of it is short of free blocks.
+    /// Begins to rebuild the next set of each group that has lost a die, if the group collects no other, the rate
+    /// allows it, and no die of it is short of free blocks.
     #[cold]
     pub(super) fn rebuild(&mut self, now: SimTime, out: &mut Outbox) {
         let Some(rain) = &mut self.state.rain else { return };
@@ -92,8 +92,8 @@ impl Ftl {
         rain.live_dies(group).for_each(|die| out.ready.mark(die));
     }
 
-    /// Returns how far the move of a page may use up the free blocks of a die: all of them if its block belongs to a set
-    /// that is being emptied, as that of a lost die does.
+    /// Returns how far the move of a page may use up the free blocks of a die: all of them if its block belongs to a
+    /// set that is being emptied, as that of a lost die does.
     pub(super) fn class_of_move(&self, from: Ppn) -> AllocationClass {
         let Some(rain) = &self.state.rain else { return AllocationClass::Move };
         let medium = &self.state.store.medium;

@@ -8,8 +8,8 @@ impl Ftl {
     /// the same units of the other blocks of the set. There are none if the controller holds all of it. Returns `None`
     /// if the data is in no set, or in a row without parity.
     ///
-    /// The read that has failed keeps its block pinned. Since the blocks of a set are erased together, none of the others
-    /// is erased meanwhile.
+    /// The read that has failed keeps its block pinned. Since the blocks of a set are erased together, none of the
+    /// others is erased meanwhile.
     pub fn restoring_reads(&self, failed: &Operation, places: &[Ppn], owner: Owner) -> Option<Vec<Operation>> {
         let rain = self.state.rain.as_deref()?;
         let medium = &self.state.store.medium;
@@ -37,7 +37,7 @@ impl Ftl {
         let read = |source: BlockId| {
             let mode = self.derived.read_modes[usize::from(medium.block(source).mode()) % 16];
             let first = Ppn(geometry.first_of(source).0 + unit);
-            Operation { units: units, pages, ..medium.read_at(first, mode, failed.reason, owner) }
+            Operation { units, pages, ..medium.read_at(first, mode, failed.reason, owner) }
         };
         Some(sources.into_iter().map(read).collect())
     }
