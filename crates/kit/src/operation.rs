@@ -63,6 +63,8 @@ pub enum Owner {
     Retry(u32),
     /// The search for programmed pages after a loss of power. The operation names no place.
     Scan,
+    /// The area of the map's journal, for an erase.
+    Journal,
 }
 
 /// A flash operation.

@@ -7,7 +7,7 @@ mod layers;
 
 use crate::Violation;
 use crate::commands::{Commands, Mix, Wanted};
-use crate::describe::{controller, describe, errors, faults as faults_of, host_faults, map_cache, parity, power};
+use crate::describe::{controller, describe, errors, faults as faults_of, host_faults, journal, map_cache, parity, power};
 use crate::oracle::Counts;
 use crate::rig::{MakePolicy, Rig, Tamper};
 use drive::{Description, Drive};
@@ -71,6 +71,8 @@ pub enum Detail {
     HostFaults,
     /// Parity across dies; many of the drives have a detailed controller, or reads that can fail.
     Parity,
+    /// A journal of the map; many of the drives have a detailed controller, or reads that can fail.
+    Journal,
     /// Another translation layer than the page map, or the page map with a record of its firmware.
     Layer(Beside),
 }
@@ -136,13 +138,8 @@ pub fn overrides(seed: u64, detail: Detail) -> Vec<String> {
             let mut rng = Rng::stream(seed, "testkit.host_faults");
             overrides(seed, Detail::Faults).into_iter().chain(host_faults(&mut rng)).collect()
         }
-        Detail::Parity => {
-            let mut rng = Rng::stream(seed, "testkit.parity");
-            let beside = [Detail::None, Detail::Errors, Detail::Controller][rng.below(3) as usize];
-            let sets = overrides(seed, beside);
-            let parity = parity(&mut rng, &text(seed), &sets);
-            sets.into_iter().chain(parity).collect()
-        }
+        Detail::Parity => beside(seed, "testkit.parity", parity),
+        Detail::Journal => beside(seed, "testkit.journal", journal),
         Detail::Layer(beside) => layers::overrides(seed, beside),
         Detail::Power => {
             let mut rng = Rng::stream(seed, "testkit.power");
@@ -182,6 +179,16 @@ pub fn overrides(seed: u64, detail: Detail) -> Vec<String> {
             sets
         }
     }
+}
+
+/// Returns the overrides of a drive with further parts, which `more` draws: it is plain, has a detailed controller, or
+/// reads that can fail.
+fn beside(seed: u64, stream: &str, more: fn(&mut Rng, &str, &[String]) -> Vec<String>) -> Vec<String> {
+    let mut rng = Rng::stream(seed, stream);
+    let beside = [Detail::None, Detail::Errors, Detail::Controller][rng.below(3) as usize];
+    let sets = overrides(seed, beside);
+    let more = more(&mut rng, &text(seed), &sets);
+    sets.into_iter().chain(more).collect()
 }
 
 /// Runs the case of a seed with about `commands` commands; `None` if its description is refused.

@@ -85,12 +85,14 @@ struct Version {
     bound: u64,
     /// The version that took its place in the write buffer, or is in a later slot of it.
     successor: Option<u32>,
+    /// Number of the trim by which it was dropped from the write buffer.
+    trimmed: Option<u64>,
 }
 
 impl Version {
     /// Returns a version that is new, or was there at the start.
     fn new(lpn: Lpn, progress: Progress, completed: Option<u64>) -> Version {
-        Version { lpn, completed, progress, loss: Loss::Intact, bound: 0, successor: None }
+        Version { lpn, completed, progress, loss: Loss::Intact, bound: 0, successor: None, trimmed: None }
     }
 }
 
@@ -197,6 +199,8 @@ pub struct Oracle {
     carried: u64,
     /// Dies that are lost, with the step in which they were.
     lost_dies: BTreeMap<kit::DieId, u64>,
+    /// Programs of the map's journal and its checkpoint that are under way, with their units.
+    journal_programs: BTreeMap<Ppn, u32>,
     /// Programs of parity, and the programs that they cover.
     parity: parity::Parity,
     /// Blocks of which a program or the erase has failed.
@@ -241,6 +245,7 @@ impl Oracle {
             counts: Counts::default(),
             carried: 0,
             lost_dies: BTreeMap::new(),
+            journal_programs: BTreeMap::new(),
             parity: parity::Parity::default(),
             bad: BTreeSet::new(),
             power: PowerWatch::of(drive, description),
@@ -333,6 +338,7 @@ impl Oracle {
             Record::Erased { block } => self.erased(block),
             Record::Retired { block } => self.retired(block),
             Record::Protected { parity, data } => self.protected(parity, data),
+            Record::JournalBound { first, units } => self.journal_bound(first, units),
             Record::EraseFailed { block } => {
                 self.bad.insert(block);
                 Ok(())
