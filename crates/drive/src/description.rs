@@ -332,6 +332,7 @@ impl Description {
             }
         }
         self.map_cache_problems(problems);
+        self.journal_problems(problems);
         self.controller.problems(kit::Bytes(tables), (self.buffer.buffers, geometry.shape.channels), problems);
         self.card_problems(problems);
     }
@@ -362,6 +363,20 @@ impl Description {
             let what =
                 "\"host\": the host interface gives the device no buffer in host memory; expected host.interface = \"nvme\"";
             problems.add("ftl.map_cache.memory", what);
+        }
+    }
+
+    /// Adds the problems of the map's journal that depend on other sections.
+    fn journal_problems(&self, problems: &mut Problems) {
+        let others = [
+            (self.faults.is_some(), "its programs do not fail: expected no section [faults]"),
+            (
+                self.buffer.rewritten == Rewritten::Appended,
+                "data that waits in the buffer and was trimmed is not programmed: expected buffer.rewritten = \"replaced\"",
+            ),
+        ];
+        for (_, what) in others.into_iter().filter(|(is_there, _)| *is_there && self.ftl.journal.is_some()) {
+            problems.add("ftl.journal", what);
         }
     }
 
@@ -435,6 +450,7 @@ impl Description {
         let unsupported = [
             (moves_pages, "a policy that moves pages (policy.kind)"),
             (self.ftl.map_cache.is_some(), "a mapping cache (ftl.map_cache)"),
+            (self.ftl.journal.is_some(), "a journal of its map (ftl.journal)"),
             (self.buffer.read_cache.is_some(), "a read cache (buffer.read_cache)"),
             (self.ecc.source().is_some(), "errors of stored data (ecc.errors)"),
             (self.faults.is_some(), "faults (faults)"),

@@ -1,6 +1,7 @@
 //! The `[ftl]` section of a drive's description.
 
 use crate::map_cache::MapCacheConfig;
+use crate::map_journal::JournalConfig;
 use crate::queue::order::{AllocationOrder, WriteAllocation};
 use crate::victim::VictimConfig;
 use crate::wear::WearConfig;
@@ -139,6 +140,9 @@ pub struct FtlSection<L = ()> {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 4_000_000))]
     pub retire_at_cycles: Option<u32>,
+    /// Journal and checkpoint of the map. Absent: after a loss of power all programmed pages are searched for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub journal: Option<JournalConfig>,
     /// Parity across dies (RAIN). Absent: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rain: Option<RainConfig>,
@@ -188,6 +192,7 @@ impl<L> FtlSection<L> {
             partial_write: self.partial_write,
             retention_margin: self.retention_margin,
             retire_at_cycles: self.retire_at_cycles,
+            journal: self.journal,
             rain: self.rain,
         }
     }
@@ -224,8 +229,14 @@ impl<L> FtlSection<L> {
         (self.gc_critical_blocks, self.gc_low_blocks.max(kept))
     }
 
+    /// Returns the number of blocks of each die that hold the journal and the checkpoint of the map of `user_units`.
+    pub(crate) fn area_blocks(&self, geometry: &Geometry, user_units: u64) -> u32 {
+        self.journal.map_or(0, |journal| journal.area_blocks(geometry, user_units))
+    }
+
     /// Returns the numbers of blocks that each die needs for its share of `user_units` of data, for the free blocks it
-    /// keeps, and for `streams` write frontiers, and their sum, in this order.
+    /// keeps, and for `streams` write frontiers, and the sum of these and of those for the journal of the map, in this
+    /// order.
     pub(crate) fn blocks_needed(&self, geometry: &Geometry, user_units: u64, streams: u32) -> [u64; 4] {
         let streams = (streams + u32::from(self.map_cache.is_some()))
             * if self.allocation_order.is_by_plane() { geometry.groups_per_die } else { 1 };
@@ -241,7 +252,8 @@ impl<L> FtlSection<L> {
         // Beside each block of data there is its share of one of parity.
         let user = self.rain.map_or(user, |rain| user + user.div_ceil(u64::from(rain.dies) - 1));
         let kept = u64::from(self.thresholds_with(geometry, user_units).1);
-        [user, kept, streams.into(), user + kept + u64::from(streams)]
+        let all = user + kept + u64::from(streams) + u64::from(self.area_blocks(geometry, user_units));
+        [user, kept, streams.into(), all]
     }
 }
 

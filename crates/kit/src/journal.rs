@@ -151,6 +151,14 @@ pub enum Record {
         /// Number of the restoration.
         restoration: u32,
     },
+    /// A program of the map's journal, or of map pages that belong to its checkpoint, was bound to a place. Neither has
+    /// logical units.
+    JournalBound {
+        /// First place of the program.
+        first: Ppn,
+        /// Units of it that hold something.
+        units: u32,
+    },
     /// The erase of a block has failed, which the record of its erase follows: it must not be programmed any more.
     EraseFailed {
         /// The block.

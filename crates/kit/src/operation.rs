@@ -65,6 +65,8 @@ pub enum Owner {
     Scan,
     /// The restoration in this slot of data that a read could not correct.
     Restoration(u32),
+    /// The area of the map's journal, for an erase.
+    Journal,
 }
 
 /// A flash operation.

@@ -7,7 +7,7 @@ mod layers;
 
 use crate::Violation;
 use crate::commands::{Commands, Mix, Wanted};
-use crate::describe::{controller, describe, errors, faults as faults_of, host_faults, map_cache, parity, power};
+use crate::describe::{controller, describe, errors, faults as faults_of, host_faults, journal, map_cache, parity, power};
 use crate::oracle::Counts;
 use crate::rig::{MakePolicy, Rig, Tamper};
 use drive::{Description, Drive};
@@ -73,6 +73,8 @@ pub enum Detail {
     Parity,
     /// The same, with programs and erases that fail, bad blocks and lost dies.
     ParityFaults,
+    /// A journal of the map; many of the drives have a detailed controller, or reads that can fail.
+    Journal,
     /// Another translation layer than the page map, or the page map with a record of its firmware.
     Layer(Beside),
 }
@@ -143,13 +145,13 @@ pub fn overrides(seed: u64, detail: Detail) -> Vec<String> {
             let mut rng = Rng::stream(seed, "testkit.host_faults");
             overrides(seed, Detail::Faults).into_iter().chain(host_faults(&mut rng)).collect()
         }
-        Detail::Parity | Detail::ParityFaults => {
-            let mut rng = Rng::stream(seed, "testkit.parity");
-            let sets = overrides(seed, beside_flash(&mut rng));
-            let faults = if detail == Detail::ParityFaults { faults_of(&mut rng) } else { Vec::new() };
-            let more = parity(&mut rng, &text(seed), (&sets, &faults));
-            [sets, faults, more].concat()
-        }
+        Detail::Parity => beside(seed, "testkit.parity", |rng, text, sets| parity(rng, text, (sets, &[]))),
+        Detail::ParityFaults => beside(seed, "testkit.parity", |rng, text, sets| {
+            let faults = faults_of(rng);
+            let more = parity(rng, text, (sets, &faults));
+            [faults, more].concat()
+        }),
+        Detail::Journal => beside(seed, "testkit.journal", journal),
         Detail::Layer(beside) => layers::overrides(seed, beside),
         Detail::Power => {
             let mut rng = Rng::stream(seed, "testkit.power");
@@ -189,6 +191,15 @@ pub fn overrides(seed: u64, detail: Detail) -> Vec<String> {
             sets
         }
     }
+}
+
+/// Returns the overrides of a drive with further parts, which `more` draws: it is plain, has a detailed controller, or
+/// reads that can fail.
+fn beside(seed: u64, stream: &str, more: fn(&mut Rng, &str, &[String]) -> Vec<String>) -> Vec<String> {
+    let mut rng = Rng::stream(seed, stream);
+    let sets = overrides(seed, beside_flash(&mut rng));
+    let more = more(&mut rng, &text(seed), &sets);
+    sets.into_iter().chain(more).collect()
 }
 
 /// Runs the case of a seed with about `commands` commands; `None` if its description is refused.

@@ -26,6 +26,10 @@ pub enum Kind {
     EveryCutWithFaults,
     /// Saves and rests of a drive without faults.
     Plain,
+    /// Losses of power of a drive with a journal of its map.
+    Journal,
+    /// A loss of power after every step of such a drive.
+    EveryCutWithJournal,
     /// Parity across dies.
     Parity,
     /// Parity across dies, and faults of the flash.
@@ -36,7 +40,7 @@ pub enum Kind {
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Kind; 11] = [
+    pub const ALL: [Kind; 13] = [
         Kind::Faults,
         Kind::HostFaults,
         Kind::Cuts,
@@ -48,6 +52,8 @@ impl Kind {
         Kind::Parity,
         Kind::ParityFaults,
         Kind::Layers,
+        Kind::Journal,
+        Kind::EveryCutWithJournal,
     ];
 
     /// Returns the kind of this name, as [`Debug`](std::fmt::Debug) writes it.
@@ -63,6 +69,7 @@ impl Kind {
             Kind::CutsOfController => Detail::Controller,
             Kind::Parity => Detail::Parity,
             Kind::ParityFaults => Detail::ParityFaults,
+            Kind::Journal | Kind::EveryCutWithJournal => Detail::Journal,
             Kind::Layers => Detail::Layer(Beside::Nothing),
             Kind::Cuts | Kind::HeldUp | Kind::EveryCut | Kind::Plain => Detail::None,
         }
@@ -71,7 +78,7 @@ impl Kind {
     /// Returns the number of commands of a case.
     fn commands(self) -> u32 {
         match self {
-            Kind::EveryCut | Kind::EveryCutWithFaults => 40,
+            Kind::EveryCut | Kind::EveryCutWithFaults | Kind::EveryCutWithJournal => 40,
             _ => 400,
         }
     }
@@ -118,11 +125,13 @@ impl Case {
                 Kind::Faults | Kind::HostFaults | Kind::ParityFaults => {
                     faults::run_of(&description, self.seed, self.commands, self.defect).map(|_| true)?
                 }
-                Kind::Cuts | Kind::CutsOfController => cuts::run_of(&description, self.seed, self.commands, 3).map(|_| true)?,
+                Kind::Cuts | Kind::CutsOfController | Kind::Journal => {
+                    cuts::run_of(&description, self.seed, self.commands, 3).map(|_| true)?
+                }
                 Kind::HeldUp => {
                     cuts::run_held_up(self.seed, self.commands, (Nanos::SECOND, self.seed.is_multiple_of(2)))?.is_some()
                 }
-                Kind::EveryCut | Kind::EveryCutWithFaults => {
+                Kind::EveryCut | Kind::EveryCutWithFaults | Kind::EveryCutWithJournal => {
                     cuts::every_cut_of_case(&description, self.seed, self.commands, self.defect).map(|_| true)?
                 }
                 Kind::Plain | Kind::Parity | Kind::Layers => run(self.seed, detail, self.commands, None)?.is_some(),

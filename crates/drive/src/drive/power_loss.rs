@@ -75,6 +75,16 @@ impl Drive {
         Ok(Some((anew, loss)))
     }
 
+    /// Returns what becomes of this drive like [`Drive::after_power_loss`], but searches for all pages although it has
+    /// a journal of its map, for tests.
+    #[doc(hidden)]
+    pub fn after_whole_search(&self, mut anew: Drive, down: Nanos) -> std::io::Result<(Drive, PowerLoss)> {
+        let mut remains = self.remains()?;
+        remains.search_all();
+        let loss = anew.recover(remains, self.now, down);
+        Ok((anew, loss))
+    }
+
     /// Returns what remains if power is lost now.
     fn remains(&self) -> std::io::Result<Remains> {
         let Translator::PageMap(map) = &self.ftl else { panic!("{NO_MAP}") };
@@ -146,7 +156,7 @@ impl Drive {
         if let Some(states) = &mut self.power_states {
             states.power_is_back(back, self.controller.usage(back), &mut self.out.events);
         }
-        let recovery_reads = self.scan(&recovered.scanned);
+        let recovery_reads = recovered.steps.iter().map(|step| self.scan(step)).sum();
         let map = self.ftl.page_map_mut().expect(NO_MAP);
         map.power_is_back(back, &mut self.out.ready);
         map.begin(self.now, &mut self.out);
@@ -191,18 +201,19 @@ impl Drive {
         let medium = self.ftl.medium();
         let geometry = &medium.geometry;
         let planes = geometry.shape.planes_per_program;
-        let unit = scan.row * geometry.units_per_page * planes;
+        let unit = (next.first + scan.row) * geometry.units_per_page * planes;
         scan.row += 1;
+        // Of each page its first unit is read, with the metadata of the page, or all.
+        let units = if next.whole { planes * geometry.units_per_page } else { planes };
         if scan.row == next.rows {
             (scan.blocks, scan.row) = (&scan.blocks[1..], 0);
         }
-        // Of each page its first unit is read, with the metadata of the page.
         let slot = self.out.operations.add(Operation {
             kind: OperationKind::Read,
             reason: Reason::Map,
             die,
             first: NO_PLACE,
-            units: planes,
+            units,
             pages: planes,
             page_type: geometry.page_type_of(unit),
             owner: Owner::Scan,

@@ -4,7 +4,7 @@ use super::Drive;
 use controller::route::Route;
 use controller::transaction::{Continuation, Place, Transfer};
 use flash::Dispatch;
-use ftl::{Drain, Pulled};
+use ftl::{Drain, Pulled, Translator};
 use host::{Piece, Request, UnitRange};
 use kit::queue::Class;
 use kit::{
@@ -464,6 +464,7 @@ impl Drive {
             | Owner::FreeBlock
             | Owner::Scan
             | Owner::Restoration(_)
+            | Owner::Journal
             | Owner::ReadAhead(_)
             | Owner::MapPage(_)
             | Owner::Retry(_) => {}
@@ -525,9 +526,23 @@ impl Drive {
                 self.ftl.trim(first, count, self.now, &mut self.out);
                 self.command_done(command, &Ledger::default());
             }
-            Request::Flush(until) => self.ftl.drain(Drain::Flush(until), &mut self.out.ready),
+            Request::Flush(until) => {
+                if self.waits_for_journal(command) {
+                    self.host.expect_parts(command, 2);
+                }
+                self.ftl.drain(Drain::Flush(until), &mut self.out.ready);
+            }
+            Request::Nothing if self.waits_for_journal(command) => self.host.expect_parts(command, 1),
             Request::Nothing => self.command_done(command, &Ledger::default()),
         }
+    }
+
+    /// Lets a flush wait until the trims before it are recorded in the journal of the map. Returns false if they are,
+    /// or the command is no flush.
+    fn waits_for_journal(&mut self, command: CommandId) -> bool {
+        let is_flush = self.host.command(command).command().op == Op::Flush;
+        let Translator::PageMap(map) = &mut self.ftl else { return false };
+        is_flush && map.has_journal() && map.flush_journal(command, self.now, &mut self.out.ready)
     }
 
     /// Leaves out what the host does not ask for of the first and the last mapping unit of a command, in 4 KiB, from

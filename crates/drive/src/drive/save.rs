@@ -10,7 +10,7 @@ use controller::power_states::PowerImage;
 use controller::resource::Server;
 use crc32fast::Hasher;
 use flash::power::ThermalImage;
-use ftl::{Buffered, LoadedLayer};
+use ftl::{Buffered, LoadedLayer, Translator};
 use host::{ArbitrationImage, BufferImage};
 use kit::archive::{read_value, unreadable, write_value};
 use kit::queue::Class;
@@ -22,6 +22,9 @@ use std::io::{Read, Write};
 const MAGIC: &[u8; 8] = b"ssdlab18";
 /// The name alone, by which files of other versions are recognised.
 const NAME: &[u8] = b"ssdlab";
+
+/// Complaint about a drive that is to be saved or loaded.
+const NOT_SAVED: &str = "the journal of the map (ftl.journal) is in no saved drive yet";
 
 /// Identity of a drive: everything that must be equal for a loaded drive to continue exactly.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -101,8 +104,16 @@ struct Image {
 }
 
 impl Drive {
+    /// Returns true if the drive has a journal of its map.
+    pub(crate) fn has_journal(&self) -> bool {
+        matches!(&self.ftl, Translator::PageMap(map) if map.has_journal())
+    }
+
     /// Writes the state of a drive at rest ([`Drive::rest`]), followed by a checksum.
     pub fn save(&mut self, identity: &Identity, to: &mut dyn Write) -> std::io::Result<()> {
+        if self.has_journal() {
+            return Err(std::io::Error::other(format!("{NOT_SAVED}: expected a drive without")));
+        }
         if self.must_repeat() {
             return Err(std::io::Error::other("programs have failed, and the drive has no room left to repeat them"));
         }
@@ -203,6 +214,9 @@ impl Drive {
     }
 
     fn load_as(&mut self, identity: &Identity, adopt: bool, from: &mut dyn Read) -> Result<Resumed, String> {
+        if self.has_journal() {
+            return Err(format!("{NOT_SAVED}: expected a description without"));
+        }
         let mut summed = Summed { inner: from, sum: Hasher::new() };
         let mut magic = [0u8; 8];
         summed.read_exact(&mut magic).map_err(unreadable)?;

@@ -133,6 +133,10 @@ pub fn lifetime_of(
     if let Some(problem) = description.lacks_map(&request.drive.name, "a life") {
         return Err(problem.into());
     }
+    if description.ftl.journal.is_some() {
+        let what = "the journal of the map is not kept over the passes of a life: expected a description without";
+        return Err(Problems::one("ftl.journal", what));
+    }
     if files.load.is_some() && request.setup.precondition.is_some() {
         return Err(Problems::one("--precondition", session::LOADED));
     }

@@ -63,6 +63,12 @@ impl<'a> RunPlan<'a> {
             let what = "a firmware trace has no parity across dies: expected a description without ftl.rain";
             return Err(Problems::one("--record-firmware", what));
         }
+        for (option, _) in [("--load", files.load.is_some()), ("--save", files.save.is_some())].iter().filter(|(_, is)| *is) {
+            if description.ftl.journal.is_some() {
+                let what = "the journal of the map (ftl.journal) is in no saved drive yet: expected a description without";
+                return Err(Problems::one(*option, what));
+            }
+        }
         for (option, count) in [("--stop-after", run.stop_after), ("--rest-after", run.rest_after)] {
             if count == Some(0) {
                 return Err(Problems::one(option, "0: expected 1 or more commands"));

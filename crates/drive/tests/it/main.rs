@@ -28,6 +28,7 @@ mod hangs;
 mod in_place;
 mod interfaces;
 mod intervals;
+mod journal;
 mod lifetime;
 mod link_faults;
 mod map_cache;

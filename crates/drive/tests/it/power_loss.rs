@@ -18,7 +18,7 @@ use workload::Input;
 const DETAILS: [Detail; 5] = [Detail::None, Detail::Errors, Detail::Controller, Detail::Units, Detail::Power];
 
 /// Adds up the findings of `count` cases whose descriptions are accepted.
-fn sum_of(count: u64, mut case: impl FnMut(u64) -> Result<Option<Cuts>, Violation>) -> Cuts {
+pub(crate) fn sum_of(count: u64, mut case: impl FnMut(u64) -> Result<Option<Cuts>, Violation>) -> Cuts {
     let (mut all, mut done) = (Cuts::default(), 0);
     for seed in given("SSDLAB_FROM").unwrap_or(0).. {
         if done == count {
@@ -140,7 +140,7 @@ fn summary(sets: &[&str], workload: &str, cut: &str) -> (Value, Vec<String>) {
     (done.summary, done.notes)
 }
 
-fn number(summary: &Value, path: &str) -> u64 {
+pub(crate) fn number(summary: &Value, path: &str) -> u64 {
     summary.pointer(path).and_then(Value::as_u64).unwrap_or_else(|| panic!("{path}: {summary}"))
 }
 

@@ -73,6 +73,10 @@ impl FtlConfig {
         if let Some(cache) = &self.map_cache {
             cache.problems(geometry.units_per_program, problems);
         }
+        if let Some(journal) = &self.journal {
+            journal.problems(geometry, problems);
+            self.journal_problems(problems);
+        }
         if self.gc_low_blocks < self.gc_critical_blocks {
             problems.add(
                 "ftl.gc_low_blocks",
@@ -95,6 +99,22 @@ impl FtlConfig {
             return;
         }
         self.blocks_problems(geometry, (streams, left_out), problems);
+    }
+
+    /// Adds the problems of the map's journal that depend on other fields.
+    fn journal_problems(&self, problems: &mut Problems) {
+        let others = [
+            (
+                self.translation != TranslationConfig::default(),
+                "the page map alone has one: expected `ftl.translation` to be absent",
+            ),
+            (self.map_cache.is_some(), "the mapping cache has a journal of its own: expected ftl.map_cache.journal instead"),
+            (self.rain.is_some(), "parity across dies is not recovered: expected no ftl.rain"),
+            (self.retire_at_cycles.is_some(), "its blocks are not retired: expected no ftl.retire_at_cycles"),
+        ];
+        for (_, what) in others.into_iter().filter(|(is_there, _)| *is_there) {
+            problems.add("ftl.journal", what.to_owned());
+        }
     }
 
     /// Adds the inconsistencies of the parity across dies.
@@ -120,6 +140,7 @@ impl FtlConfig {
     /// frontiers.
     fn blocks_problems(&self, geometry: &Geometry, (streams, left_out): (u32, u64), problems: &mut Problems) {
         let [user, kept, open, needed] = self.blocks_needed(geometry, self.user_units(geometry), streams);
+        let area = needed - user - kept - open;
         if left_out > 0 && needed + left_out > u64::from(geometry.blocks_per_die) {
             problems.add(
                 "faults",
@@ -132,8 +153,9 @@ impl FtlConfig {
             problems.add(
                 "ftl.overprovisioning",
                 format!(
-                    "does not fit: each die has {} blocks, and needs {user} for user data, {kept} kept free and {open} open",
-                    geometry.blocks_per_die
+                    "does not fit: each die has {} blocks, and needs {user} for user data, {kept} kept free and {open} open{}",
+                    geometry.blocks_per_die,
+                    self.journal.map_or(String::new(), |_| format!(", and {area} for the journal"))
                 ),
             );
         }

@@ -13,7 +13,7 @@ use crate::declared::UnitBits;
 use crate::medium::Medium;
 use kit::{BlockId, Geometry, Lpn, Ppn, Table};
 pub(crate) use origin::{Filled, Origin, OriginImage, Scattered, Spread};
-use places::Places;
+pub(crate) use places::{Places, UNMAPPED};
 
 /// First map value that stands for a slot of the write queue instead of a place on flash; slots hold the units of the
 /// write buffer.

@@ -11,7 +11,7 @@ use std::io::{Read, Write};
 use std::sync::Arc;
 
 /// Entry of the map of a unit that the origin has placed and that is not mapped any more.
-const UNMAPPED: u32 = u32::MAX;
+pub(crate) const UNMAPPED: u32 = u32::MAX;
 /// Offset of units in the reverse map, modulo 2^32: no unit, and not [`PADDING`], has the entry zero.
 const SHIFT: u32 = 2;
 
@@ -252,6 +252,16 @@ impl Places {
     pub fn lose_map(&mut self) -> std::io::Result<Table<u32>> {
         let empty = Table::zeroed(self.map.as_slice().len())?;
         Ok(std::mem::replace(&mut self.map, empty))
+    }
+
+    /// Returns the entries of the map as they are stored.
+    pub fn entries(&self) -> &Table<u32> {
+        &self.map
+    }
+
+    /// Takes these entries for the map, which was lost.
+    pub fn copy_entries(&mut self, entries: &Table<u32>) {
+        entries.copy_to(&mut self.map);
     }
 
     /// Returns the units whose map values differ from those of an earlier map, with the value before and now.

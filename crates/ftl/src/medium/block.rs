@@ -25,12 +25,14 @@ pub enum BlockState {
     Failed = 7,
     /// Written, and a member of a set of blocks with parity that is not whole, or holds the parity of one.
     Sealed = 8,
+    /// Of the area for the journal of the map and its checkpoint.
+    Area = 9,
 }
 
 impl BlockState {
-    /// Returns true if a block in this state holds no data, and nothing is being done with it.
+    /// Returns true if a block in this state holds no data of the user, and nothing is being done with it.
     pub fn is_unused(self) -> bool {
-        matches!(self, BlockState::Free | BlockState::Retired | BlockState::Spare)
+        matches!(self, BlockState::Free | BlockState::Retired | BlockState::Spare | BlockState::Area)
     }
 }
 
@@ -67,7 +69,8 @@ impl BlockRecord {
             5 => BlockState::Retired,
             6 => BlockState::Spare,
             7 => BlockState::Failed,
-            _ => BlockState::Sealed,
+            8 => BlockState::Sealed,
+            _ => BlockState::Area,
         }
     }
 
@@ -86,7 +89,7 @@ impl BlockRecord {
 
     /// Returns true if the record is one of a drive at rest: its state is known, and is not that of an erase.
     pub(crate) fn is_at_rest(&self) -> bool {
-        self.packed & STATE <= BlockState::Sealed as u32 && !matches!(self.state(), BlockState::Erasing | BlockState::Failed)
+        self.packed & STATE <= BlockState::Area as u32 && !matches!(self.state(), BlockState::Erasing | BlockState::Failed)
     }
 
     /// Returns true if the record has nothing but its state, as that of a block without data.
@@ -193,8 +196,8 @@ mod tests {
         // More than 65,536 operations may wait for one block: the count of its pins must not wrap.
         (0..70_000).for_each(|_| record.pin());
         assert_eq!((record.state(), record.mode(), record.pins()), (BlockState::Open, 13, 70_000));
-        use BlockState::{Closed, Erasing, Failed, Free, Retired, Sealed, Spare, Victim};
-        for state in [Closed, Victim, Erasing, Retired, Spare, Failed, Sealed, Free] {
+        use BlockState::{Area, Closed, Erasing, Failed, Free, Retired, Sealed, Spare, Victim};
+        for state in [Closed, Victim, Erasing, Retired, Spare, Failed, Sealed, Area, Free] {
             record.set_state(state);
             assert_eq!((record.state(), record.mode(), record.pins()), (state, 13, 70_000));
         }

@@ -469,6 +469,9 @@ impl Medium {
         self.retired.fill(0);
         for (block, record) in (0..).map(BlockId).zip(self.blocks.as_mut_slice()) {
             record.clear_pins();
+            if record.is(BlockState::Area) {
+                continue;
+            }
             if let state @ (BlockState::Retired | BlockState::Spare) = record.state() {
                 self.retired[self.geometry.die_of(block).index()] += u32::from(state == BlockState::Retired);
                 let valid = std::mem::replace(record, BlockRecord::new(state, 0)).valid;

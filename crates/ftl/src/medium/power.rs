@@ -26,13 +26,13 @@ impl Medium {
         }
         for (block, record) in (0..).zip(blocks.as_mut_slice()) {
             let state = match record.state() {
-                state @ (BlockState::Retired | BlockState::Spare) => state,
+                state @ (BlockState::Retired | BlockState::Spare | BlockState::Area) => state,
                 // Its first program has failed: it holds nothing, and is not used again.
                 _ if record.programmed == 0 && self.bad.remove(&block) => BlockState::Retired,
                 _ if record.programmed == 0 => BlockState::Free,
                 _ => BlockState::Closed,
             };
-            let mode = if state == BlockState::Closed { record.mode() } else { 0 };
+            let mode = if matches!(state, BlockState::Closed | BlockState::Area) { record.mode() } else { 0 };
             let programmed = std::mem::replace(record, BlockRecord::new(state, mode)).programmed;
             record.programmed = programmed;
         }

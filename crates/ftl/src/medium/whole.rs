@@ -60,7 +60,7 @@ impl Medium {
             BlockState::Closed => self.take_victim(block),
             BlockState::Free | BlockState::Open => self.blocks.update(block, |record| record.set_state(BlockState::Victim)),
             BlockState::Victim | BlockState::Erasing => {}
-            BlockState::Retired | BlockState::Spare | BlockState::Failed | BlockState::Sealed => {
+            BlockState::Retired | BlockState::Spare | BlockState::Failed | BlockState::Sealed | BlockState::Area => {
                 unreachable!("{block:?} is out of use")
             }
         }

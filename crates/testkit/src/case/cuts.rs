@@ -173,6 +173,32 @@ fn examine(
     Ok(cuts)
 }
 
+/// Runs the case of a seed with about `commands` commands on a drive with a journal of its map, and compares after
+/// every step what it recovers to with what a search of the whole flash finds: the same map. Returns the number of
+/// recoveries, and the reads of both kinds; `None` if the description is refused.
+pub fn both_ways(seed: u64, commands: u32) -> Result<Option<[u64; 3]>, Violation> {
+    let Some(description) = detailed(seed, Detail::Journal) else { return Ok(None) };
+    let mut stream = stream(&description, seed, 0, &mut Rng::stream(seed, "testkit.cuts"));
+    let (mut rig, mut counts) = (Rig::losing_power(&description, seed)?, [0; 3]);
+    let mut watch = |drive: &Drive, oracle: &Oracle| {
+        let anew = || built(&description, seed, None);
+        let (short, loss) = drive.after_power_loss(anew(), Nanos(1)).expect("a small drive fits into memory");
+        let (whole, searched) = drive.after_whole_search(anew(), Nanos(1)).expect("a small drive fits into memory");
+        oracle.check_recovered(&whole)?;
+        let units = (0..drive.map().user_units() as u32).map(kit::Lpn);
+        let other = units.map(|lpn| (lpn, short.map().place_of(lpn), whole.map().place_of(lpn))).find(|(_, a, b)| a != b);
+        ensure(other.is_none(), || format!("unit, place by the journal, and by the search: {other:?}"))?;
+        for (count, more) in counts.iter_mut().zip([1, loss.recovery_reads, searched.recovery_reads]) {
+            *count += more;
+        }
+        Ok(())
+    };
+    for _ in 0..commands {
+        submit_next(&mut rig, &mut stream, &mut |rig| rig.advance_in_steps(&mut watch).map(drop))?;
+    }
+    Ok(Some(counts))
+}
+
 /// Runs the case of a seed with about `commands` commands, and examines after every step whether a defect that is
 /// planted in the recovery is seen. Returns the numbers of recoveries that it changed, and of those in which it was
 /// seen by the oracle, and by the count of the drive itself; `None` if the description is refused.

@@ -189,6 +189,18 @@ impl Oracle {
         Ok(())
     }
 
+    /// Follows the binding of a program of the map's journal or of its checkpoint.
+    pub(super) fn journal_bound(&mut self, first: Ppn, units: u32) -> Check {
+        let (block, unit) = self.geometry.split(first);
+        let place = &self.places[first.index()];
+        ensure(!place.programmed && place.content.is_none(), || format!("the place is not erased: {place:?}"))?;
+        let record = &self.blocks[block.index()];
+        ensure(unit == record.next_program, || format!("out of order in its block: {record:?}"))?;
+        self.counts.relocated[Reason::Journal as usize] += u64::from(units);
+        self.journal_programs.insert(first, units);
+        Ok(())
+    }
+
     /// Notes that the map entry of a unit has changed.
     pub(super) fn entry_changed(&mut self, lpn: Lpn) {
         // The entries of map pages themselves are always in memory.
@@ -249,11 +261,15 @@ impl Oracle {
         }
         self.counts.programmed += u64::from(count);
         let is_parity = self.parity.begins_at(first);
+        let of_journal = self.journal_programs.remove(&first).unwrap_or(0);
         for ppn in (first.0..first.0 + count).map(Ppn) {
             let place = &mut self.places[ppn.index()];
             ensure(!place.programmed, || format!("{ppn:?} was programmed before"))?;
             place.programmed = true;
             let Some(content) = &mut place.content else {
+                if ppn.0 - first.0 < of_journal {
+                    continue;
+                }
                 let units = if is_parity { &mut self.counts.parity } else { &mut self.counts.padding };
                 *units += u64::from(self.rules.erases());
                 continue;
@@ -355,12 +371,17 @@ impl Oracle {
                 if held.prior.is_some() {
                     self.entry_changed(lpn);
                 }
+                self.versions[held.version as usize].trimmed = Some(self.last_bound + 1);
                 self.replaced(held.version);
                 self.counts.dropped += 1;
             }
         }
         self.counts.trimmed += 1;
-        self.promises.trim(lpn, self.last_bound + 1);
+        if self.rules.keeps_trims {
+            self.promises.trim(lpn, self.last_bound + 1);
+        } else {
+            self.promises.trim_later(self.step, lpn, self.last_bound + 1);
+        }
         Ok(())
     }
 

@@ -2,8 +2,9 @@
 //!
 //! A write is *promised* once it has completed with FUA, or without a volatile write buffer in the drive, or once a
 //! flush that was submitted after its completion has completed. After a loss of power a unit holds the promised write
-//! or a later one: never an earlier one, and never a part of one. A trim is promised when it takes effect: the drive
-//! records it in non-volatile memory.
+//! or a later one: never an earlier one, and never a part of one. A trim is promised when it takes effect, if the drive
+//! records it in non-volatile memory; with a journal of the map, once a flush that was submitted after its completion
+//! has completed. Until then the unit may hold the data from before the trim, or nothing.
 //!
 //! The rule is stricter than that of NVMe: a write that is on flash counts as kept although it was not promised.
 
@@ -18,6 +19,8 @@ pub(super) struct Promise {
     floor: u64,
     /// True if it need not hold any.
     may_be_empty: bool,
+    /// Number of its last trim: those of later bindings are not below it.
+    trim: u64,
 }
 
 /// Promises for all units.
@@ -26,6 +29,8 @@ pub(super) struct Promises {
     units: Vec<Promise>,
     /// Completed writes that are not promised, with the step of their completion.
     acknowledged: Vec<(u64, u32)>,
+    /// Trims that are not promised, with the step at which they took effect, and their numbers.
+    trims: Vec<(u64, Lpn, u64)>,
 }
 
 impl Promises {
@@ -34,16 +39,26 @@ impl Promises {
         self.acknowledged.push((step, version));
     }
 
-    /// Promises that no write is read from a unit whose binding has a number below `floor`.
-    pub fn trim(&mut self, lpn: Lpn, floor: u64) {
-        self.units[lpn.index()] = Promise { floor, may_be_empty: true };
+    /// Promises that no write is read from a unit whose binding has a number below `trim`.
+    pub fn trim(&mut self, lpn: Lpn, trim: u64) {
+        let promise = &mut self.units[lpn.index()];
+        if trim > promise.floor {
+            *promise = Promise { floor: trim, may_be_empty: true, trim: promise.trim.max(trim) };
+        }
+    }
+
+    /// Notes a trim that takes effect at a step, and is not promised yet.
+    pub fn trim_later(&mut self, step: u64, lpn: Lpn, trim: u64) {
+        let promise = &mut self.units[lpn.index()];
+        (promise.may_be_empty, promise.trim) = (true, trim);
+        self.trims.push((step, lpn, trim));
     }
 }
 
 impl Oracle {
     /// Promises what all units hold at the start.
     pub(super) fn promise_all(&mut self) {
-        self.promises.units = vec![Promise { floor: 0, may_be_empty: true }; self.units.len()];
+        self.promises.units = vec![Promise { floor: 0, may_be_empty: true, trim: 0 }; self.units.len()];
         self.last_bound += 1;
         self.versions.iter_mut().for_each(|version| version.bound = self.last_bound);
         for lpn in 0..self.units.len() {
@@ -61,9 +76,12 @@ impl Oracle {
         while let (0, Some(successor)) = (version.bound, version.successor) {
             version = self.versions[successor as usize];
         }
+        if let (0, Some(trim)) = (version.bound, version.trimmed) {
+            return self.promises.trim(version.lpn, trim);
+        }
         let promise = &mut self.promises.units[version.lpn.index()];
         if version.bound > 0 && version.bound >= promise.floor {
-            *promise = Promise { floor: version.bound, may_be_empty: false };
+            *promise = Promise { floor: version.bound, may_be_empty: promise.trim > version.bound, trim: promise.trim };
         }
     }
 
@@ -73,6 +91,13 @@ impl Oracle {
         self.promises.acknowledged = others;
         let covered: Vec<(u64, u32)> = covered;
         covered.into_iter().for_each(|(_, version)| self.promise(version));
+        for (at, lpn, trim) in std::mem::take(&mut self.promises.trims) {
+            if at < step {
+                self.promises.trim(lpn, trim);
+            } else {
+                self.promises.trims.push((at, lpn, trim));
+            }
+        }
     }
 
     /// Promises all writes that have completed: the write buffer was programmed when power was lost.
@@ -103,7 +128,8 @@ impl Oracle {
             let newest = newest[lpn.index()];
             let Some(ppn) = drive.map().place_of(lpn) else {
                 ensure(promise.may_be_empty, || format!("{lpn:?} holds nothing: {promise:?} is lost"))?;
-                ensure(newest.is_none(), || format!("{lpn:?} holds nothing, and version {newest:?} is on flash"))?;
+                let is_trimmed = newest.is_none_or(|version| self.versions[version as usize].bound < promise.trim);
+                ensure(is_trimmed, || format!("{lpn:?} holds nothing, and version {newest:?} is on flash"))?;
                 continue;
             };
             let place = self.places[ppn.index()];
@@ -134,6 +160,8 @@ impl Oracle {
         self.by_tag.clear();
         self.slots.clear();
         self.copies.clear();
+        self.promises.trims.clear();
+        self.journal_programs.clear();
         self.volatile.clear();
         self.promises.acknowledged.clear();
         for place in &mut self.places {
@@ -165,6 +193,13 @@ impl Oracle {
             let location = place.map_or(Location::Nowhere, Location::At);
             let emptied = place.is_none().then_some(self.step);
             self.units[lpn.index()] = Unit { location, floor: 0, emptied, trims_in_flight: 0 };
+            // A trim that has been found is durable, and one that has not is undone.
+            let promise = &mut self.promises.units[lpn.index()];
+            match place {
+                None if promise.trim > promise.floor => promise.floor = promise.trim,
+                None => {}
+                Some(_) => promise.trim = 0,
+            }
             if let Some(content) = place.and_then(|ppn| self.places[ppn.index()].content) {
                 let version = &mut self.versions[content.version as usize];
                 version.completed = version.completed.or(Some(self.step));

@@ -29,7 +29,7 @@ impl Oracle {
             Owner::PartialRead(_) => self.completes_write(ppn, owner, Loss::Lost),
             // The commands that wait for it are named apart.
             Owner::ReadAhead(_) | Owner::MapPage(_) => {}
-            Owner::ProgramUnit | Owner::FreeBlock | Owner::Retry(_) | Owner::Scan | Owner::Restoration(_) => {
+            Owner::ProgramUnit | Owner::FreeBlock | Owner::Retry(_) | Owner::Scan | Owner::Restoration(_) | Owner::Journal => {
                 return ensure(false, || "its owner does not read".to_owned());
             }
         }

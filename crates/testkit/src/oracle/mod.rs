@@ -85,12 +85,14 @@ struct Version {
     bound: u64,
     /// The version that took its place in the write buffer, or is in a later slot of it.
     successor: Option<u32>,
+    /// Number of the trim by which it was dropped from the write buffer.
+    trimmed: Option<u64>,
 }
 
 impl Version {
     /// Returns a version that is new, or was there at the start.
     fn new(lpn: Lpn, progress: Progress, completed: Option<u64>) -> Version {
-        Version { lpn, completed, progress, loss: Loss::Intact, bound: 0, successor: None }
+        Version { lpn, completed, progress, loss: Loss::Intact, bound: 0, successor: None, trimmed: None }
     }
 }
 
@@ -197,6 +199,8 @@ pub struct Oracle {
     carried: u64,
     /// Dies that are lost, with the step in which they were.
     lost_dies: BTreeMap<kit::DieId, u64>,
+    /// Programs of the map's journal and its checkpoint that are under way, with their units.
+    journal_programs: BTreeMap<Ppn, u32>,
     /// Programs of parity, and the programs that they cover.
     parity: parity::Parity,
     /// Blocks of which a program or the erase has failed.
@@ -241,6 +245,7 @@ impl Oracle {
             counts: Counts::default(),
             carried: 0,
             lost_dies: BTreeMap::new(),
+            journal_programs: BTreeMap::new(),
             parity: parity::Parity::default(),
             bad: BTreeSet::new(),
             power: PowerWatch::of(drive, description),
@@ -337,6 +342,7 @@ impl Oracle {
             Record::RestoringRead { restoration, first } => self.restoring_read(restoration, first),
             Record::RestorationFailed { restoration } => self.restoration_failed(restoration),
             Record::Restored { restoration } => self.restored(restoration),
+            Record::JournalBound { first, units } => self.journal_bound(first, units),
             Record::EraseFailed { block } => {
                 self.bad.insert(block);
                 Ok(())

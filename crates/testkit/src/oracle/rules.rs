@@ -24,6 +24,8 @@ pub(super) struct Rules {
     pub knows_blocks: bool,
     /// True if the write buffer keeps its data when power fails: a flush has nothing to wait for.
     pub keeps_buffer: bool,
+    /// True if a trim is durable at once; with a journal of the map it is once a flush has completed.
+    pub keeps_trims: bool,
 }
 
 impl Rules {
@@ -40,7 +42,12 @@ impl Rules {
             Data::Untold
         };
         let is_trusted = description.power_loss.is_some_and(|capacitors| capacitors.trusted);
-        Rules { data, knows_blocks: kind.knows_age(), keeps_buffer: kind.is_zoned() || is_trusted }
+        Rules {
+            data,
+            knows_blocks: kind.knows_age(),
+            keeps_buffer: kind.is_zoned() || is_trusted,
+            keeps_trims: description.ftl.journal.is_none(),
+        }
     }
 
     /// Returns true if blocks are programmed in order, and erased before they are programmed again.

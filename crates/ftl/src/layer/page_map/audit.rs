@@ -43,6 +43,9 @@ impl Ftl {
     fn audit_blocks(&self, at_rest: bool, found: &mut Vec<String>) {
         let geometry = &self.state.store.medium.geometry;
         let mut by_mode = [0u64; 16];
+        let mut kept = vec![0; geometry.block_count as usize];
+        let pinned = self.state.journal.iter().flat_map(|journal| journal.pinned());
+        pinned.for_each(|ppn| kept[geometry.block_of(ppn).index()] += 1);
         for block in (0..geometry.block_count).map(BlockId) {
             let record = self.state.store.medium.block(block);
             let first = geometry.first_of(block).0;
@@ -53,7 +56,7 @@ impl Ftl {
             if valid != usize::from(record.valid) || empty && valid > 0 {
                 found.push(format!("{block:?} has {valid} valid bits, its record: {record:?}"));
             }
-            if at_rest && self.state.moves.in_flight == 0 && record.pins() > 0 {
+            if at_rest && self.state.moves.in_flight == 0 && record.pins() != kept[block.index()] {
                 found.push(format!("{block:?} is pinned in a drive at rest: {record:?}"));
             }
         }

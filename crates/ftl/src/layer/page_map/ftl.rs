@@ -4,6 +4,7 @@ mod ahead;
 mod bind;
 mod choose;
 mod finish;
+mod journal;
 mod lost;
 mod mapping;
 mod parity;
@@ -28,6 +29,7 @@ use crate::layer::page_map::moves::PageMoves;
 use crate::layer::page_map::retention::{MoveTimes, Retention, limits_of_blocks};
 use crate::map::{Mapped, PADDING, SLOT_BASE, Store, decode, encode};
 use crate::map_cache::MapCache;
+use crate::map_journal::{MapJournal, blocks_of_area};
 use crate::medium::BlockState;
 use crate::medium::program::{BoundUnit, NO_PLACE, UnitKind};
 use crate::medium::rain::Rain;
@@ -86,16 +88,31 @@ fn retention(config: &FtlSection, policy: &dyn ModePolicy, parameters: &Paramete
 /// Returns the free blocks and frontiers of an empty drive. Its streams are those of the host, those of relocations in
 /// each write mode, and that of a mapping cache.
 fn space(config: &FtlSection, needs: &Needs, parameters: &Parameters) -> Space {
+    let streams = streams(config, needs, parameters);
+    Space::new(&parameters.geometry, streams, config.reserve_blocks, parameters.facts.erase_levels.clone())
+}
+
+fn streams(config: &FtlSection, needs: &Needs, parameters: &Parameters) -> Streams {
     let (host, has_map) = (usize::from(needs.host_streams), config.map_cache.is_some());
-    let streams = Streams {
+    Streams {
         host,
         all: host + parameters.facts.write_modes.len() * needs.relocation_frontiers() + usize::from(has_map),
         shared: !needs.keeps_relocations_apart(config.separate_relocations),
         by_plane: config.allocation_order.is_by_plane(),
         map: has_map,
         parity: config.rain.is_some(),
-    };
-    Space::new(&parameters.geometry, streams, config.reserve_blocks, parameters.facts.erase_levels.clone())
+    }
+}
+
+/// Returns the journal of the map of an empty drive, if it is to have one.
+fn journal(config: &FtlSection, needs: &Needs, parameters: &Parameters) -> Option<Box<MapJournal>> {
+    let (journal, geometry) = (config.journal.as_ref()?, &parameters.geometry);
+    let user_units = parameters.facts.user_units;
+    let Streams { all, by_plane, .. } = streams(config, needs, parameters);
+    let of_die = all as u64 * u64::from(if by_plane { geometry.groups_per_die } else { 1 });
+    let count = config.area_blocks(geometry, user_units);
+    let blocks = (0..geometry.die_count).map(|die| blocks_of_area(geometry, DieId(die), count)).collect();
+    Some(Box::new(MapJournal::new(journal, geometry, user_units, of_die * u64::from(geometry.die_count), blocks)))
 }
 
 /// Returns an empty medium and map with `extra_units` units of the map.
@@ -153,6 +170,8 @@ pub(crate) struct State {
     pub repairs: Repairs,
     /// Sets of blocks with parity across dies, if there is any.
     pub rain: Option<Box<Rain>>,
+    /// Journal of the map, if there is one.
+    pub journal: Option<Box<MapJournal>>,
 }
 
 /// Rules and numbers that follow from the description: a drive that is loaded builds them anew.
@@ -188,6 +207,20 @@ pub(crate) struct Scratch {
     pub settles: Vec<u32>,
 }
 
+impl Scratch {
+    fn new(units_per_program: u32) -> Scratch {
+        Scratch {
+            saves_map: false,
+            rests: false,
+            binding: Binding::Allowed,
+            units: Vec::with_capacity(units_per_program as usize),
+            sink: 0,
+            woken: Vec::new(),
+            settles: Vec::new(),
+        }
+    }
+}
+
 impl Ftl {
     /// Creates the FTL of a validated description, with an empty drive.
     pub fn new(config: &FtlSection, policy: Box<dyn ModePolicy>, parameters: Parameters) -> std::io::Result<Ftl> {
@@ -200,6 +233,7 @@ impl Ftl {
         let (critical, low) = config.thresholds_with(&geometry, user_units);
         let dies = geometry.die_count as usize;
         let space = space(config, &needs, &parameters);
+        let journal = journal(config, &needs, &parameters);
         let rain = config.rain.map(|rain| Rain::new(rain.dies, geometry.die_count, space.data_streams())).map(Box::new);
         let state = State {
             bits: UnitBits::new(needs.bits_per_unit, store.user_units),
@@ -225,6 +259,7 @@ impl Ftl {
             metadata: None,
             repairs: Repairs::new(dies),
             rain,
+            journal,
             counters: FtlCounters::default(),
             policy,
             store,
@@ -240,24 +275,12 @@ impl Ftl {
             read_modes: std::array::from_fn(|mode| parameters.facts.read_mode_of.get(mode).copied().unwrap_or_default()),
             parameters,
         };
-        let units = Vec::with_capacity(geometry.units_per_program as usize);
         let (bad_blocks, spare_blocks) = (derived.parameters.bad_blocks.clone(), derived.parameters.spare_blocks);
-        let mut ftl = Ftl {
-            state,
-            derived,
-            scratch: Scratch {
-                saves_map: false,
-                rests: false,
-                binding: Binding::Allowed,
-                units,
-                sink: 0,
-                woken: Vec::new(),
-                settles: Vec::new(),
-            },
-        };
+        let mut ftl = Ftl { state, derived, scratch: Scratch::new(geometry.units_per_program) };
         if !bad_blocks.is_empty() || spare_blocks > 0 {
             ftl.begin_with_bad_blocks(&bad_blocks, spare_blocks);
         }
+        ftl.withhold_area();
         Ok(ftl)
     }
 
@@ -353,6 +376,7 @@ pub(crate) mod tests {
             partial_write: PartialWrite::Whole,
             retention_margin: Nanos::ZERO,
             retire_at_cycles: None,
+            journal: None,
             rain: None,
         };
         let policy = PolicyConfig { kind: "baseline".to_owned(), ..PolicyConfig::default() };

@@ -148,6 +148,19 @@ impl Metadata {
         is_newest
     }
 
+    /// Returns the number of the last program.
+    pub fn last(&self) -> u64 {
+        self.last
+    }
+
+    /// Takes these trims for those that remain.
+    pub fn set_trims(&mut self, trims: &BTreeMap<Lpn, u64>) {
+        // Entries that are zero are not written: they take no memory.
+        self.trims.as_mut_slice().iter_mut().filter(|number| **number > 0).for_each(|number| *number = 0);
+        trims.iter().for_each(|(lpn, number)| self.trims.set(lpn.index(), *number));
+        self.has_trims = !trims.is_empty();
+    }
+
     /// Records that a unit was trimmed.
     pub fn trimmed(&mut self, lpn: Lpn) {
         self.trims.set(lpn.index(), self.last + 1);

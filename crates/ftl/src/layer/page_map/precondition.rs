@@ -309,6 +309,7 @@ impl Ftl {
         config.user_capacity = Some(kit::Bytes(user_units * kit::UNIT_BYTES));
         config.superblock_blocks = 1;
         config.map_cache = None;
+        config.journal = None;
         config.rain = None;
         config.gc_spare_fraction = 0.0;
         config.gc_critical_blocks = kept as u32 - 2 + u32::from(kept < 4.0);

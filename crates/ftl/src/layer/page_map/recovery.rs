@@ -17,16 +17,18 @@
 //! it has been moved. The block is given up, and its units are again where they were.
 
 mod forgery;
+mod journaled;
 
 use crate::counters::FtlCounters;
 use crate::layer::page_map::collector::{Collector, RelocationRequest};
 use crate::layer::page_map::ftl::{Ftl, Health, State};
 use crate::layer::page_map::metadata::Metadata;
-use crate::map::{Mapped, Store, decode, encode, mark_valid};
+use crate::map::{Mapped, Places, Store, decode, encode, mark_valid};
 use crate::map_cache::{MapCounters, MapUnit};
-use crate::medium::BlockState;
+use crate::map_journal::MapJournal;
 use crate::medium::program::{NO_PLACE, ProgramUnit};
 use crate::medium::space::{AllocationClass, Target};
+use crate::medium::{BlockState, Medium};
 use kit::{BlockId, DieId, Interrupted, Lpn, ModeId, Outbox, Ppn, Reason, Rng, SimTime, Table};
 use std::collections::BTreeMap;
 
@@ -44,6 +46,10 @@ pub struct Remains {
     simulation: Simulation,
     /// Units of interrupted programs, for forgeries.
     torn_units: Vec<(Ppn, Lpn)>,
+    /// Journal of the map and its checkpoint, if the drive has them.
+    journal: Option<Box<MapJournal>>,
+    /// True if all pages are searched for although there is a journal, for tests.
+    searches_all: bool,
 }
 
 /// State of the simulation, which is that of no part of a drive.
@@ -89,8 +95,9 @@ struct Durable {
 /// Findings of a recovery.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Recovered {
-    /// Rows that are read on each die, to find all pages: a row is the pages that one operation senses.
-    pub scanned: Vec<Vec<RowsRead>>,
+    /// Rows that are read on each die, in steps of which each needs what the one before has found: a row is the pages
+    /// that one operation senses.
+    pub steps: Vec<Vec<Vec<RowsRead>>>,
     /// Pages of interrupted programs.
     pub torn_pages: u64,
     /// Blocks whose erase was interrupted.
@@ -106,8 +113,12 @@ pub struct Recovered {
 pub struct RowsRead {
     /// The block.
     pub block: BlockId,
-    /// Number of rows, from the first of the block on.
+    /// The first of them.
+    pub first: u32,
+    /// Their number.
     pub rows: u32,
+    /// True if all of a page is needed, and not only its metadata.
+    pub whole: bool,
 }
 
 impl Ftl {
@@ -193,15 +204,17 @@ impl Ftl {
         self.state.store.copy_to(&mut store);
         store.medium.integrity.clone_from(&medium.integrity);
         let metadata = self.state.metadata.as_ref().expect("a drive that may lose power keeps metadata").copy()?;
-        Remains::of(store, Box::new(metadata), self.durable_elsewhere(), interrupted, Simulation::of(&self.state))
+        let journal = self.state.journal.as_ref().map(|journal| journal.copy().map(Box::new)).transpose()?;
+        let kept = (store, Box::new(metadata), journal);
+        Remains::of(kept, self.durable_elsewhere(), interrupted, Simulation::of(&self.state))
     }
 
     /// Returns what remains if power is lost now, while these operations are under way. Nothing else is left.
     pub fn into_remains(self, interrupted: &[Interrupted]) -> std::io::Result<Remains> {
         let (others, simulation) = (self.durable_elsewhere(), Simulation::of(&self.state));
-        let State { store, metadata, .. } = self.state;
+        let State { store, metadata, journal, .. } = self.state;
         let metadata = metadata.expect("a drive that may lose power keeps metadata");
-        Remains::of(store, metadata, others, interrupted, simulation)
+        Remains::of((store, metadata, journal), others, interrupted, simulation)
     }
 
     /// Returns the map values of the newest copies on flash of those units whose map entry names another one.
@@ -247,15 +260,28 @@ impl Ftl {
 
     /// Rebuilds the state of a drive from what remains of it, on a new FTL of the same description.
     pub fn recover(&mut self, remains: Remains) -> Recovered {
-        let Remains { store, metadata, half_erased, torn_pages, durable, simulation, torn_units: _ } = remains;
+        let Remains { store, mut metadata, mut half_erased, torn_pages, durable, simulation, journal, .. } = remains;
         self.state.store = store;
         simulation.go_on(&mut self.state);
-        let scanned = self.rows_with_data(&half_erased);
-        self.find_newest(&metadata);
+        let interrupted = half_erased.clone();
+        half_erased.retain(|block| !self.state.store.medium.block(*block).is(BlockState::Area));
+        let recorded = self.read_journal(journal.as_deref(), &mut metadata, &half_erased);
+        let steps = match recorded.as_ref().filter(|_| !remains.searches_all) {
+            Some(recorded) => self.find_by_journal(recorded, journal.as_deref(), &metadata, &half_erased),
+            None => {
+                let scanned = self.rows_with_data(&half_erased);
+                self.find_newest(&metadata);
+                vec![scanned]
+            }
+        };
         self.mark_current();
         let given_up = self.gain_free_blocks(&metadata, &half_erased);
         let durable_lost = self.count_lost(&durable, &metadata);
         self.rebuild_blocks(&metadata);
+        self.state.journal = journal;
+        if let Some(recorded) = recorded {
+            self.journal_goes_on(recorded, &metadata, &given_up);
+        }
         self.state.metadata = Some(metadata);
         self.want_bad_blocks();
         for &block in half_erased.iter().chain(&given_up) {
@@ -263,7 +289,7 @@ impl Ftl {
             let erase_count = self.state.store.medium.erase_count(block);
             self.state.collectors[die.index()].want(RelocationRequest { block, erase_count, reason: Reason::Gc, urgent: true });
         }
-        Recovered { scanned, torn_pages, half_erased, given_up: given_up.len() as u64, durable_lost }
+        Recovered { steps, torn_pages, half_erased: interrupted, given_up: given_up.len() as u64, durable_lost }
     }
 
     /// Returns the number of units for which the map names an older copy than the newest on flash, or none, or one that
@@ -293,13 +319,14 @@ impl Ftl {
         let of_block = |block: BlockId| {
             let record = medium.block(block);
             if half_erased.contains(&block) {
-                return RowsRead { block, rows: 1 };
+                return RowsRead { block, first: 0, rows: 1, whole: false };
             }
             let programs = medium.units_in(ModeId(record.mode())) / geometry.units_per_program;
             let further = u32::from(u32::from(record.programmed) < programs);
-            RowsRead { block, rows: u32::from(record.programmed) * rows_per_program + further }
+            let rows = u32::from(record.programmed) * rows_per_program + further;
+            RowsRead { block, first: 0, rows, whole: false }
         };
-        let is_read = |block: &BlockId| !matches!(medium.block(*block).state(), BlockState::Retired | BlockState::Spare);
+        let is_read = |block: &BlockId| is_of_data(medium, *block);
         let dies = (0..geometry.die_count).map(DieId);
         dies.map(|die| geometry.blocks_of(die).map(BlockId).filter(is_read).map(of_block).collect()).collect()
     }
@@ -307,32 +334,31 @@ impl Ftl {
     /// Enters in the map, for each unit, the newest of its copies.
     fn find_newest(&mut self, metadata: &Metadata) {
         let Store { medium, places, .. } = &mut self.state.store;
-        let geometry = medium.geometry;
-        for block in (0..geometry.block_count).map(BlockId) {
-            let first = geometry.first_of(block).0;
-            let programmed = u32::from(medium.block(block).programmed) * geometry.units_per_program;
-            for ppn in (first..first + programmed).map(Ppn) {
-                let Some(lpn) = places.entered_unit(ppn) else { continue };
-                let number = metadata.number(ppn);
-                let is_newer = places.entered_place(lpn).is_none_or(|known| number >= metadata.number(known));
-                if is_newer && metadata.is_kept(lpn, number) {
-                    places.set_code(lpn, encode(ppn));
-                }
-            }
+        for block in (0..medium.geometry.block_count).map(BlockId) {
+            enter_newer(places, medium, metadata, (block, 0));
         }
+        self.leave_what_is_gone(metadata, true);
+        let places = &mut self.state.store.places;
+        for lpn in metadata.trimmed_units() {
+            places.leave_unit(lpn);
+        }
+    }
+
+    /// Marks units as not mapped that have no entry, and are not where they were in the beginning: the block was
+    /// erased, or, if `entered`, the place has an entry of its own.
+    fn leave_what_is_gone(&mut self, metadata: &Metadata, entered: bool) {
+        let Store { medium, places, .. } = &mut self.state.store;
+        let geometry = medium.geometry;
         let Some(origin) = places.origin().cloned() else { return };
         // Units of the origin whose only entry is that they are where they were: unless that is gone.
         for block in (0..geometry.block_count).map(BlockId) {
             origin.each_stretch(block.0, |first, bits| {
                 for ppn in (0..64).filter(|bit| bits >> bit & 1 == 1).map(|bit| Ppn(first.0 + bit)) {
-                    if metadata.is_erased(block) || !places.is_original(ppn) {
+                    if metadata.is_erased(block) || entered && !places.is_original(ppn) {
                         places.leave(ppn);
                     }
                 }
             });
-        }
-        for lpn in metadata.trimmed_units() {
-            places.leave_unit(lpn);
         }
     }
 
@@ -433,12 +459,37 @@ impl Ftl {
     }
 }
 
+/// Returns true if a block may hold data of the user.
+fn is_of_data(medium: &Medium, block: BlockId) -> bool {
+    !matches!(medium.block(block).state(), BlockState::Retired | BlockState::Spare | BlockState::Area)
+}
+
+/// Enters in the map the copies in a block, from one of its programs on, that are newer than those that are known.
+fn enter_newer(places: &mut Places, medium: &Medium, metadata: &Metadata, (block, from): (BlockId, u32)) {
+    let geometry = &medium.geometry;
+    let first = geometry.first_of(block).0;
+    let [from, end] = [from, u32::from(medium.block(block).programmed)].map(|program| program * geometry.units_per_program);
+    for ppn in (first + from..first + end).map(Ppn) {
+        let Some(lpn) = places.entered_unit(ppn) else { continue };
+        let number = metadata.number(ppn);
+        let is_newer = places.entered_place(lpn).is_none_or(|known| number >= metadata.number(known));
+        if is_newer && metadata.is_kept(lpn, number) {
+            places.set_code(lpn, encode(ppn));
+        }
+    }
+}
+
 impl Remains {
+    /// Has the recovery search for all pages although there is a journal, for tests.
+    #[doc(hidden)]
+    pub fn search_all(&mut self) {
+        self.searches_all = true;
+    }
+
     /// Loses everything in a store that is not on flash. `others`: map values of the newest copies on flash that are
     /// not those in the map.
     fn of(
-        mut store: Store,
-        mut metadata: Box<Metadata>,
+        (mut store, mut metadata, mut journal): (Store, Box<Metadata>, Option<Box<MapJournal>>),
         others: BTreeMap<Lpn, u32>,
         interrupted: &[Interrupted],
         simulation: Simulation,
@@ -464,8 +515,11 @@ impl Remains {
             metadata.erased(block);
         }
         metadata.power_lost();
+        if let Some(journal) = &mut journal {
+            journal.lose_power(&store.medium);
+        }
         let durable = Durable { map: store.places.lose_map()?, others };
         let torn_pages = interrupted.iter().filter(|one| !one.erases).map(|one| u64::from(one.pages)).sum();
-        Ok(Remains { store, metadata, half_erased, torn_pages, durable, simulation, torn_units })
+        Ok(Remains { store, metadata, half_erased, torn_pages, durable, simulation, torn_units, journal, searches_all: false })
     }
 }

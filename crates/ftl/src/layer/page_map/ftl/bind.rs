@@ -104,6 +104,14 @@ impl Ftl {
     }
 
     fn release_dropped(&mut self, slot: u32, now: SimTime, out: &mut Outbox) {
+        if self.state.journal.as_mut().is_some_and(|journal| journal.keep_dropped(slot)) {
+            return self.wake_for_journal(&mut out.ready);
+        }
+        self.leave_buffer(slot, now, out);
+    }
+
+    /// Lets a unit leave the write buffer that was trimmed there, and reports to the commands that wait for it.
+    pub(super) fn leave_buffer(&mut self, slot: u32, now: SimTime, out: &mut Outbox) {
         out.handoff.released.push(self.state.writes.queue.units[slot].number);
         let waiters = self.state.writes.queue.end_wait(slot, now, &out.signals.clock);
         self.state.writes.queue.units.release(slot);

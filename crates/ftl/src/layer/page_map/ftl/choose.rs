@@ -63,16 +63,23 @@ impl Ftl {
             && self.state.repairs.are_none()
             && self.state.rain.as_ref().is_none_or(|rain| !rain.may_owe(die) && !rain.has_erasable(die))
             && !self.may_write_map()
+            && !self.may_write_journal()
     }
 
-    /// Returns the operation that goes before all others: a program that is repeated, or one of parity. `None` if the
-    /// die chooses among the others.
+    /// Returns the operation that goes before all others: a program that is repeated, one of the map's journal, or one
+    /// of parity. `None` if the die chooses among the others.
     #[inline(always)]
     fn first_of_all(&mut self, die: DieId, now: SimTime, out: &mut Outbox) -> Option<Option<u32>> {
         if !self.state.repairs.are_none()
             && let Some(answer) = self.repeat_first(die, now, out)
         {
             return Some(answer);
+        }
+        if self.may_write_journal() {
+            let step = self.write_journal(die, now, out);
+            if step.is_some() || self.scratch.binding == Binding::Refused {
+                return Some(step);
+            }
         }
         let rain = self.state.rain.as_ref()?;
         if rain.may_rebuild {

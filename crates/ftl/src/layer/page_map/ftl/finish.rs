@@ -28,7 +28,7 @@ impl Ftl {
                 self.page_move_read(slot, &mut out.ready);
             }
             Owner::ProgramUnit if Ftl::has_failed(ended) => self.program_failed(ended, operation, now, out),
-            Owner::ProgramUnit => self.program_done(ended, operation, out),
+            Owner::ProgramUnit => self.program_done(ended, operation, now, out),
             Owner::ReadAhead(read) => self.read_ahead_done(read, operation, now, out),
             Owner::MapPage(page) => {
                 self.sensed(operation.first, operation.owner, out);
@@ -37,6 +37,7 @@ impl Ftl {
             // The drive ends the read whose data it restores.
             Owner::Restoration(_) => {}
             Owner::FreeBlock => self.lazy_erase_done(ended, operation),
+            Owner::Journal => self.area_erased(ended, operation, out),
             Owner::Scan => out.handoff.scanned.push(operation.die),
             Owner::Collector => match operation.kind {
                 OperationKind::Read => self.row_read(operation.die, now, out),
@@ -99,8 +100,11 @@ impl Ftl {
 
     /// Handles the completion of a program: its units are durable, and the blocks of the copies that they supersede are
     /// unpinned.
-    pub(super) fn program_done(&mut self, ended: Ended, operation: &Operation, out: &mut Outbox) {
+    pub(super) fn program_done(&mut self, ended: Ended, operation: &Operation, now: SimTime, out: &mut Outbox) {
         let bound = self.state.store.medium.program_done(ended, operation, &mut self.state.writes.queue, out);
+        if self.state.journal.is_some() {
+            self.note_programmed(operation, bound, now, out);
+        }
         self.settle_sets(Some(self.state.store.medium.geometry.block_of(operation.first)), out);
         let is_map = matches!(operation.reason, Reason::Map | Reason::Journal);
         if self.state.cache.is_none() && !is_map {
@@ -233,6 +237,7 @@ impl Ftl {
         if self.state.metadata.as_mut().is_some_and(|metadata| metadata.begins()) {
             self.begin_metadata();
         }
+        self.begin_journal().expect("tables of the size of the map fit into the address space");
         self.begin_sets();
         self.call_policy(now, &out.signals, |policy, view| policy.adopt(view));
         self.state.retention.adopt(&self.state.store.medium);

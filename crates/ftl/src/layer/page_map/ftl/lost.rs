@@ -46,8 +46,13 @@ impl Ftl {
             Owner::ReadAhead(read) => self.ahead_failed(read, places),
             Owner::Command(_) => self.read_uncorrected(places),
             // The map itself is never lost: its entries are also in the spare areas of the pages that they name.
-            Owner::MapPage(_) | Owner::ProgramUnit | Owner::FreeBlock | Owner::Retry(_) | Owner::Scan | Owner::Restoration(_) => {
-            }
+            Owner::MapPage(_)
+            | Owner::ProgramUnit
+            | Owner::FreeBlock
+            | Owner::Retry(_)
+            | Owner::Scan
+            | Owner::Restoration(_)
+            | Owner::Journal => {}
         }
     }
 

@@ -487,6 +487,9 @@ impl Ftl {
     pub(super) fn erase_if_ready(&mut self, die: DieId, victim: BlockId, now: SimTime, out: &mut Outbox) -> Option<u32> {
         let record = self.state.store.medium.block(victim);
         if self.state.collectors[die.index()].reading || record.valid > 0 || record.pins() > 0 {
+            if record.pins() > 0 && self.state.journal.is_some() {
+                self.hurry_journal(out);
+            }
             return None;
         }
         if let Some(set) = self.state.store.medium.set_of(victim) {

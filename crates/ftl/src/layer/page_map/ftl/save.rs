@@ -160,6 +160,8 @@ impl Ftl {
             block_bytes: _,
             // Begins anew in the next run.
             metadata: _,
+            // A drive with a journal is not saved.
+            journal: _,
             repairs,
             rain,
         } = &self.state;

@@ -361,6 +361,7 @@ impl Ftl {
 
     /// Deallocates whole units.
     pub fn trim(&mut self, first: Lpn, count: u32, now: SimTime, out: &mut Outbox) {
+        let mut recorded = Vec::new();
         for lpn in (first.0..first.0 + count).map(Lpn) {
             self.state.counters.trimmed_units += 1;
             let code = self.state.store.code_of(lpn);
@@ -382,6 +383,10 @@ impl Ftl {
             };
             if let Some(ppn) = place {
                 self.state.store.medium.invalidate(ppn);
+                if let Some(journal) = &mut self.state.journal {
+                    self.state.store.medium.pin(ppn);
+                    journal.keep_until(journal.appended() + 1, ppn);
+                }
                 if self.state.map_cache.is_some() {
                     self.map_changed(lpn, out);
                 }
@@ -390,10 +395,16 @@ impl Ftl {
             if let Some(metadata) = &mut self.state.metadata {
                 metadata.trimmed(lpn);
             }
+            if self.state.journal.is_some() {
+                recorded.push(lpn);
+            }
             out.journal.note(|| Record::Trimmed { lpn });
             if self.derived.needs.dropped {
                 self.call_policy(now, &out.signals, |policy, view| policy.dropped(lpn, view));
             }
+        }
+        if !recorded.is_empty() {
+            self.record_trim(recorded, out);
         }
     }
 

@@ -76,6 +76,7 @@ impl Ftl {
             repairs: _,
             // Formed as the drive is adopted.
             rain: _,
+            journal: _,
         } = &self.state;
         let extra_units = store.all_units() - store.user_units;
         let mode_units = self.derived.parameters.facts.block_units.clone();

@@ -98,6 +98,7 @@ fn of_config(config: &FtlSection) -> String {
         gc_spare_fraction,
         gc_fraction_of,
         retire_at_cycles,
+        journal,
         rain,
         // Decide the number of user units, which is a fact.
         overprovisioning: _,
@@ -117,10 +118,11 @@ fn of_config(config: &FtlSection) -> String {
         retention_margin: _,
     } = config;
     let rain = rain.map_or(String::new(), |rain| format!(" {rain:?}"));
+    let journal = journal.map_or(String::new(), |journal| format!(" {journal:?}"));
     format!(
         "{:?} {victim:?} {wear_leveling:?} {allocation_order:?} \
          {separate_relocations} {superblock_blocks} {reserve_blocks} {gc_critical_blocks} {gc_low_blocks} \
-         {gc_spare_fraction:?} {gc_fraction_of:?} {retire_at_cycles:?}{rain}",
+         {gc_spare_fraction:?} {gc_fraction_of:?} {retire_at_cycles:?}{journal}{rain}",
         map_cache.as_ref().map(of_map_cache),
     )
 }

@@ -1,6 +1,7 @@
 //! Forged remains: defects of a recovery, planted so that tests can show that they are found.
 
 use super::Remains;
+use crate::map_journal::Content;
 use crate::medium::{BlockRecord, BlockState};
 use kit::{BlockId, Ppn};
 
@@ -21,10 +22,17 @@ pub enum Forgery {
     TrimsUndone,
     /// The data of a unit is taken as that of its neighbour.
     WrongUnit,
+    /// The last program of the map's journal is not found.
+    JournalRecordLost,
+    /// A page of the map that has changed since it was written is taken as current.
+    MapPageStale,
 }
 
 impl Forgery {
-    /// All of them.
+    /// Those that need a journal of the map.
+    pub const OF_JOURNAL: [Forgery; 2] = [Forgery::JournalRecordLost, Forgery::MapPageStale];
+
+    /// Those that do not.
     pub const ALL: [Forgery; 7] = [
         Forgery::TornAsWhole,
         Forgery::HalfErasedAsFree,
@@ -73,6 +81,8 @@ impl Remains {
                 })
             }
             Forgery::TrimsUndone => self.metadata.forge_trims(),
+            Forgery::JournalRecordLost => self.content().is_some_and(Content::forge_lost_record),
+            Forgery::MapPageStale => self.content().is_some_and(Content::forge_stale_page),
             Forgery::WrongUnit => self.last_program().is_some_and(|first| {
                 let unit = self.store.places.entered_unit(first).filter(|lpn| u64::from(lpn.0) + 1 < self.store.user_units);
                 unit.is_some_and(|lpn| {
@@ -81,6 +91,10 @@ impl Remains {
                 })
             }),
         }
+    }
+
+    fn content(&mut self) -> Option<&mut Content> {
+        self.journal.as_mut().and_then(|journal| journal.content.as_deref_mut())
     }
 
     /// Returns the first place of the last program that was completed.

@@ -1,0 +1,165 @@
+//! Recovery from the journal of the map, its checkpoint and a short search.
+//!
+//! 1. The root, whose place is known \[A\], the newest version of each map page, and the journal from the oldest of
+//!    these on are read: all of the area that is not stale.
+//! 2. The first row of each block is read. A block whose first program has a higher number than the journal knows has
+//!    been opened since, and is searched from there on. A block that the journal records as open is searched from where
+//!    its record ends. What the map names in a block that has been erased since is somewhere else: it is found there.
+//!
+//! The programs that the search has found are recorded in the journal next.
+
+use super::{RowsRead, enter_newer, is_of_data};
+use crate::layer::page_map::ftl::Ftl;
+use crate::layer::page_map::metadata::Metadata;
+use crate::map::{Store, encode};
+use crate::map_journal::{Change, Found, Header, MapJournal};
+use crate::medium::Medium;
+use kit::{BlockId, DieId, Lpn, Ppn};
+use std::collections::BTreeMap;
+
+/// Assumption about memory.
+const IN_MEMORY: &str = "a table of the size of the map fits into the address space";
+
+/// The map that the journal and the checkpoint give, and the blocks that have to be searched.
+pub(super) struct Recorded {
+    found: Found,
+    /// Number of the first program of each block that the journal lacks; none for a block that was erased since, and is
+    /// searched as a whole.
+    from: BTreeMap<BlockId, Option<u32>>,
+}
+
+/// Returns the first program of a block that the journal lacks; `Some(None)` if the block was erased since.
+fn first_unrecorded(medium: &Medium, metadata: &Metadata, header: &Header, block: BlockId) -> Option<Option<u32>> {
+    let programmed = u32::from(medium.block(block).programmed);
+    if programmed == 0 || metadata.number(medium.geometry.first_of(block)) > header.last {
+        return Some(None);
+    }
+    header.recorded.get(&block.0).map(|recorded| Some(programmed.min(*recorded)))
+}
+
+impl Ftl {
+    /// Reads the journal and the checkpoint, if the drive has them. The trims that they record are those that remain.
+    pub(super) fn read_journal(
+        &self,
+        journal: Option<&MapJournal>,
+        metadata: &mut Metadata,
+        half_erased: &[BlockId],
+    ) -> Option<Recorded> {
+        let content = journal?.content.as_ref()?;
+        let found = content.replay().expect(IN_MEMORY);
+        metadata.set_trims(&found.trims);
+        let medium = &self.state.store.medium;
+        let blocks = (0..medium.geometry.block_count).map(BlockId).filter(|block| is_of_data(medium, *block));
+        let from = blocks.filter_map(|block| {
+            if half_erased.contains(&block) {
+                return Some((block, None));
+            }
+            Some((block, first_unrecorded(medium, metadata, &found.header, block)?))
+        });
+        Some(Recorded { from: from.collect(), found })
+    }
+
+    /// Rebuilds the map from what is recorded, and from the copies that are not. Returns the rows that are read, step
+    /// by step.
+    pub(super) fn find_by_journal(
+        &mut self,
+        recorded: &Recorded,
+        journal: Option<&MapJournal>,
+        metadata: &Metadata,
+        half_erased: &[BlockId],
+    ) -> Vec<Vec<Vec<RowsRead>>> {
+        let Recorded { found, from } = recorded;
+        let Store { medium, places, .. } = &mut self.state.store;
+        places.copy_entries(&found.entries);
+        let is_gone = |ppn: Ppn| {
+            let (block, unit) = medium.geometry.split(ppn);
+            from.get(&block) == Some(&None) || medium.geometry.program_of(unit) >= u32::from(medium.block(block).programmed)
+        };
+        let gone: Vec<Lpn> = places.entered().filter(|lpn| places.entered_place(*lpn).is_some_and(is_gone)).collect();
+        gone.into_iter().for_each(|lpn| places.set_code(lpn, 0));
+        for (&block, first) in from.iter().filter(|(block, _)| !half_erased.contains(block)) {
+            enter_newer(places, medium, metadata, (block, first.unwrap_or(0)));
+        }
+        self.leave_what_is_gone(metadata, false);
+        let area = journal.map_or_else(Vec::new, |journal| self.rows_of_area(journal));
+        vec![area, self.rows_to_search(from, half_erased)]
+    }
+
+    /// Returns the rows of the journal's area that are read on each die.
+    fn rows_of_area(&self, journal: &MapJournal) -> Vec<Vec<RowsRead>> {
+        let geometry = &self.state.store.medium.geometry;
+        let mut rows: Vec<Vec<RowsRead>> = (0..geometry.die_count).map(|_| Vec::new()).collect();
+        // The root.
+        rows[0].extend(journal.area_blocks().next().map(|block| RowsRead { block, first: 0, rows: 1, whole: false }));
+        let per_program = geometry.shape.pages_per_program;
+        for (block, program) in journal.needed() {
+            let read = RowsRead { block, first: program * per_program, rows: per_program, whole: true };
+            rows[geometry.die_of(block).index()].push(read);
+        }
+        rows
+    }
+
+    /// Returns the rows that are read on each die in the search for what the journal lacks: up to the first row of a
+    /// block that is erased.
+    fn rows_to_search(&self, from: &BTreeMap<BlockId, Option<u32>>, half_erased: &[BlockId]) -> Vec<Vec<RowsRead>> {
+        let medium = &self.state.store.medium;
+        let geometry = &medium.geometry;
+        let per_program = geometry.shape.pages_per_program;
+        let of_block = |block: BlockId| {
+            let programmed = u32::from(medium.block(block).programmed);
+            let mode = kit::ModeId(medium.block(block).mode());
+            let further = u32::from(programmed < medium.units_in(mode) / geometry.units_per_program);
+            let first = RowsRead { block, first: 0, rows: 1, whole: false };
+            let begin = from.get(&block).filter(|_| !half_erased.contains(&block)).map(|first| first.unwrap_or(0));
+            let rest = begin.map(|begin| {
+                let [begin, end] = [begin, programmed].map(|program| program * per_program);
+                RowsRead { first: begin.max(1), rows: (end + further).saturating_sub(begin.max(1)), ..first }
+            });
+            [Some(first), rest.filter(|rest| rest.rows > 0)].into_iter().flatten()
+        };
+        let dies = (0..geometry.die_count).map(DieId);
+        let blocks = |die: DieId| geometry.blocks_of(die).map(BlockId).filter(|block| is_of_data(medium, *block));
+        dies.map(|die| blocks(die).flat_map(of_block).collect()).collect()
+    }
+
+    /// Lets the journal of a drive that has recovered go on: it records what the search has found, and the units that
+    /// are again where they came from, since a block was given up.
+    pub(super) fn journal_goes_on(&mut self, recorded: Recorded, metadata: &Metadata, given_up: &[BlockId]) {
+        let Recorded { found, from } = recorded;
+        let Some(journal) = &mut self.state.journal else { return };
+        let Some(mut content) = journal.content.take() else { return };
+        let Store { medium, places, .. } = &mut self.state.store;
+        content.go_on(places.entries(), found.trims).expect(IN_MEMORY);
+        let geometry = medium.geometry;
+        let mut firsts: Vec<Ppn> = Vec::new();
+        for (&block, first) in &from {
+            let programs = first.unwrap_or(0)..u32::from(medium.block(block).programmed);
+            let place = |program: u32| Ppn(geometry.first_of(block).0 + program * geometry.units_per_program);
+            firsts.extend(programs.map(place));
+        }
+        firsts.sort_by_key(|first| (metadata.number(*first), *first));
+        for first in firsts {
+            let of_program = (first.0..first.0 + geometry.units_per_program).map(Ppn);
+            let current = of_program.filter_map(|ppn| {
+                let lpn = places.entered_unit(ppn)?;
+                (places.entered_place(lpn) == Some(ppn)).then(|| (lpn, encode(ppn), metadata.number(ppn)))
+            });
+            let current: Vec<_> = current.collect();
+            journal.append(current.len() as u64);
+            content.append(Change::Programmed(first, current), journal.appended(), metadata.last());
+        }
+        for &block in given_up {
+            let first = geometry.first_of(block).0;
+            let held = (first..first + geometry.units_per_block).map(Ppn);
+            let moved = held.filter_map(|ppn| Some((places.entered_unit(ppn)?, metadata.source(ppn)?)));
+            let reverted = moved.filter(|(lpn, source)| places.entered_place(*lpn) == Some(*source));
+            let reverted: Vec<_> = reverted.map(|(lpn, source)| (lpn, encode(source), metadata.number(source))).collect();
+            journal.append(reverted.len() as u64);
+            content.append(Change::Reverted(reverted), journal.appended(), metadata.last());
+            // Until that is on flash, what the journal records is there.
+            medium.pin(Ppn(first));
+            journal.keep_until(journal.appended(), Ppn(first));
+        }
+        journal.content = Some(content);
+    }
+}
