@@ -429,7 +429,7 @@ mod tests {
         assert_eq!(outcomes(OperationKind::Read, 7), [1]);
         assert!(faults.lose(DieId(0)) && !faults.lose(DieId(0)));
         faults.script(&[script(OperationKind::Read, 6), script(OperationKind::Read, 7), script(OperationKind::Erase, 1)]);
-        assert_eq!(faults.pending(), 1, "six reads and six erases were before");
+        assert_eq!(faults.pending(), 2, "the sixth read was before; erases count from now on");
         let outcome = |faults: &mut Faults, die| {
             faults.outcome(&Operation { die: DieId(die), ..operation(OperationKind::Erase, 50, 0, 0) }, 0)
         };
