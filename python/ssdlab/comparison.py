@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -110,7 +111,8 @@ class Comparison:
         # Start-up: few comparisons are looked at as a page, which needs plotly.
         from ssdlab.report import page
 
-        return page.several(self.runs)
+        with self._reading():
+            return page.several(self.runs)
 
     def plot(self, figure: str = "latency") -> Figure:
         """Plots a figure with all runs: one of those of ``ssdlab plot``.
@@ -128,7 +130,16 @@ class Comparison:
             Traceback (most recent call last):
             ssdlab.InputError: unknown figure `latencies`: expected one of latency, ... (did you mean `latency`?)
         """
-        return figure_of(figure, self.runs)
+        with self._reading():
+            return figure_of(figure, self.runs)
+
+    @contextmanager
+    def _reading(self) -> Iterator[None]:
+        """Turns errors in the use of results that were read from folders into one that names the folders."""
+        with ExitStack() as stack:
+            for run in self.runs:
+                stack.enter_context(run.reading())
+            yield
 
     @in_own_words
     def save(self, folder: str | PathLike[str], *, force: bool = False) -> Path:

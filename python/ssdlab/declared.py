@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 from ssdlab import _declared, _engine, numbers
 from ssdlab.errors import closest
+from ssdlab.files import existing_file
 
 __all__ = ["GROUPS", "Option", "checked", "documented", "sorted_by_group"]
 
@@ -107,6 +108,8 @@ def _checked(option: Option, value: Any, label: Callable[[Option], str]) -> Any:
     value = numbers.plain(value)
     if value is None and option.is_optional:
         return None
+    if option.value == "input":
+        return existing_file(value)
     if option.value == "number":
         return numbers.finite(label(option), value)
     if option.value == "integer" and option.most is not None:

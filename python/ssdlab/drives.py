@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
@@ -15,7 +14,7 @@ from typing import Any, Literal, TypeAlias
 
 from ssdlab import _engine, toml
 from ssdlab.errors import InputError, unknown_name
-from ssdlab.files import existing_file, read_text
+from ssdlab.files import existing_file, is_there, read_text
 from ssdlab.words import in_own_words
 
 __all__ = [
@@ -128,7 +127,7 @@ class Drive:
         for preset, _, text in _engine.presets():
             if preset == name:
                 return cls(name, text)
-        if not Path(name).exists() and Path(name).suffix != ".toml" and "/" not in name:
+        if not is_there(name) and Path(name).suffix != ".toml" and "/" not in name:
             raise unknown_name("drive", name, [preset.name for preset in presets()])
         try:
             return cls(name, read_text(existing_file(name)))
@@ -146,13 +145,13 @@ def looks_like_drive(argument: object) -> bool:
     if not isinstance(argument, (str, PathLike)):
         return isinstance(argument, Drive)
     path = Path(argument)
-    if not path.exists():
+    if not is_there(path):
         return any(preset.name == str(path) for preset in presets())
     if path.suffix != ".toml" or not path.is_file():
         return False
     try:
-        fields = tomllib.loads(read_text(path))
-    except (OSError, ValueError, RecursionError):
+        fields = toml.loads(read_text(path))
+    except (OSError, ValueError):
         return False
     return bool(fields.keys() & {"base", "host", "buffer", "flash", "ftl"})
 
@@ -243,6 +242,15 @@ def check(drive: DriveLike, *, set: Settings = ()) -> str:
     """
     source = Drive.open(drive)
     return _engine.check(source.name, source.text, setting_lines(set))
+
+
+def files_of(drive: DriveLike, set: Settings = ()) -> list[str]:
+    """Returns the files that a drive's description names, its bases and tables; none if it cannot be read."""
+    try:
+        source = Drive.open(drive)
+    except InputError:
+        return []
+    return _engine.files_of(source.name, source.text, setting_lines(set))
 
 
 @in_own_words

@@ -67,6 +67,8 @@ def existing_file(path: str | PathLike[str]) -> str:
         InputError: it is not.
     """
     name = os.fspath(path)
+    if not isinstance(name, str):
+        raise InputError(f"{name!r}: bytes: expected the name of a file as a text")
     try:
         name.encode()
         if Path(name).is_dir():
@@ -83,6 +85,28 @@ def existing_file(path: str | PathLike[str]) -> str:
         if isinstance(error, InputError):
             raise
         raise InputError(f"{name}: {getattr(error, 'strerror', error)}") from None
+
+
+def is_there(path: str | PathLike[str]) -> bool:
+    """Returns true if there is a file or folder of this name; false, too, for a name that none can have."""
+    return _is(Path.exists, path)
+
+
+def is_file(path: str | PathLike[str]) -> bool:
+    """Returns true if there is a file of this name, like :func:`is_there`."""
+    return _is(Path.is_file, path)
+
+
+def is_folder(path: str | PathLike[str]) -> bool:
+    """Returns true if there is a folder of this name, like :func:`is_there`."""
+    return _is(Path.is_dir, path)
+
+
+def _is(what: Callable[[Path], bool], path: str | PathLike[str]) -> bool:
+    try:
+        return what(Path(path))
+    except (OSError, ValueError):  # such as a name that is too long
+        return False
 
 
 def is_pipe(path: str | PathLike[str]) -> bool:
@@ -129,6 +153,19 @@ def read_text(path: str | PathLike[str], most: int = TEXT_MAX) -> str:
         UnicodeDecodeError: it is not UTF-8.
     """
     return read_bytes(path, most).decode().replace("\r\n", "\n").replace("\r", "\n")
+
+
+def read_own_text(path: str | PathLike[str], most: int = TEXT_MAX) -> str:
+    """Returns the content of a text file that ssdlab wrote, like :func:`read_text`.
+
+    Raises:
+        InputError: it is larger, or not UTF-8.
+        OSError: it cannot be read.
+    """
+    try:
+        return read_text(path, most)
+    except UnicodeDecodeError:
+        raise InputError(f"{path}: damaged: not UTF-8: expected the text that ssdlab wrote") from None
 
 
 def _words(size: int) -> str:
@@ -228,8 +265,10 @@ def _check_name(path: Path) -> None:
     """Checks that the name of an output can be shown and kept in a manifest.
 
     Raises:
-        InputError: it is not UTF-8.
+        InputError: it is not UTF-8, or has a null character.
     """
+    if "\0" in str(path):
+        raise InputError(f"{str(path)!r}: a name with a null character; expected another")
     try:
         str(path).encode()
     except UnicodeEncodeError:
@@ -465,7 +504,7 @@ def damaged(*folders: Path) -> Iterator[None]:
     """
     try:
         yield
-    except (InputError, OSError, MemoryError):
+    except (InputError, OSError, MemoryError, ImportError):
         raise
     except Exception as error:
         names = ", ".join(map(str, folders))

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-import tomllib
 from os import PathLike
 from pathlib import Path
 
+from ssdlab import toml
 from ssdlab.comparison import Comparison
 from ssdlab.errors import InputError
-from ssdlab.files import RESULT_MAX, read_text
-from ssdlab.manifest import version_of
+from ssdlab.files import RESULT_MAX, is_file, read_text
+from ssdlab.manifest import check_format, version_of
 from ssdlab.presentation import Result
 from ssdlab.provenance import Kept, workload_and_source
 
@@ -33,11 +33,12 @@ def load_result(folder: str | PathLike[str]) -> Result:
 
     path = Path(folder)
     streams, power = path / "stream_latency.parquet", path / "power.parquet"
-    if (path / "compare.json").is_file():
+    if is_file(path / "compare.json"):
         runs = sorted(run.parent.name for run in path.glob("*/summary.json"))
         raise InputError(f"{path}: the folder of a comparison: expected that of one of its runs: {', '.join(runs)}")
-    if not (path / "summary.json").is_file():
+    if not is_file(path / "summary.json"):
         raise InputError(f"{path}: not a result folder: no summary.json in it")
+    check_format(path)
     try:
         workload, source = workload_and_source(read_text(path / "workload.toml", RESULT_MAX))
         result = Result(
@@ -71,9 +72,9 @@ def _check_toml(path: Path, text: str) -> None:
         InputError: it is not.
     """
     try:
-        if not tomllib.loads(text) and path.name == "drive.toml":
+        if not toml.loads(text) and path.name == "drive.toml":
             raise InputError(f"{path}: damaged: it has no field: expected the description of a drive")
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         if isinstance(error, InputError):
             raise
         raise InputError(f"{path}: damaged: {error}: expected the TOML that a run wrote") from None
@@ -93,6 +94,7 @@ def load_comparison(folder: str | PathLike[str]) -> Comparison:
         <ssdlab.Comparison baseline, ofwar>
     """
     path = Path(folder)
+    check_format(path)
     try:
         document = json.loads(read_text(path / "compare.json", RESULT_MAX))
         names, labels = document["folders"], [str(label) for label in document.get("labels", [])]

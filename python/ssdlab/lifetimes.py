@@ -16,7 +16,7 @@ from ssdlab.errors import InputError, Interrupted, NotWrittenError
 from ssdlab.files import FailedFiles, write_folder
 from ssdlab.provenance import original_workload
 from ssdlab.runs import EngineHook, ProgressHook, call_engine
-from ssdlab.setups import Setups
+from ssdlab.setups import Setups, check_session
 from ssdlab.words import in_own_words, with_argument_names
 from ssdlab.workloads import Workload, WorkloadLike
 
@@ -197,6 +197,7 @@ def lifetime(
         shown = policy if isinstance(policy, str) else getattr(policy, "__name__", type(policy).__name__)
         raise InputError(f"--policy {shown}: a lifetime runs under a policy that comes with ssdlab, not under one in Python")
     asked = sorted_by_group("lifetime", options, *_GROUPS)
+    check_session(session)
     asked["setup"]["policy"] = policy
     request = {"life": checked("life", asked["life"], lambda option: option.flag)}
     shared = None if session is None else session.engine

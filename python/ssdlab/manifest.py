@@ -66,6 +66,22 @@ def strangers(folder: Path) -> list[str]:
     return [*_unlisted_files(folder, "", files, folders)]
 
 
+def check_format(folder: Path) -> None:
+    """Checks that the manifest of `folder`, if it has one, is of the version that is known here.
+
+    Raises:
+        InputError: it is of another.
+    """
+    manifest = _document(folder / MANIFEST)
+    if manifest.get("written_by") == "ssdlab":
+        _check_format(folder, manifest)
+
+
+def _check_format(folder: Path, manifest: dict[str, Any]) -> None:
+    if manifest.get("format") != FORMAT:
+        raise InputError(f"{folder / MANIFEST}: format {manifest.get('format')}: expected {FORMAT}; a newer ssdlab may know it")
+
+
 def version_of(folder: Path) -> str:
     """Returns the version of ssdlab that wrote `folder`, a result folder or one within that of a comparison.
 
@@ -98,8 +114,7 @@ def _listed_files(folder: Path) -> set[str]:
     names = manifest.get("files")
     if manifest.get("written_by") != "ssdlab" or not isinstance(names, list):
         return set()
-    if manifest.get("format") != FORMAT:
-        raise InputError(f"{folder / MANIFEST}: format {manifest.get('format')}: expected {FORMAT}; a newer ssdlab may know it")
+    _check_format(folder, manifest)
     return {name for name in names if isinstance(name, str)}
 
 

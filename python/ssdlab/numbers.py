@@ -11,11 +11,22 @@ from ssdlab.errors import InputError
 
 
 def plain(value: Any) -> Any:
-    """Returns numbers and arrays of numpy as those of Python, in dictionaries and lists too; all else as it is."""
+    """Returns numbers and arrays of numpy as those of Python, in dictionaries and lists too; all else as it is.
+
+    Raises:
+        InputError: a dictionary or list has itself in it.
+    """
+    try:
+        return _plain(value)
+    except RecursionError:
+        raise InputError("a dictionary or list with too many others in each other, or with itself in it") from None
+
+
+def _plain(value: Any) -> Any:
     if isinstance(value, Mapping):
-        return {name: plain(item) for name, item in value.items()}
+        return {name: _plain(item) for name, item in value.items()}
     if isinstance(value, list | tuple):
-        return [plain(item) for item in value]
+        return [_plain(item) for item in value]
     return value.tolist() if hasattr(value, "tolist") else value
 
 

@@ -38,7 +38,8 @@ class Result(RunData):
         # Start-up: notebooks alone ask for it.
         from ssdlab.notebook import result_table
 
-        return result_table(self)
+        with self.reading():
+            return result_table(self)
 
     def why(self) -> Why:
         """Returns why the tails of the run are long: their causes, and the fields that bear on them.
@@ -56,9 +57,14 @@ class Result(RunData):
         # Start-up: few runs are asked for it.
         from ssdlab.tails import why_of
 
-        return why_of(self)
+        with self.reading():
+            return why_of(self)
 
     # Figures.
+
+    def _figure(self, name: str) -> Figure:
+        with self.reading():
+            return figure_of(name, [self])
 
     def plot_latency(self) -> Figure:
         """Plots the latency distribution on a probability axis.
@@ -69,7 +75,7 @@ class Result(RunData):
             >>> figure.layout.yaxis.title.text
             'commands no slower (probability axis)'
         """
-        return figure_of("latency", [self])
+        return self._figure("latency")
 
     def plot_causes(self) -> Figure:
         """Plots the mean latency by cause.
@@ -79,7 +85,7 @@ class Result(RunData):
             >>> sorted({bar.name for bar in figure.data})
             ['commands on the channel', ..., 'waiting: other host writes', 'waiting: the channel']
         """
-        return figure_of("causes", [self])
+        return self._figure("causes")
 
     def plot_timeline(self) -> Figure:
         """Plots bandwidth, commands and queue depth over simulated time.
@@ -89,7 +95,7 @@ class Result(RunData):
             >>> figure.layout.annotations[0].text
             '<b>bandwidth</b>'
         """
-        return figure_of("timeline", [self])
+        return self._figure("timeline")
 
     def plot_utilisation(self) -> Figure:
         """Plots the utilisation of each channel and die, and of the decoders where reads can fail.
@@ -99,7 +105,7 @@ class Result(RunData):
             >>> figure.data[0].y
             ('channel 0', 'channel 1')
         """
-        return figure_of("utilisation", [self])
+        return self._figure("utilisation")
 
     def plot_read_attempts(self) -> Figure:
         """Plots the attempts at reads: how many were made and failed, and their mean time by cause.
@@ -110,7 +116,7 @@ class Result(RunData):
             >>> [bar.name for bar in result.plot_read_attempts().data][:2]
             ['made', 'failed']
         """
-        return figure_of("read_attempts", [self])
+        return self._figure("read_attempts")
 
     def plot_write_amplification(self) -> Figure:
         """Plots the write amplification by reason of the program.
@@ -120,7 +126,7 @@ class Result(RunData):
             >>> [bar.name for bar in result.plot_write_amplification().data]
             ['host', 'gc']
         """
-        return figure_of("write_amplification", [self])
+        return self._figure("write_amplification")
 
     def plot_modes(self) -> Figure:
         """Plots the shares of the write, erase and read modes.
@@ -130,7 +136,7 @@ class Result(RunData):
             >>> [bar.name for bar in figure.data]
             ['fast', 'normal']
         """
-        return figure_of("modes", [self])
+        return self._figure("modes")
 
     def plot_wear(self) -> Figure:
         """Plots the share of the blocks with at most a number of program and erase cycles.
@@ -141,7 +147,7 @@ class Result(RunData):
             >>> figure.data[0].x, figure.data[0].y
             ((0, 0, 1), (0.0, 79.49, 100.0))
         """
-        return figure_of("wear", [self])
+        return self._figure("wear")
 
     # Files.
 
@@ -156,7 +162,8 @@ class Result(RunData):
         # Start-up: few runs are looked at as a page, which needs plotly.
         from ssdlab.report import page
 
-        return page.single(self)
+        with self.reading():
+            return page.single(self)
 
     @in_own_words
     def save(self, folder: str | PathLike[str], *, force: bool = False) -> Path:
@@ -193,4 +200,5 @@ class Result(RunData):
         # Start-up: few runs are shown in this form.
         from ssdlab.fio import document
 
-        return document(self)
+        with self.reading():
+            return document(self)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import json
 import shlex
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from os import fspath
@@ -158,7 +157,7 @@ def original_workload(workload: Workload) -> Workload:
     if f"\n{_SOURCE}\n".encode() not in text:
         return workload
     try:
-        source = tomllib.loads(text.decode())["source"]
+        source = toml.loads(text.decode())["source"]
         name, inner = str(source["name"]), source.get("text")
         options = {**source.get("options", {}), **workload.options()}
         if inner is not None:

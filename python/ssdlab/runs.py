@@ -20,7 +20,7 @@ from ssdlab.outputs import Outputs, not_written
 from ssdlab.policy import Policy
 from ssdlab.provenance import Origin, original_workload
 from ssdlab.results import RunData
-from ssdlab.setups import Setups
+from ssdlab.setups import Setups, check_session
 from ssdlab.words import in_own_words
 from ssdlab.workloads import Workload, WorkloadLike
 
@@ -88,6 +88,7 @@ def result_of_run(
     The other arguments are those of :func:`ssdlab.run`, with the errors that it raises.
     """
     asked = sorted_by_group("run", options, *GROUPS_OF_RUN)
+    check_session(setups)
     _check_conditions(asked["run"], asked["records"])
     drives.check_places(drive, workload)
     source, stream = Drive.open(drive), original_workload(Workload.open(workload))

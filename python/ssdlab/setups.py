@@ -36,6 +36,16 @@ class StartingStates:
     limit: int
 
 
+def check_session(given: object) -> None:
+    """Checks that an argument `session` is one.
+
+    Raises:
+        TypeError: it is something else.
+    """
+    if given is not None and not isinstance(given, Setups):
+        raise TypeError(f"session: {given!r}: expected an ssdlab.Session")
+
+
 class Setups:
     """Results of set-ups that runs share: a :class:`~ssdlab.Session` without the functions that run in it.
 

@@ -129,14 +129,16 @@ class Why:
     # The terminal needs the sentences alone.
     @cached_property
     def _fields(self) -> Sequence[BearingField]:
-        return _fields(self.result, [tails[-1] for tails in self.tails.values()])
+        with self.result.reading():
+            return _fields(self.result, [tails[-1] for tails in self.tails.values()])
 
     @property
     def sentences(self) -> list[str]:
         """Contents of the tail of each operation, in words."""
         if not self.tails:
             return ["No operation has a tail: fewer than ten commands lie beyond the 99th percentile."]
-        return [_sentence(self.result, tails[-1]) for tails in self.tails.values()]
+        with self.result.reading():
+            return [_sentence(self.result, tails[-1]) for tails in self.tails.values()]
 
     def to_dict(self) -> dict[str, Any]:
         """Returns everything as one document, as ``ssdlab why --json`` prints it.
@@ -175,6 +177,11 @@ def why_of(result: RunData) -> Why:
     Raises:
         InputError: the result has no causes of tails.
     """
+    with result.reading():
+        return _why_of(result)
+
+
+def _why_of(result: RunData) -> Why:
     stated: Mapping[str, Any] | None = result.summary.get("causes_tail")
     if stated is None:
         raise InputError(

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from os import PathLike, fspath
+from pathlib import Path
 from typing import TypeAlias, Unpack, cast
 
 from ssdlab import _engine, toml
 from ssdlab._declared import WorkloadFields, WorkloadKeywords
 from ssdlab.declared import checked
 from ssdlab.errors import InputError
-from ssdlab.files import Readable, existing_file, is_pipe, read_all, read_bytes
+from ssdlab.files import Readable, existing_file, is_pipe, read_all, read_bytes, read_text
 from ssdlab.numbers import plain
 from ssdlab.waiting import interruptible
 
@@ -23,6 +25,8 @@ __all__ = ["Workload", "WorkloadLike"]
 STANDARD_INPUT = "-"
 #: Largest content of standard input or of a pipe, which is kept in memory [bytes].
 _PIPE_MAX = 4 << 30
+#: Line of a fio job file that includes another one.
+_INCLUDE = re.compile(r"^[ \t]*include[ \t]+(\S[^\n]*?)[ \t]*$", re.MULTILINE)
 #: Content of standard input, once it has been read.
 _kept = b""
 #: Contents of the pipes that have been read, by their names.
@@ -70,6 +74,23 @@ def _pipe(name: str) -> str:
 def pipe(path: str) -> bytes | None:
     """Returns what a run has read from standard input or a pipe of this name; ``None`` if that is none."""
     return _kept if path == STANDARD_INPUT else _pipes.get(path)
+
+
+def included(path: str) -> list[str]:
+    """Returns the files that a fio job file includes, directly or through others."""
+    found: list[str] = []
+    waiting = [path]
+    while waiting:
+        job = waiting.pop()
+        try:
+            text = read_text(job) if Path(job).is_file() else ""
+        except (OSError, ValueError):  # a trace
+            continue
+        names = (str(Path(path).parent / name) for name in _INCLUDE.findall(text))
+        new = [name for name in names if name not in found]
+        found += new
+        waiting += new
+    return found
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -200,3 +200,40 @@ def test_any_dictionary_survives_the_way_through_toml(fields):
 def test_a_value_that_toml_does_not_have_is_refused(value):
     with pytest.raises(ssdlab.InputError, match="a description cannot hold this"):
         ssdlab.Drive.from_dict({"base": "tiny", "title": value})
+
+
+def test_an_argument_that_nothing_can_be_made_of_is_refused(job):
+    itself: dict[str, object] = {}
+    itself["a"] = itself
+    deep: object = 1
+    for _ in range(100_000):
+        deep = [deep]
+    for drive in (itself, {"base": "tiny", "flash": {"write_mode": deep}}):
+        with pytest.raises(ssdlab.InputError, match="more than 64 tables or lists in each other"):
+            ssdlab.run(drive, job)
+    for call in (
+        lambda: ssdlab.run("tiny", itself),
+        lambda: ssdlab.run("tiny", job, set={"flash.channels": itself}),
+        lambda: ssdlab.compare("tiny", job, vary={"flash.channels": [itself, 1]}),
+        lambda: ssdlab.run("tiny", job, load=b"x"),
+        lambda: ssdlab.run("tiny", job, faults=b"x"),
+        lambda: ssdlab.run("tiny", job, save="\0"),
+        lambda: ssdlab.run("tiny", job, timeline="\0"),
+        lambda: ssdlab.run("tiny", "n" * 300),
+        lambda: ssdlab.run("n" * 300, job),
+        lambda: ssdlab.load_result("n" * 300),
+        lambda: ssdlab.load_sweep("n" * 300),
+        lambda: ssdlab.load_optimisation("n" * 300),
+    ):
+        with pytest.raises(ssdlab.InputError):
+            call()
+    for call in (lambda: ssdlab.run("tiny", job, session=5), lambda: ssdlab.lifetime("tiny", job, session=5)):
+        with pytest.raises(TypeError, match=r"session: 5: expected an ssdlab\.Session"):
+            call()
+
+
+def test_a_script_of_faults_may_be_a_path(job, tmp_path):
+    script = tmp_path / "faults.toml"
+    script.write_text("erase_fails = [{ block = 3, number = 1 }]\n")
+    one, two = (ssdlab.run("tiny", job, faults=name, stop_after=100) for name in (script, str(script)))
+    assert one.summary["health"] == two.summary["health"]

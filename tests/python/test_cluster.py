@@ -201,6 +201,7 @@ def test_workers_need_no_file_of_the_machine_of_the_sweep(here, address, client,
     """The paths are relative to a folder in which the workers are not; drives name files, too."""
     shutil.copy(examples / "trace.csv.gz", here / "trace.csv.gz")
     (here / "bad.csv").write_text("no trace\n")
+    (here / "faults.toml").write_text('die_fails = [{ die = 1, at = "0s" }]\n')
     (here / "mine.py").write_text(MINE)
     (here / "rates.csv").write_text("pe_cycles,days,rate\n0,0,1e-3\n0,3650,1e-3\n3000,0,2e-3\n3000,3650,2e-3\n")
     (here / "worn.toml").write_text('base = "tiny"\necc.errors = { kind = "table", file = "rates.csv" }\n')
@@ -210,6 +211,7 @@ def test_workers_need_no_file_of_the_machine_of_the_sweep(here, address, client,
     specs: list[dict] = [
         {"drive": ["tiny", "worn.toml"], "workload": loads, "policy": ["baseline", "mine.py:Mine"]},
         {"drive": "replay.toml", "workload": "job.fio"},
+        {"drive": "tiny", "workload": "job.fio", "options": {"faults": "faults.toml"}},
     ]
     for number, spec in enumerate(specs):
         done = ssdlab.sweep(spec, f"out{number}", scheduler=address)
@@ -218,7 +220,7 @@ def test_workers_need_no_file_of_the_machine_of_the_sweep(here, address, client,
         assert set(done.table["status"].to_pylist()) == ({"ok", "failed"} if number == 0 else {"ok"})
     stored = client.run(lambda dask_worker: [path.name for path in Path(dask_worker.local_directory).glob("ssdlab/*/*")])
     names = {name for found in stored.values() for name in found}
-    assert names >= {"job.fio", "trace.csv.gz", "mine.py", "rates.csv", "job.fw"}
+    assert names >= {"job.fio", "trace.csv.gz", "mine.py", "rates.csv", "job.fw", "faults.toml"}
 
 
 def test_the_files_of_a_task_are_placed(here, tmp_path):

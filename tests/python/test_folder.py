@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import json
+import random
 import tomllib
 from pathlib import Path
 
@@ -122,3 +123,43 @@ def test_an_error_in_writing_has_the_name_that_was_given(tmp_path):
     for write in (fill_the_disk, Path.rmdir):
         with pytest.raises(OSError, match=f"'{path}'"), new_file(path) as beside:
             write(beside)
+
+
+def places_in(document, path=()):
+    """Yields the paths of all values of a document."""
+    inner = document.items() if isinstance(document, dict) else enumerate(document) if isinstance(document, list) else ()
+    for key, value in inner:
+        yield (*path, key)
+        yield from places_in(value, (*path, key))
+
+
+def test_numbers_that_no_run_writes_are_refused_in_every_use(result, tmp_path):
+    folder = result.save(tmp_path / "out")
+    whole = (folder / "summary.json").read_text()
+    places, rng = [*places_in(json.loads(whole))], random.Random(1)
+    always = [(("latency",), {}), (("causes_tail",), []), (("throughput",), None), (("latency", "write"), "x")]
+    drawn = [(rng.choice(places), rng.choice([None, "x", [], {}, 1e300])) for _ in range(40)]
+    complaints = []
+    for place, value in [*always, *drawn]:
+        document = json.loads(whole)
+        inner = document
+        for key in place[:-1]:
+            inner = inner[key]
+        inner[place[-1]] = value
+        (folder / "summary.json").write_text(json.dumps(document))
+        for use in (lambda run: str(run.why()), lambda run: run.why().to_dict(), lambda run: run.report(), lambda run: run.fio()):
+            try:
+                use(ssdlab.load_result(folder))
+            except ssdlab.InputError as error:
+                complaints.append(str(error))
+    assert len(complaints) > 20
+    assert all(complaint.startswith(str(folder)) for complaint in complaints), complaints
+
+
+def test_a_folder_of_another_format_is_refused(result, comparison, tmp_path):
+    folders = {ssdlab.load_result: result.save(tmp_path / "one"), ssdlab.load_comparison: comparison.save(tmp_path / "both")}
+    for load, folder in folders.items():
+        manifest = json.loads((folder / "manifest.json").read_text())
+        (folder / "manifest.json").write_text(json.dumps({**manifest, "format": 99}))
+        with pytest.raises(ssdlab.InputError, match=r"manifest\.json: format 99: expected 1; a newer ssdlab may know it"):
+            load(folder)

@@ -366,3 +366,32 @@ def test_a_policy_is_not_replaced(cli, job, tmp_path, command, policy):
         "ssdlab: error: mine.py: the run reads this file; choose another name to write\n",
     )
     assert "class Mine" in mine.read_text()
+
+
+def test_no_file_that_a_run_reads_is_replaced(cli, job, tmp_path):
+    here = tmp_path / "here"
+    (here / "parts").mkdir()
+    (here / "faults.toml").write_text("")
+    (here / "errors.csv").write_text("pe_cycles,days,rate\n0,0,1e-3\n0,3650,1e-3\n3000,0,2e-3\n3000,3650,2e-3\n")
+    (here / "parts" / "far.toml").write_text('base = "tiny"\n')
+    (here / "near.toml").write_text('base = "parts/far.toml"\nflash.channels = 1\n')
+    (here / "drive.toml").write_text('base = "near.toml"\n')
+    (here / "more.fio").write_text("rw=randwrite\nnumber_ios=10\n")
+    (here / "whole.fio").write_text("[job]\ninclude more.fio\n")
+    table = ["--set", 'ecc.errors={kind="table",file="errors.csv"}']
+    for name, words in (
+        ("faults.toml", ["tiny", job, "--faults", "faults.toml"]),
+        ("near.toml", ["drive.toml", job]),
+        ("parts/far.toml", ["drive.toml", job]),
+        ("more.fio", ["tiny", "whole.fio"]),
+        ("errors.csv", ["drive.toml", job, *table]),
+    ):
+        before = (here / name).read_bytes()
+        for command, option in (("run", "--save"), ("run", "--timeline"), ("compare", "--save")):
+            policies = ["--policy", "baseline,all_fast"] if command == "compare" else []
+            done = cli(command, *words, *policies, option, name, "--force")
+            assert (done.returncode, done.stderr) == (
+                2,
+                f"ssdlab: error: {name}: the run reads this file; choose another name to write\n",
+            )
+        assert (here / name).read_bytes() == before

@@ -333,3 +333,10 @@ def test_experiments_before_an_interruption_are_written(tmp_path, monkeypatch, o
         assert json.loads(done.stdout)["experiment"] == "small"
     nothing = CliRunner().invoke(app, ["paper", "long", "--out", str(tmp_path / "nothing")])
     assert (nothing.exit_code, (tmp_path / "nothing").exists()) == (130, False)
+
+
+@pytest.mark.parametrize("words", ["--help", "--version", "run --help", "presets"])
+def test_a_text_that_cannot_be_printed_is_an_error_in_one_line(words):
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run([SSDLAB, *words.split()], stdout=full, stderr=subprocess.PIPE, text=True, timeout=PATIENCE)
+    assert (done.returncode, done.stderr) == (1, "ssdlab: error: standard output: No space left on device\n")

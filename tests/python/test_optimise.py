@@ -650,3 +650,25 @@ def test_the_page_of_a_search_shows_effects_of_fields_alone(here, tmp_path):
     assert titles is not None
     assert titles[1]
     assert {*titles[1].split(",")} <= {*done.spec.search}
+
+
+def test_a_damaged_folder_is_bad_input(here):
+    spec = {"drive": "tiny", "workload": "job.fio", "options": {"stop_after": 20}, "search": {"flash.channels": [1, 2]}}
+    spec |= {"objective": [{"key": "cost"}]}
+    ssdlab.optimise(spec, "search", trials=2, jobs=1, comparison=False)
+    manifest = json.loads(Path("search/manifest.json").read_text())
+    for name, content, complaint in (
+        ("manifest.json", json.dumps({**manifest, "format": 99}).encode(), "format 99: expected 1"),
+        ("optimise.toml", b"\xff", r"optimise\.toml: damaged: not UTF-8"),
+        ("study.journal", b"{}\n", r"study\.journal: damaged"),
+    ):
+        before = Path("search", name).read_bytes()
+        Path("search", name).write_bytes(content)
+        with pytest.raises(ssdlab.InputError, match=complaint):
+            ssdlab.optimise(spec, "search", trials=3, jobs=1, comparison=False)
+        Path("search", name).write_bytes(before)
+    Path("search/importance.json").write_bytes(b"\xff")
+    with pytest.raises(ssdlab.InputError, match=r"importance\.json: damaged: not UTF-8"):
+        _ = ssdlab.load_optimisation("search").importance
+    # It follows from the trials, and is written again.
+    assert ssdlab.optimise(spec, "search", trials=3, jobs=1, comparison=False).importance

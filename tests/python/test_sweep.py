@@ -699,3 +699,50 @@ def test_the_best_value_so_far_is_the_lowest_latency_or_the_highest_throughput()
     best = _Best(Spec.open(spec_of(until="throughput.iops within 5 %")).until)
     assert [best.text({"throughput.iops": value}) for value in (10.0, 30.0, 20.0)][-1] == " · best throughput.iops 30.00"
     assert _Best(None).text({"latency.all.mean_ns": 3000.0}) == ""
+
+
+def test_a_script_of_faults_is_an_option_whose_content_decides(here, cli):
+    (here / "faults").mkdir()
+    for name, die in (("one", 1), ("two", 2)):
+        (here / "faults" / f"{name}.toml").write_text(f'die_fails = [{{ die = {die}, at = "0s" }}]\n')
+    spec = {"drive": "tiny", "workload": "job.fio", "precondition": "fill", "columns": ["health.dies_lost"]}
+    own = {**spec, "options": {"faults": "faults/one.toml"}}
+    done = ssdlab.sweep(own, "out", jobs=1)
+    assert done.table.select(["status", "health.dies_lost"]).to_pylist() == [{"status": "ok", "health.dies_lost": 1}]
+    assert ssdlab.sweep(own, "out", jobs=1).new == 0
+    (here / "faults" / "one.toml").write_text("")
+    again = ssdlab.sweep(own, "out", jobs=1)
+    assert (again.new, again.table["health.dies_lost"].to_pylist()) == (1, [0])
+    both = {**spec, "vary": {"options.faults": ["faults/one.toml", "faults/two.toml"]}}
+    assert ssdlab.sweep(both, "both", jobs=1).table["health.dies_lost"].to_pylist() == [0, 1]
+    for given, complaint in (("faults/no.toml", "faults/no.toml: no such file"), (5, "5: expected the name of a file")):
+        with pytest.raises(ssdlab.InputError, match=f"options.faults: {complaint}"):
+            ssdlab.sweep({**spec, "options": {"faults": given}}, "no", jobs=1)
+
+
+def test_a_key_of_very_many_parts_is_refused_at_once(here, cli):
+    head = 'drive = "tiny"\nworkload = "job.fio"\n'
+    deep = ".".join("a" * 50_000)
+    for text, line in ((f"{deep} = 1", 3), (f"[{deep}]", 3), (f"set = {{ x = 1, {deep} = 1 }}", 3)):
+        (here / "deep.toml").write_text(f"{head}{text}\n")
+        done = cli("sweep", here / "deep.toml", "--out", here / "out")
+        assert (done.returncode, done.stdout) == (2, "")
+        assert done.stderr == f"ssdlab: error: {here}/deep.toml: line {line}: a key of more than 64 parts: expected fewer\n"
+    (here / "deep.toml").write_text(f"{head}x = {'{a=' * 70}1{'}' * 70}\n")
+    assert "deep.toml: more than 64 tables or lists in each other" in cli("sweep", here / "deep.toml", "--out", "out").stderr
+
+
+def test_a_damaged_folder_is_not_taken_up(here, cli):
+    (here / "spec.toml").write_text('drive = "tiny"\nworkload = "job.fio"\noptions.stop_after = 20\n')
+    words = ("sweep", here / "spec.toml", "--out", here / "out", "--jobs", "1", "--quiet")
+    assert cli(*words).returncode == 0
+    manifest = json.loads((here / "out" / "manifest.json").read_text())
+    for name, content, complaint in (
+        ("manifest.json", json.dumps({**manifest, "format": 99}).encode(), "format 99: expected 1"),
+        ("sweep.toml", b"\xff", "sweep.toml: damaged: not UTF-8"),
+    ):
+        before = (here / "out" / name).read_bytes()
+        (here / "out" / name).write_bytes(content)
+        done = cli(*words)
+        assert (done.returncode, complaint in done.stderr) == (2, True), done.stderr
+        (here / "out" / name).write_bytes(before)

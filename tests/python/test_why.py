@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -274,3 +275,13 @@ def test_a_verdict_names_another_cause_of_the_tail():
     # With a tail of another cause.
     run.summary["causes_tail"]["all"]["p99_9"] = {"count": 10, "mean_ns": 100.0, "causes": {"order": 80.0, mean: 20.0}}
     assert verdict.largest_cause(run).endswith("% of the time is " + content.phrase(mean) + OTHER)
+
+
+def test_a_damaged_summary_is_bad_input(cli, folder, tmp_path):
+    damaged = shutil.copytree(folder, tmp_path / "damaged")
+    summary = json.loads((damaged / "summary.json").read_text())
+    (damaged / "summary.json").write_text(json.dumps({**summary, "latency": {}}))
+    for words in ([], ["--json"]):
+        done = cli("why", damaged, *words)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert done.stderr.startswith(f"ssdlab: error: {damaged}: damaged, or written by another version: "), done.stderr

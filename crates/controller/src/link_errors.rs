@@ -104,6 +104,11 @@ impl LinkErrors {
         self.state.repeated
     }
 
+    /// Returns the number of scripted errors that have not come yet.
+    pub fn pending(&self) -> usize {
+        self.state.scripted.len()
+    }
+
     /// Returns the state, for saving.
     pub fn state(&self) -> &LinkState {
         &self.state

@@ -5,49 +5,55 @@ use crate::options::RunOptions;
 use flash::faults::Scripted;
 use flash::slow::ScriptedSlow;
 use kit::{BlockId, DieId, Nanos, OperationKind, Problem, Problems};
+use schemars::JsonSchema;
 use serde::Deserialize;
-
-/// Largest script \[B\].
-const LARGEST: u64 = 16 << 20;
+use std::collections::BTreeMap;
+use workload::synthetic::form;
 
 /// An operation on a block that fails.
-#[derive(Clone, Copy, Debug, Deserialize)]
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Operation {
+    #[schemars(range(max = u32::MAX))]
     block: u32,
     /// Its number among the operations of this kind on the block, from 1.
+    #[schemars(range(max = u32::MAX))]
     number: u32,
 }
 
 /// An operation on a block that is slow.
-#[derive(Clone, Copy, Debug, Deserialize)]
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct SlowOperation {
+    #[schemars(range(max = u32::MAX))]
     block: u32,
     /// Its number among the operations of this kind on the block, from 1.
+    #[schemars(range(max = u32::MAX))]
     number: u32,
     /// Factor of its time in the array.
     factor: f64,
 }
 
 /// A die that is lost.
-#[derive(Clone, Copy, Debug, Deserialize)]
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Die {
+    #[schemars(range(max = u32::MAX))]
     die: u32,
     at: Nanos,
 }
 
 /// A channel that is lost with all its dies.
-#[derive(Clone, Copy, Debug, Deserialize)]
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Channel {
+    #[schemars(range(max = u32::MAX))]
     channel: u32,
     at: Nanos,
 }
 
 /// A controller that hangs.
-#[derive(Clone, Copy, Debug, Deserialize)]
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Stuck {
     at: Nanos,
@@ -57,7 +63,7 @@ struct Stuck {
 }
 
 /// A loss of power.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Power {
     /// The value of `--power-cut`.
@@ -67,7 +73,7 @@ struct Power {
 }
 
 /// The file.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 struct Script {
     program_fails: Vec<Operation>,
@@ -86,6 +92,8 @@ struct Script {
 /// The faults of a run beside those that its description draws.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FaultScript {
+    /// Name of the script in messages.
+    pub name: String,
     /// Operations on blocks that fail.
     pub operations: Vec<Scripted>,
     /// Operations on blocks that are slow.
@@ -113,21 +121,17 @@ impl FaultScript {
             description.problems().or(())?;
         }
         let unreadable = |why: String| Problems::one(name.as_str(), why);
-        let size = std::fs::metadata(name).map_err(|error| unreadable(format!("cannot be read: {error}")))?.len();
-        if size > LARGEST {
-            return Err(unreadable(format!("{size} B: expected a script of at most {}", kit::Bytes(LARGEST))));
-        }
-        let text = std::fs::read_to_string(name).map_err(|error| unreadable(format!("cannot be read: {error}")))?;
+        let text = std::fs::File::open(name).and_then(kit::capped::read_text);
+        let text = text.map_err(|error| unreadable(format!("cannot be read: {error}")))?;
         FaultScript::read(name, &text, description).map(Some)
     }
 
     /// Reads a script from its text. `name` identifies it in messages.
     pub fn read(name: &str, text: &str, description: &Description) -> Result<FaultScript, Problems> {
-        let script: Script = toml::from_str(text).map_err(|error| {
-            let line = error.span().map_or(1, |span| 1 + text[..span.start.min(text.len())].matches('\n').count());
-            Problems::one(format!("{name}:{line}"), error.message().to_owned())
-        })?;
+        // A form reports all problems with their fields, but takes longer.
+        let script = toml::from_str(text).or_else(|_| form::read::<Script>(name, text).map(|form| form.value))?;
         let mut problems = Problems::default();
+        script.doubled_problems(name, &mut problems);
         script.place_problems(name, description, &mut problems);
         script.link_problems(name, description, &mut problems);
         let geometry = description.geometry();
@@ -147,7 +151,8 @@ impl FaultScript {
         losses.sort_by_key(|&(at, die)| (at, die));
         let hangs = script.controller_stuck.iter().map(|one| (one.at, one.span)).collect();
         let power = script.power_fails.map(|power| (power.at, power.down));
-        problems.or(FaultScript { operations, slow, link_errors: script.link_errors, losses, hangs, power })
+        let name = name.to_owned();
+        problems.or(FaultScript { name, operations, slow, link_errors: script.link_errors, losses, hangs, power })
     }
 }
 
@@ -202,6 +207,20 @@ impl Script {
         for (kind, _, operations) in self.slow() {
             for (index, one) in operations.iter().enumerate().filter(|(_, one)| !(1.0..=1e6).contains(&one.factor)) {
                 add(kind, index, format!("factor {}: expected 1 to 1000000", one.factor));
+            }
+        }
+    }
+
+    /// Adds the problems of slow operations that are given twice, of which only one factor could apply.
+    fn doubled_problems(&self, name: &str, problems: &mut Problems) {
+        for (kind, _, operations) in self.slow() {
+            let mut seen = BTreeMap::new();
+            for (index, one) in operations.iter().enumerate() {
+                if let Some(first) = seen.insert((one.block, one.number), index) {
+                    let SlowOperation { block, number, .. } = one;
+                    let complaint = format!("block {block}, number {number}: given by {kind}[{first}], too: expected one factor");
+                    problems.0.push(Problem::new(format!("{name}: {kind}[{index}]"), complaint));
+                }
             }
         }
     }

@@ -165,13 +165,13 @@ impl FaultsConfig {
     }
 
     /// Returns the number of blocks of a die that may have to be left out: its spare blocks, or, if they are more,
-    /// those that are bad from the factory, with eight standard deviations.
+    /// those that are bad from the factory, with eight standard deviations, up to all of them.
     pub fn max_left_out(&self, geometry: &Geometry) -> u64 {
         let mean = self.factory_bad.0 * f64::from(geometry.blocks_per_die);
         let drawn = if mean > 0.0 { (mean + 8.0 * mean.sqrt() + 4.0).ceil() as u64 } else { 0 };
         let of_die = |die: u32| self.bad_blocks.iter().filter(|block| geometry.die_of(BlockId(**block)).0 == die).count() as u64;
         let listed = (0..geometry.die_count).map(of_die).max().unwrap_or(0);
-        u64::from(self.spare_blocks).max(drawn + listed)
+        u64::from(self.spare_blocks).max((drawn + listed).min(u64::from(geometry.blocks_per_die)))
     }
 
     /// Returns the blocks that are bad from the factory, in order.
@@ -295,6 +295,11 @@ impl Faults {
         let Some(watched) = self.state.watched.get_mut(&(block.0, kind_of(operation.kind))) else { return false };
         watched.done += 1;
         watched.failing.contains(&watched.done)
+    }
+
+    /// Returns the number of scripted operations that have not come yet.
+    pub fn pending(&self) -> usize {
+        self.state.watched.values().map(|watched| watched.failing.iter().filter(|number| **number > watched.done).count()).sum()
     }
 
     fn is_drawn(&mut self, operation: &Operation, wear_thousandths: u32) -> bool {
@@ -423,6 +428,8 @@ mod tests {
         assert_eq!(outcomes(OperationKind::Program, 7), [3, 5]);
         assert_eq!(outcomes(OperationKind::Read, 7), [1]);
         assert!(faults.lose(DieId(0)) && !faults.lose(DieId(0)));
+        faults.script(&[script(OperationKind::Read, 6), script(OperationKind::Read, 7), script(OperationKind::Erase, 1)]);
+        assert_eq!(faults.pending(), 2, "the sixth read was before; erases count from now on");
         let outcome = |faults: &mut Faults, die| {
             faults.outcome(&Operation { die: DieId(die), ..operation(OperationKind::Erase, 50, 0, 0) }, 0)
         };

@@ -89,6 +89,11 @@ impl SlowOperations {
         self.state.count
     }
 
+    /// Returns the number of scripted operations that have not come yet.
+    pub fn pending(&self) -> usize {
+        self.state.watched.values().map(|watched| watched.slow.iter().filter(|(number, _)| *number > watched.begun).count()).sum()
+    }
+
     /// Returns the time in the array of an operation that begins there and normally takes `time`. Further attempts at a
     /// read, and reads of no data, are never slow.
     pub fn time(&mut self, operation: &Operation, time: Nanos) -> Nanos {
@@ -184,6 +189,8 @@ mod tests {
         assert_eq!(times(OperationKind::Program, 7), [10; 4]);
         assert_eq!(times(OperationKind::Read, 7), [10, 10, 120, 10]);
         assert_eq!(times(OperationKind::Erase, 7), [25, 10, 10, 10]);
-        assert_eq!(operations.count(), 2);
+        assert_eq!((operations.count(), operations.pending()), (2, 0));
+        operations.script(&[scripted(OperationKind::Read, 5, 2.0)]);
+        assert_eq!(operations.pending(), 1);
     }
 }

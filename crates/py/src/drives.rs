@@ -5,6 +5,7 @@ use drive::{Description, diagram as diagram_of, facts, mock_up, presets as known
 use ftl::policy;
 use kit::{Bytes, Problems};
 use pyo3::prelude::*;
+use std::cell::RefCell;
 use std::path::Path;
 
 /// Returns the version of the engine and a hash of its sources.
@@ -113,6 +114,22 @@ pub fn shrink(
 
 fn read(name: &str, text: &str, sets: &[String]) -> Result<Description, Problems> {
     Description::read_with(name, text, sets, &|path| named_file(name, path))
+}
+
+/// Returns the files that a description names and that can be read: its bases, and tables of any kind. Those before the
+/// first problem, if it has one.
+#[pyfunction]
+pub fn files_of(name: &str, text: &str, sets: Vec<String>) -> Vec<String> {
+    let found = RefCell::new(Vec::new());
+    let folder = Path::new(name).parent().unwrap_or(Path::new(""));
+    let reading = |path: &str| {
+        let text = named_file(name, path)?;
+        found.borrow_mut().push(folder.join(path).display().to_string());
+        Ok(text)
+    };
+    // What is wrong with the description is reported where it is used.
+    let _ = Description::read_with(name, text, &sets, &reading);
+    found.into_inner()
 }
 
 /// Returns the text of a file that a description names. `path` is relative to the folder of the description's own file,

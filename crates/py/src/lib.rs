@@ -21,8 +21,8 @@ use pyo3::prelude::*;
 mod _engine {
     #[pymodule_export]
     use crate::drives::{
-        build, check, definitions, describe, diagram, options, policies, policy_contract, presets, reference, results_reference,
-        schema, shrink,
+        build, check, definitions, describe, diagram, files_of, options, policies, policy_contract, presets, reference,
+        results_reference, schema, shrink,
     };
     #[pymodule_export]
     use crate::errors::{InputError, PolicyError};

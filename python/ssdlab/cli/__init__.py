@@ -32,17 +32,42 @@ def main() -> None:
         try:
             # Start-up: within the handling of signals.
             from ssdlab.cli import quick
+            from ssdlab.cli.guard import guarded
 
             provenance.command_line = ("ssdlab", *sys.argv[1:])
-            if not quick.run_quickly(sys.argv[1:]):
-                # Start-up: Typer, which a quick start does without.
-                from ssdlab.cli import completion
-                from ssdlab.cli.commands import app
+            # The help and the version are printed outside of any command.
+            with guarded():
+                if not quick.run_quickly(sys.argv[1:]):
+                    # Start-up: Typer, which a quick start does without.
+                    from ssdlab.cli import completion
+                    from ssdlab.cli.commands import app
 
-                with completion.joined(os.environ):
-                    status = app(prog_name="ssdlab")
+                    with completion.joined(os.environ):
+                        status = app(prog_name="ssdlab")
+        except BrokenPipeError:
+            status = statuses.FAULT
         except SystemExit as end:
             status = end.code
         except KeyboardInterrupt:
             status = statuses.INTERRUPTED
-        sys.exit(signals.exit_status(status))
+        sys.exit(signals.exit_status(_flushed(status)))
+
+
+def _flushed(status: str | int | None) -> str | int | None:
+    """Writes what is left of standard output, and returns the exit status: another one if it cannot be written."""
+    # Start-up: within the handling of signals.
+    from ssdlab.cli.console import discard_output
+    from ssdlab.cli.guard import guarded
+
+    try:
+        with guarded():
+            if sys.stdout is not None:
+                sys.stdout.flush()
+    except BrokenPipeError:
+        failed: str | int | None = statuses.FAULT
+    except SystemExit as end:
+        failed = end.code
+    else:
+        return status
+    discard_output(sys.stdout)
+    return status or failed

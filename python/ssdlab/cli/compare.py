@@ -71,11 +71,13 @@ def compare(
     labels, count = split_labels(label), prod([len(policies or "1"), *(len(values) for values in varied.values())])
     if labels and (len(labels) != count or len({*labels}) < count or "" in labels):
         raise InputError(f"--label {label}: expected {count} different names, one for each run")
-    reads = (drive, workload, *(policy_file.split(name)[0] for name in policies or ()))
+    scripts = (chosen["faults"], *map(str, varied.get("options.faults", ())))
+    reads = (drive, workload, *scripts, *(policy_file.split(name)[0] for name in policies or ()))
     if figure is not None:
         given.check_chart(figure, force, out)
     is_for_figure = figure is not None and out is None and chosen["save"] is None
-    with given.Targets(out, force and not is_for_figure, save=chosen["save"], load=chosen["load"], reads=reads).reserved():
+    replaces, sets = force and not is_for_figure, tuple(chosen["set"] or ())
+    with given.Targets(out, replaces, save=chosen["save"], load=chosen["load"], reads=reads, sets=sets).reserved():
         if not quiet and not {"precondition", "state.precondition"} & varied.keys() and begins_empty(drive, chosen):
             remark(EMPTY)
         source = given.workload(workload, reading)

@@ -10,10 +10,11 @@ from typing import Any
 
 from ssdlab.commandlog import check_name
 from ssdlab.declared import GROUPS
+from ssdlab.drives import files_of
 from ssdlab.errors import InputError
-from ssdlab.files import check_new_file, check_new_folder
+from ssdlab.files import check_new_file, check_new_folder, is_there
 from ssdlab.locks import locked
-from ssdlab.workloads import Workload
+from ssdlab.workloads import Workload, included
 
 
 def arguments(chosen: Mapping[str, Any]) -> dict[str, Any]:
@@ -71,8 +72,10 @@ class Targets:
     record_firmware: Path | None = None
     #: File of ``--load``, which may also be the file of ``--save``.
     load: str | None = None
-    #: Inputs of the run: drive, workload and policies. Some are names of presets or members, not files.
+    #: Inputs of the run: drive, workload, others. Some are names of presets or members, not files.
     reads: tuple[str | None, ...] = ()
+    #: Settings of the drive, which is the first of `reads`, and may name files.
+    sets: tuple[str, ...] = ()
 
     def growing_files(self) -> list[Path]:
         """Returns the files that grow while the run goes on."""
@@ -93,6 +96,12 @@ class Targets:
             self.check()
             yield
 
+    def _reads(self) -> tuple[str | None, ...]:
+        """Returns the inputs, with the files that the description of the drive and a fio job name."""
+        drive, workload, *_ = (*self.reads, None, None)
+        named = [] if drive is None else files_of(drive, self.sets)
+        return (*self.reads, *named, *([] if workload is None else included(workload)))
+
     def _files(self) -> list[Path]:
         return [*([] if self.save is None else [self.save]), *self.growing_files()]
 
@@ -110,8 +119,10 @@ class Targets:
             check_new_folder(self.out, self.force)
         for path in files:
             check_new_file(path, self.force)
-            reads = self.reads if path == self.save else (*self.reads, self.load)
-            if any(read is not None and Path(read).exists() and path.exists() and path.samefile(read) for read in reads):
+        reads = self._reads() if any(path.exists() for path in files) else ()
+        for path in files:
+            others = reads if path == self.save else (*reads, self.load)
+            if any(read is not None and is_there(read) and path.exists() and path.samefile(read) for read in others):
                 raise InputError(f"{path}: the run reads this file; choose another name to write")
         if len({path.resolve() for path in files}) < len(files):
             raise InputError("--save, --log-commands, --timeline, --history, --record-firmware: two of them name the same file")

@@ -38,7 +38,8 @@ def lifetime(
     quiet: options.Quiet = False,
 ) -> None:
     """Repeat a workload until the drive is worn out."""
-    targets = given.Targets(out, force, save=chosen["save"], load=chosen["load"], reads=(drive, workload, policy))
+    reads, sets = (drive, workload, policy), tuple(chosen["set"] or ())
+    targets = given.Targets(out, force, save=chosen["save"], load=chosen["load"], reads=reads, sets=sets)
     with targets.reserved():
         if not quiet and begins_empty(drive, chosen):
             remark(EMPTY)

@@ -12,7 +12,7 @@ from ssdlab import figures
 from ssdlab.cli.console import remark
 from ssdlab.errors import InputError
 from ssdlab.figures import FIGURES
-from ssdlab.files import damaged
+from ssdlab.files import damaged, is_file, is_folder
 from ssdlab.folder import load_comparison, load_result
 
 
@@ -41,12 +41,12 @@ def plot(
     from ssdlab.report import picture
 
     path = out or folder / f"{figure}.pdf"
-    if (folder / "runs.parquet").is_dir():
+    if is_folder(folder / "runs.parquet"):
         _plot_sweep(folder, figure, over, title, path, force)
     elif over is not None:
         raise InputError(f"--over {over}: the axis of a sweep; {folder} is no folder of one")
     else:
-        is_comparison = (folder / "compare.json").is_file()
+        is_comparison = is_file(folder / "compare.json")
         runs = load_comparison(folder).runs if is_comparison else [load_result(folder)]
         picture.save(figures.figure_of(figure, runs), path, title=title, force=force)
     remark(f"wrote {path}")

@@ -35,7 +35,8 @@ def run_quickly(words: Sequence[str]) -> bool:
         # Start-up: the version needs nothing else.
         from ssdlab import _engine
 
-        sys.stdout.write(f"ssdlab {_engine.build()}\n")
+        if sys.stdout is not None:
+            sys.stdout.write(f"ssdlab {_engine.build()}\n")
         return True
     asked = arguments_in(words[1:]) if words[:1] == ["run"] else None
     if asked is None:

@@ -10,7 +10,7 @@ import typer
 from ssdlab.cli.console import remark
 from ssdlab.comparison import Comparison
 from ssdlab.errors import InputError
-from ssdlab.files import damaged, new_file
+from ssdlab.files import damaged, is_file, is_folder, new_file
 from ssdlab.folder import load_comparison, load_result
 
 #: Help of the option.
@@ -41,13 +41,13 @@ def report(
     page = out or (folders[0] / "report.html" if len(folders) == 1 else Path("comparison.html"))
     if page.suffix not in (".html", ".htm"):
         raise InputError(f"--out {page}: expected a name in .html")
-    if any((folder / name).is_dir() for folder in folders for name in ("runs.parquet", "trials.parquet")):
+    if any(is_folder(folder / name) for folder in folders for name in ("runs.parquet", "trials.parquet")):
         _report_exploration(folders, page)
         return
     runs = []
     with damaged(*folders):
         for folder in folders:
-            if (folder / "compare.json").is_file():
+            if is_file(folder / "compare.json"):
                 runs += load_comparison(folder).runs
             else:
                 runs.append(load_result(folder))
@@ -68,7 +68,7 @@ def _report_exploration(folders: list[Path], page: Path) -> None:
     from ssdlab.explore.optimise import load_optimisation
     from ssdlab.explore.sweep import load_sweep
 
-    is_search = any((folder / "trials.parquet").is_dir() for folder in folders)
+    is_search = any(is_folder(folder / "trials.parquet") for folder in folders)
     if len(folders) > 1:
         raise InputError(f"a report of a {'search' if is_search else 'sweep'} is of its folder alone: expected one DIR")
     with damaged(folders[0]):

@@ -61,7 +61,8 @@ def run(
         history=chosen["history"],
         record_firmware=chosen["record_firmware"],
         load=chosen["load"],
-        reads=(drive, workload, _file(policy)),
+        reads=(drive, workload, _file(policy), chosen["faults"]),
+        sets=tuple(chosen["set"] or ()),
     )
     with targets.reserved():
         policy_like = _policy(policy)

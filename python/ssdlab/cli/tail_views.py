@@ -20,15 +20,17 @@ from ssdlab.units import duration
 def show(console: Console, found: Why) -> None:
     """Prints why the tails of a run are long."""
     run = found.result
+    # First: a folder may be damaged, and then nothing is printed.
+    sentences = found.sentences
+    tables = [_causes(found, op, tails) for op, tails in found.tails.items()]
+    tables += [_fields(found)] if found.fields else []
     console.print(Text.assemble((f"{short(run.drive)} · {short(run.workload)}", "bold"), (f"   policy {run.policy}", "dim")))
     console.print()
-    for sentence in found.sentences:
+    for sentence in sentences:
         console.print(Text(sentence))
         console.print()
-    for op, tails in found.tails.items():
-        put(console, _causes(found, op, tails))
-    if found.fields:
-        put(console, _fields(found))
+    for table in tables:
+        put(console, table)
     if found.trials:
         put(console, _trials(found), kept=2)
 

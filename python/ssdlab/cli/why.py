@@ -11,6 +11,7 @@ from ssdlab.cli import options
 from ssdlab.cli.console import print_json, remark, standard_output
 from ssdlab.cli.measure import answering
 from ssdlab.cli.progress import progress_bar
+from ssdlab.files import damaged
 from ssdlab.tails import Why
 from ssdlab.trying import why as explain
 from ssdlab.units import counted
@@ -34,7 +35,8 @@ def why(
 ) -> None:
     """Say why the tail of a run is long: causes of the slowest commands, and the fields that bear on them."""
     if not attempt:
-        _show(folder, explain(folder), json)
+        with damaged(folder):
+            _show(folder, explain(folder), json)
         return
     with answering(quiet), progress_bar(quiet) as start:
         found = explain(folder, trials=True, commands=commands, progress=start)

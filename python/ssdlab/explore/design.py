@@ -21,6 +21,7 @@ _KINDS: Mapping[str, tuple[tuple[type, ...], str]] = {
     "integer": ((int,), "a whole number of at least 0"),
     "number": ((int, float), "a number"),
     "flag": ((bool,), "true or false"),
+    "input": ((str,), "the name of a file"),
 }
 
 

@@ -73,7 +73,7 @@ class Errand:
     sweep: str
     #: Memory for starting states [bytes].
     limit: int
-    #: Files by what names them: ``workload``, ``policy``, or a field of the description.
+    #: Files by what names them: ``workload``, ``faults``, ``policy``, or a field of the description.
     files: Mapping[str, File]
 
     @classmethod
@@ -87,6 +87,8 @@ class Errand:
         task = self.task
         if task.load is not None and "workload" in at:
             task = replace(task, load=replace(task.load, path=at.pop("workload")))
+        if "faults" in at:
+            task = replace(task, options={**task.options, "faults": at.pop("faults")})
         if "policy" in at:
             name = policy_file.split(task.point.policy or "")[1]
             task = replace(task, point=replace(task.point, policy=f"{at.pop('policy')}:{name}"))
@@ -107,6 +109,8 @@ def _files(task: Task) -> Iterator[tuple[str, File]]:
     """Yields the files of a task, with what names them."""
     if task.load is not None and task.load.path is not None:
         yield "workload", File(task.load.path, task.load.digest)
+    if isinstance(script := task.options.get("faults"), str):
+        yield "faults", File(script, content_hash(script))
     path, name = policy_file.split(task.point.policy or "")
     if name is not None and Path(path).is_file():
         yield "policy", File(path, content_hash(path))

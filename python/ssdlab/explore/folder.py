@@ -19,9 +19,9 @@ from pyarrow import parquet
 
 from ssdlab.errors import InputError
 from ssdlab.exchange import exchange
-from ssdlab.files import damaged, naming, read_text, undisturbed
+from ssdlab.files import damaged, is_folder, naming, read_own_text, undisturbed
 from ssdlab.locks import locked
-from ssdlab.manifest import write_manifest
+from ssdlab.manifest import check_format, write_manifest
 
 __all__ = ["Folder", "read_rows"]
 
@@ -93,7 +93,8 @@ class Folder:
             if content:
                 raise InputError(f"{self.path}: not the folder of a sweep, and not empty: expected another name")
             return
-        if read_text(spec) != text:
+        check_format(self.path)
+        if read_own_text(spec) != text:
             raise InputError(
                 f"{self.path}: has the runs of another specification, {spec}: expected another folder for this one; "
                 f"--reuse {self.path} takes over the runs that both have"
@@ -190,7 +191,7 @@ def read_rows(path: str | PathLike[str], columns: Sequence[str] | None = None, a
         InputError: the folder is not that of a sweep.
     """
     runs = Path(path) / RUNS
-    if not runs.is_dir():
+    if not is_folder(runs):
         raise InputError(f"{path}: not the folder of a sweep: it has no {RUNS}")
     known = {f"{name}.parquet" for table in added for name in table["id"].to_pylist()}
     files = [file for file in runs.glob("*.parquet") if file.name not in known]

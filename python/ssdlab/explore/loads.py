@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import re
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from os import fspath
@@ -127,8 +126,8 @@ def _text_with(text: str, name: str, fields: Mapping[str, Any]) -> str:
 
 def _is_toml(text: str) -> bool:
     try:
-        return "kind" in tomllib.loads(text)
-    except tomllib.TOMLDecodeError:
+        return "kind" in toml.loads(text)
+    except ValueError:
         return False
 
 
@@ -150,7 +149,10 @@ def _plain(value: Any) -> str:
 
 def _with_fields(text: str, fields: Mapping[str, Any]) -> str:
     """Returns a workload TOML with these fields, such as ``job[0].depth``."""
-    document = tomllib.loads(text)
+    try:
+        document = toml.loads(text)
+    except ValueError as error:
+        raise InputError(f"workload.{next(iter(fields))}: the workload is not TOML: {error}") from None
     for name, value in fields.items():
         keys: list[str | int] = []
         for part in name.split("."):

@@ -23,7 +23,8 @@ from ssdlab.explore.shared import SPEC, SearchFolder, check_search_folder, read_
 from ssdlab.explore.spec import Spec, SpecLike
 from ssdlab.explore.tasks import Task, engine_hash
 from ssdlab.explore.trial import Bench, Trial, front_task
-from ssdlab.files import read_text
+from ssdlab.files import damaged, read_own_text
+from ssdlab.manifest import check_format
 from ssdlab.memory import limit_bytes
 from ssdlab.units import counted
 from ssdlab.words import in_own_words
@@ -482,7 +483,10 @@ def _compare(bench: Bench, table: pa.Table, other: pa.Table, folder: SearchFolde
 
 
 def _json(path: Path) -> Any:
-    return json.loads(read_text(path)) if path.is_file() else None
+    if not path.is_file():
+        return None
+    with damaged(path):
+        return json.loads(read_own_text(path))
 
 
 def load_optimisation(folder: str | PathLike[str]) -> Optimisation:
@@ -498,6 +502,7 @@ def load_optimisation(folder: str | PathLike[str]) -> Optimisation:
         >>> ssdlab.load_optimisation("search").table.equals(done.table)
         True
     """
+    check_format(Path(folder))
     table = read_trials(folder)
     if "status" not in table.column_names:
         raise InputError(f"{folder}: no trial has ended yet")

@@ -22,8 +22,8 @@ from pyarrow import parquet
 
 from ssdlab.errors import InputError
 from ssdlab.exchange import exchange
-from ssdlab.files import damaged, naming, read_text, undisturbed
-from ssdlab.manifest import write_manifest
+from ssdlab.files import damaged, is_folder, naming, read_own_text, read_text, undisturbed
+from ssdlab.manifest import check_format, write_manifest
 
 __all__ = ["SearchFolder", "read_trials"]
 
@@ -115,7 +115,7 @@ class SearchFolder:
     def write(self, name: str, text: str) -> None:
         """Writes a file: complete or not at all. One that has this text is left as it is."""
         path = self.path / name
-        with suppress(OSError):
+        with suppress(OSError, UnicodeDecodeError):
             if read_text(path) == text:
                 return
         beside = self.path / f".{name}.{self.member}.new"
@@ -194,7 +194,8 @@ def check_search_folder(path: Path, text: str) -> bool:
         if content:
             raise InputError(f"{path}: not the folder of a search, and not empty: expected another name")
         return not content
-    if read_text(spec) != text:
+    check_format(path)
+    if read_own_text(spec) != text:
         raise InputError(f"{path}: has the trials of another specification, {spec}: expected another folder for this one")
     return False
 
@@ -216,7 +217,7 @@ def read_trials(path: str | PathLike[str]) -> pa.Table:
         InputError: the folder is not that of a search.
     """
     trials = Path(path) / TRIALS
-    if not trials.is_dir():
+    if not is_folder(trials):
         raise InputError(f"{path}: not the folder of a search: it has no {TRIALS}")
     files = sorted(trials.glob("*.parquet"), key=lambda file: file.stat().st_mtime_ns)
     if not files:

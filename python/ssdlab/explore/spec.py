@@ -351,8 +351,8 @@ class _Reader:
     def __init__(self, name: str, text: str, folder: Path) -> None:
         self.name, self.text, self.folder = name, text, folder
         try:
-            self.document = tomllib.loads(text)
-        except (tomllib.TOMLDecodeError, RecursionError) as error:
+            self.document = toml.loads(text)
+        except ValueError as error:
             raise InputError(f"{name}: {error}") from None
 
     def error(self, key: str, what: str) -> InputError:

@@ -25,6 +25,7 @@ from optuna.trial import FrozenTrial, Trial, TrialState
 from ssdlab.explore.choices import is_ordered, labels
 from ssdlab.explore.shared import JOURNAL, JournalLock, SearchFolder
 from ssdlab.explore.spec import Range, Spec
+from ssdlab.files import damaged
 
 __all__ = ["Study"]
 
@@ -61,7 +62,7 @@ class Study:
         """Opens the study of a folder; trials that ended processes left under way are given up."""
         self.spec, self.folder, self.sampler = spec, folder, sampler
         journal = folder.path / JOURNAL
-        with _quiet(), folder.locked():
+        with _quiet(), folder.locked(), damaged(journal):
             journal.touch()
             lock = cast("Any", JournalLock(journal))
             lock.repair()

@@ -23,7 +23,8 @@ from ssdlab.explore.page import page
 from ssdlab.explore.spec import Spec, SpecLike
 from ssdlab.explore.statistics import Difference, Estimate, estimate
 from ssdlab.explore.tasks import Task, further_tasks, tasks
-from ssdlab.files import read_text
+from ssdlab.files import read_own_text
+from ssdlab.manifest import check_format
 from ssdlab.memory import limit_bytes
 from ssdlab.notebook import sweep_table
 from ssdlab.units import counted
@@ -110,7 +111,7 @@ class Sweep:
             >>> "Main effects" in ssdlab.sweep({**spec, "vary": {"flash.channels": [1, 2]}}, "one").report()
             True
         """
-        text = read_text(self.folder / SPEC)
+        text = read_own_text(self.folder / SPEC)
         return page(self, tomllib.loads(text).get("title", ""), text)
 
     def __repr__(self) -> str:
@@ -391,5 +392,6 @@ def load_sweep(folder: str | PathLike[str]) -> Sweep:
         >>> ssdlab.sweep(spec, "one").table.equals(ssdlab.load_sweep("one").table)
         True
     """
+    check_format(Path(folder))
     table = read_rows(folder)
     return Sweep(Path(folder), table.sort_by("index") if table.num_rows else table)

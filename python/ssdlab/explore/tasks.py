@@ -22,7 +22,7 @@ from ssdlab.explore.expression import alike
 from ssdlab.explore.loads import Load
 from ssdlab.explore.names import looked_up
 from ssdlab.explore.spec import Spec
-from ssdlab.files import content_hash
+from ssdlab.files import content_hash, existing_file
 from ssdlab.sources import modules_behind, sources_in
 
 __all__ = ["Maker", "Task", "engine_hash", "tasks"]
@@ -207,7 +207,7 @@ class Maker:
                 {name: value for name, value in given.items() if not self.removes_nothing(point.drive, name, value)}
             )
         )
-        options = {**self.options, **self.checked_options(chosen)}
+        options, contents = self.with_files({**self.options, **self.checked_options(chosen)})
         reading = {name: options.pop(name) for name in [*options] if name in GROUPS["workload"]}
         error = None
         load = None
@@ -228,7 +228,7 @@ class Maker:
             policy,
             point.precondition,
             seed,
-            options,
+            {**options, **contents},
             [] if described.error is None else settings,
             self.life,
         ]
@@ -252,6 +252,22 @@ class Maker:
             cost=described.cost,
             life=self.life,
         )
+
+    def with_files(self, options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
+        """Returns options with the files that they name as seen from here, and the hashes of their contents.
+
+        Raises:
+            InputError: there is no such file.
+        """
+        found, contents = dict(options), {}
+        for name in options:
+            if name in GROUPS["run"] and GROUPS["run"][name].value == "input":
+                found[name] = self.spec.file(options[name])
+                try:
+                    contents[name] = content_hash(existing_file(found[name]))
+                except InputError as error:
+                    raise self.spec.error(f"options/{name}", str(error)) from None
+        return found, contents
 
     def removes_nothing(self, drive: str, name: str, value: Any) -> bool:
         """Returns true if a setting removes a field that the drive does not have."""

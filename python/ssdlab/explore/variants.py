@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 import re
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ssdlab import drives
+from ssdlab import drives, toml
 from ssdlab.declared import GROUPS
 from ssdlab.drives import DriveLike
 from ssdlab.errors import InputError
@@ -103,8 +102,8 @@ def _split(whole: str, listed: str) -> list[str]:
 def _value(text: str) -> Any:
     """Returns a value as TOML has it; a text that is no TOML as it is."""
     try:
-        found = tomllib.loads(f"value = {text}")
-    except tomllib.TOMLDecodeError:
+        found = toml.loads(f"value = {text}")
+    except ValueError:
         return text
     return found["value"] if len(found) == 1 else text
 

@@ -295,6 +295,13 @@ impl Checker {
     fn check_number(&mut self, node: &Node, schema: &Json, path: &str) -> Json {
         let is_integer = type_of(schema) == "integer";
         let (low, high) = range_of(schema);
+        // Without a range of its own, a field has that of its type.
+        let high = high.or_else(|| match schema.get("format").and_then(Json::as_str) {
+            Some("uint8") => Some(f64::from(u8::MAX)),
+            Some("uint16") => Some(f64::from(u16::MAX)),
+            Some("uint32") => Some(f64::from(u32::MAX)),
+            _ => None,
+        });
         let value = match &node.value {
             Value::Integer(number) => *number as f64,
             Value::Float(number) if !is_integer && number.is_finite() => *number,
@@ -304,8 +311,12 @@ impl Checker {
             }
         };
         if low.is_some_and(|low| value < low) || high.is_some_and(|high| value > high) {
-            let bound = |bound: Option<f64>| bound.map_or_else(String::new, |bound| bound.to_string());
-            return self.complain(node, path, format!("{}: expected {}..={}", node.shown(), bound(low), bound(high)));
+            let expected = match (low, high) {
+                (Some(low), None) => format!("at least {low}"),
+                (None, Some(high)) => format!("at most {high}"),
+                _ => format!("{}..={}", low.unwrap_or_default(), high.unwrap_or_default()),
+            };
+            return self.complain(node, path, format!("{}: expected {expected}", node.shown()));
         }
         match &node.value {
             Value::Integer(number) if is_integer => json!(number),

@@ -60,6 +60,15 @@ impl Drive {
         }
     }
 
+    /// Returns the number of scripted faults that have not happened, without the loss of power, of a run with `script`.
+    pub(crate) fn faults_pending(&self, script: &FaultScript) -> usize {
+        let Some(DriveFaults { faults, .. }) = self.faults.as_deref() else { return 0 };
+        let slow = self.flash.slow().map_or(0, |slow| slow.pending());
+        let link = self.controller.link_errors().map_or(0, |link| link.pending());
+        let dies = script.losses.iter().filter(|(_, die)| !faults.is_lost(*die)).count();
+        faults.pending() + slow + link + dies + self.hangs_pending()
+    }
+
     /// Loses a die now: every operation on it fails from now on.
     ///
     /// # Panics

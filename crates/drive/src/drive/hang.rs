@@ -68,6 +68,11 @@ pub(super) struct Hangs {
 }
 
 impl Drive {
+    /// Returns the number of scripted hangs that have not begun.
+    pub(crate) fn hangs_pending(&self) -> usize {
+        self.hangs.as_ref().map_or(0, |hangs| hangs.scripted.len())
+    }
+
     /// Lets the controller hang at these times from now on, each for a time or until it is reset.
     pub(super) fn script_hangs(&mut self, hangs: &[(Nanos, Option<Nanos>)]) {
         assert!(self.host.has_queues(), "the commands of a controller that hangs are in queues");

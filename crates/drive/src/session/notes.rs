@@ -7,6 +7,7 @@ use super::start::Start;
 use crate::description::{Description, PreconditionMethod};
 use crate::drive::Drive;
 use crate::failure::PowerFailureReport;
+use crate::fault_script::FaultScript;
 use crate::power_cut::PowerCut;
 use crate::run_loop::End;
 use ftl::policy::Interruption;
@@ -40,6 +41,7 @@ pub(super) fn closing_notes(
     drive: &Drive,
 ) -> Vec<String> {
     let mut notes = power_notes(plan.power_cut, measured.power_failure.as_ref(), measured.end, drive);
+    notes.extend(plan.script.as_ref().filter(|_| measured.end == End::Complete).and_then(|script| pending_note(script, drive)));
     notes.extend(crate::summary::health::note(description, drive));
     notes.extend(worn_out(drive));
     notes.extend(measured.search.as_ref().and_then(Search::note));
@@ -92,6 +94,13 @@ fn power_notes(cut: Option<PowerCut>, power_failure: Option<&PowerFailureReport>
         }
         _ => Vec::new(),
     }
+}
+
+/// Returns a note if faults of the script did not happen.
+fn pending_note(script: &FaultScript, drive: &Drive) -> Option<String> {
+    let count = drive.faults_pending(script);
+    let (faults, them) = if count == 1 { ("fault", "it") } else { ("faults", "them") };
+    (count > 0).then(|| format!("{count} {faults} of the script (--faults) did not happen: the workload ended before {them}"))
 }
 
 /// Returns a note if the drive is worn out.

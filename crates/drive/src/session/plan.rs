@@ -46,7 +46,7 @@ impl<'a> RunPlan<'a> {
         description.check_memory(&request.drive.name, request.max_memory)?;
         let run = &with_power(&request.run, script.as_ref())?;
         if let (true, Some(problem)) = (run.power_cut.is_some(), description.lacks_map("--power-cut", "a power failure")) {
-            return Err(problem.into());
+            return Err(in_script(problem.into(), script.as_ref()));
         }
         let elsewhere = [
             ("--load", files.load.is_some()),
@@ -57,7 +57,7 @@ impl<'a> RunPlan<'a> {
             let what = format!(
                 "given with {option}: a firmware trace begins with the drive, and holds no interruption; expected one of the two"
             );
-            return Err(Problems::one("--record-firmware", what));
+            return Err(in_script(Problems::one("--record-firmware", what), script.as_ref()));
         }
         if files.outputs.firmware.is_some() && description.ftl.rain.is_some() {
             let what = "a firmware trace has no parity across dies: expected a description without ftl.rain";
@@ -83,7 +83,7 @@ impl<'a> RunPlan<'a> {
             request,
             options: Options { seed: request.setup.seed, ..request.workload.clone() },
             round: steady_round(run)?,
-            power_cut: PowerCut::of(run, description, is_custom)?,
+            power_cut: PowerCut::of(run, description, is_custom).map_err(|problems| in_script(problems, script.as_ref()))?,
             script,
             timeline_from: timeline_from.unwrap_or_default(),
             timeline_for,
@@ -113,6 +113,20 @@ impl<'a> RunPlan<'a> {
         let RunOptions { skip_commands, rest_after, stop_after, .. } = self.request.run;
         Part { skip: skip_commands + rest_after.unwrap_or(0), stop_after }
     }
+}
+
+/// Returns problems of a power failure with its place in the script of faults, if that has it.
+pub(super) fn in_script(mut problems: Problems, script: Option<&FaultScript>) -> Problems {
+    let Some(script) = script.filter(|script| script.power.is_some()) else { return problems };
+    for problem in &mut problems.0 {
+        for (option, field) in [("--power-cut", "at"), ("--power-down", "down")] {
+            if problem.place == option {
+                problem.place = format!("{}: power_fails.{field}", script.name);
+            }
+        }
+        problem.complaint = problem.complaint.replace("--power-cut", "power_fails");
+    }
+    problems
 }
 
 /// Returns the options of a run with the power failure of its script, if that has one.

@@ -2,7 +2,7 @@
 
 use super::custom::{Ended, failure};
 use super::future::future_accesses;
-use super::plan::RunPlan;
+use super::plan::{RunPlan, in_script};
 use super::progress::ProgressMeter;
 use super::request::RunRequest;
 use super::search::Search;
@@ -125,7 +125,8 @@ impl Run<'_, '_> {
         self.set_future(plan.main_part())?;
         let mut run_loop = RunLoop::of(workload, plan.main_part())?;
         run_loop.round = plan.round.map(Nanos);
-        run_loop.power_fails = plan.power_cut.map_or(Ok(SimTime::FOREVER), |cut| cut.instant(self.drive.now()))?;
+        let power_fails = plan.power_cut.map_or(Ok(SimTime::FOREVER), |cut| cut.instant(self.drive.now()));
+        run_loop.power_fails = power_fails.map_err(|problems| in_script(problems, plan.script.as_ref()))?;
         run_loop.loses_power = plan.power_cut.is_some_and(|cut| !cut.is_graceful);
         if let Some(steps) = plan.power_cut.and_then(|cut| cut.steps()) {
             self.drive.lose_power_after(steps);

@@ -157,7 +157,15 @@ fn wrong_faults_are_refused_with_their_place() {
         ("\n\ndie_fail = []", ":3: unknown field `die_fail`"),
         ("die_fails = [{ die = 5000, at = \"1s\" }]", "die_fails[0]: die 5000"),
         ("die_fails = [{ die = 0, at = \"1 parsec\" }]", ":1: "),
-        ("power_fails = { at = \"soon\" }", "--power-cut: unknown unit `soon`"),
+        ("program_fails = [{ block = -1, number = 2 }]", ":1: program_fails[0].block: -1 is out of range"),
+        ("erase_fails = [{ block = 1, number = 5000000000 }]", ":1: erase_fails[0].number: 5000000000 is out of range"),
+        ("\nlink_errors = [1, -1]", ":2: link_errors[1]: -1 is out of range"),
+        (
+            "slow_reads = [{ block = 1, number = 1, factor = 2.0 }, { block = 1, number = 1, factor = 3.0 }]",
+            "slow_reads[1]: block 1, number 1: given by slow_reads[0], too",
+        ),
+        ("power_fails = { at = \"soon\" }", ".toml: power_fails.at: unknown unit `soon`"),
+        ("power_fails = { at = \"1s\", down = \"101y\" }", ".toml: power_fails.down: 101y: expected at most 100y"),
     ];
     for (script, expected) in of_script {
         let told = summary(&[], WRITES, Some(script)).expect_err(script).to_string();
@@ -169,6 +177,8 @@ fn wrong_faults_are_refused_with_their_place() {
         ("faults.by_page_type=[1.0, 2.0, 3.0, 4.0, 5.0]", "faults.by_page_type: 5 factors"),
         ("faults.spare_blocks=60000", "faults: up to 60000 of the"),
         ("faults.bad_blocks=[9999999]", "faults.bad_blocks: 9999999"),
+        ("faults.bad_blocks=[-1]", "faults.bad_blocks[0]: -1: expected 0..=4294967295"),
+        ("faults.factory_bad=1.0", "faults: up to 128 of the 128 blocks of a die are"),
         ("faults={program_failures=1}", "program_failures"),
     ];
     for (set, expected) in of_sets {
@@ -209,4 +219,42 @@ fn bad_blocks_cost_as_much_as_missing_ones() {
         assert!((bad / fewer - 1.0).abs() < 0.03, "{bad} with bad blocks, {fewer} with fewer");
         assert!(bad / whole > 1.05, "{bad} with bad blocks, {whole} without");
     }
+}
+
+/// A script without an end is refused, and not read until memory ends.
+#[test]
+fn a_script_has_an_end() {
+    let options = RunOptions { faults: Some("/dev/zero".to_owned()), ..RunOptions::default() };
+    let request = RunRequest::new("test.toml", TINY).run(options);
+    let done = drive::session::run(&request, &Input::text("workload", WRITES), Files::default(), &mut |_| true);
+    let told = done.map(|done| done.summary).expect_err("there is no end").to_string();
+    assert_eq!(told, "/dev/zero: cannot be read: more than 16 MiB: expected a smaller one");
+}
+
+/// Faults that have not come by the end of the run are counted in a remark, and those that came are not.
+#[test]
+fn faults_that_do_not_happen_are_counted() {
+    let notes = |script: &str| {
+        let path = std::env::temp_dir().join(format!("pending-{}.toml", std::process::id()));
+        std::fs::write(&path, script).expect("a temporary file");
+        let options = RunOptions { faults: Some(path.to_string_lossy().into_owned()), ..RunOptions::default() };
+        let request = RunRequest::new("test.toml", TINY).sets(&["state.precondition=fill", "host.interface=nvme"]).run(options);
+        let done = drive::session::run(&request, &Input::text("workload", WRITES), Files::default(), &mut |_| true);
+        std::fs::remove_file(&path).expect("it is there");
+        let notes = done.unwrap_or_else(|why| panic!("{why}")).notes;
+        notes.into_iter().filter(|note| note.contains("of the script")).collect::<Vec<_>>()
+    };
+    let came = [
+        "program_fails = [{ block = 70, number = 2 }]",
+        "die_fails = [{ die = 1, at = \"1ms\" }]",
+        "link_errors = [4]\ncontroller_stuck = [{ at = \"1ms\", for = \"1us\" }]",
+    ];
+    for script in came {
+        assert_eq!(notes(script), [""; 0], "{script}");
+    }
+    let to_come = "program_fails = [{ block = 70, number = 2 }]\nerase_fails = [{ block = 1, number = 900 }]\n\
+        slow_reads = [{ block = 2, number = 1000000, factor = 2.0 }]\nlink_errors = [4000000000]\n\
+        controller_stuck = [{ at = \"2y\", for = \"1s\" }]\ndie_fails = [{ die = 1, at = \"1y\" }]";
+    let told = "5 faults of the script (--faults) did not happen: the workload ended before them";
+    assert_eq!(notes(to_come), [told]);
 }

@@ -132,7 +132,7 @@ fn a_script_of_hangs_has_its_effects() {
     for (sets, script, expected) in [
         (&[][..], "controller_stuck = [{ at = \"1ms\" }]", "controller_stuck: the host interface `ideal` has no queue"),
         (&[PLAIN][..], "controller_stuck = [{ at = \"1ms\", for = \"ever\" }]", ":1: "),
-        (&[PLAIN][..], "controller_stuck = [{ for = \"1ms\" }]", ":1: missing field `at`"),
+        (&[PLAIN][..], "controller_stuck = [{ for = \"1ms\" }]", ":1: controller_stuck[0]: the field `at` is missing"),
     ] {
         let told = summary(sets, READS, Some(script)).expect_err(script).to_string();
         assert!(told.contains(expected), "{script}: {told}");

@@ -138,7 +138,7 @@ fn wrong_link_faults_are_refused_with_their_place() {
         ("slow_programs = [{ block = 7, number = 0, factor = 2.0 }]", "slow_programs[0]: number 0: expected 1"),
         ("slow_erases = [{ block = 7, number = 1, factor = 0.5 }]", "slow_erases[0]: factor 0.5: expected 1 to 1000000"),
         ("slow_reads = [{ block = 7, number = 1, factor = nan }]", "slow_reads[0]: factor NaN"),
-        ("slow_reads = [{ block = 7, number = 1 }]", ":1: missing field `factor`"),
+        ("slow_reads = [{ block = 7, number = 1 }]", ":1: slow_reads[0]: the field `factor` is missing"),
         ("link_errors = [4, 0]", "link_errors[1]: packet 0: expected 1"),
         ("link_errors = [4]", "link_errors: the host interface `ideal` has no link"),
     ];

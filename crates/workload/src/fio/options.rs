@@ -332,7 +332,12 @@ impl Options {
             "io_size" => self.io_size = Some(share(text, 1_000_000).map_err(named)?),
             "number_ios" => self.number_ios = Some(value::within(text, 1, u64::MAX).map_err(named)?),
             "offset" => self.offset = offset(text, 99).map_err(named)?,
-            "runtime" => self.runtime_ns = Some(value::time(text, 1_000_000_000).map_err(named)?).filter(|ns| *ns > 0),
+            "runtime" => {
+                let found = value::time(text, 1_000_000_000).map_err(named);
+                // An invalid one is not reported as missing, too.
+                self.runtime_ns = Some(found.as_ref().map_or(u64::MAX, |ns| *ns)).filter(|ns| *ns > 0);
+                found?;
+            }
             "ramp_time" => self.ramp_ns = value::time(text, 1_000_000_000).map_err(named)?,
             "startdelay" => self.delay_ns = value::time_range(text, 1_000_000_000).map_err(named)?,
             "rwmixread" => self.read_percent = value::within(text, 0, 100).map_err(named)?,

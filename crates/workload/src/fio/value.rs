@@ -91,6 +91,7 @@ pub fn amount(text: &str) -> Result<Amount, String> {
 
 /// Parses a time \[ns\]; a number without a suffix counts units of `unit_ns` (HOWTO, "Parameter types", time).
 pub fn time(text: &str, unit_ns: u64) -> Result<u64, String> {
+    let too_long = || format!("`{}` is too long: expected at most {}s, 584 years", text.trim(), u64::MAX / 1_000_000_000);
     let (number, suffix) = number_and_suffix(text)?;
     let scale = match suffix.as_str() {
         "" => unit_ns,
@@ -102,7 +103,7 @@ pub fn time(text: &str, unit_ns: u64) -> Result<u64, String> {
         "d" => 86_400_000_000_000,
         _ => return Err(format!("`{text}`: unknown time suffix `{suffix}`: expected us, ms, s, m, h or d")),
     };
-    number.checked_mul(scale).ok_or_else(|| too_large(text))
+    number.checked_mul(scale).ok_or_else(too_long)
 }
 
 /// Parses a time or a range of times \[ns\]; the bounds may come in either order.

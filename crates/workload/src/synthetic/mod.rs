@@ -15,7 +15,7 @@
 //! ```
 
 pub mod arrival;
-pub(crate) mod form;
+pub mod form;
 pub(crate) mod timed;
 
 use crate::generator::{AtEnd, BlockPlan, BlockSource, OpMix, Place, SizeMix, Zone};

@@ -2,8 +2,9 @@
 
 use super::{binary, fields};
 use crate::Input;
+use flate2::bufread::GzDecoder;
 use kit::Problems;
-use std::io::{Cursor, ErrorKind, Read};
+use std::io::{BufRead, BufReader, Cursor, Error, ErrorKind, Read};
 
 /// Number of bytes requested per read: large enough that the cost of the calls is negligible, small enough for a
 /// second-level cache.
@@ -33,12 +34,41 @@ pub fn decompressed(input: &Input) -> std::io::Result<(Box<dyn Read + Send>, &'s
     }
     let whole = Cursor::new(magic[..count].to_vec()).chain(reader);
     Ok(if magic[..count].starts_with(GZIP) {
-        (Box::new(flate2::read::MultiGzDecoder::new(whole)), "gzip")
+        (Box::new(GzipMembers(Some(GzDecoder::new(BufReader::new(whole))))), "gzip")
     } else if magic[..count].starts_with(ZSTD) {
         (Box::new(zstd::Decoder::new(whole)?), "Zstandard")
     } else {
         (Box::new(whole), "")
     })
+}
+
+/// Decoder of a gzip file of one member or several. What follows the last one must be another one: a decoder of flate2
+/// takes other bytes there for a member that is cut short.
+struct GzipMembers<R: BufRead>(Option<GzDecoder<R>>);
+
+impl<R: BufRead> Read for GzipMembers<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        while let Some(member) = &mut self.0 {
+            let count = member.read(buffer)?;
+            if count > 0 || buffer.is_empty() {
+                return Ok(count);
+            }
+            let mut rest = self.0.take().expect("it was just read").into_inner();
+            let first = loop {
+                match rest.fill_buf() {
+                    Ok(bytes) => break bytes.first().copied(),
+                    Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                    Err(error) => return Err(error),
+                }
+            };
+            match first {
+                None => return Ok(0),
+                Some(byte) if byte == GZIP[0] => self.0 = Some(GzDecoder::new(rest)),
+                Some(_) => return Err(Error::new(ErrorKind::InvalidData, "other bytes follow their end")),
+            }
+        }
+        Ok(0)
+    }
 }
 
 /// Reader of numbered lines.
@@ -212,6 +242,13 @@ mod tests {
             assert_eq!(all(&Input::text("x", bytes.clone())), Ok(plain.clone()));
             let twice = [bytes.clone(), bytes.clone()].concat();
             assert_eq!(all(&Input::text("x", twice)).map(|lines| lines.len()), Ok(2 * plain.len()), "{kind} members in a row");
+            for more in [&b"x"[..], &b"more bytes than a header has"[..]] {
+                let message = all(&Input::text("x", [&bytes, more].concat())).expect_err("more follows").to_string();
+                assert!(
+                    kind != "gzip" || message.ends_with("the gzip data are damaged: other bytes follow their end"),
+                    "{message}"
+                );
+            }
             let message = all(&Input::text("x", bytes[..bytes.len() / 2].to_vec())).expect_err("cut").to_string();
             assert!(message.contains(&format!("the {kind} data end too early")) && message.starts_with("x:"), "{message}");
             let mut damaged = bytes.clone();
