@@ -15,7 +15,7 @@ use workload::Input;
 /// Random drives with a journal lose power three times, at random instants, and go on each time.
 #[test]
 fn a_drive_with_a_journal_loses_power_at_any_instant() {
-    let count = given("SSDLAB_CASES").unwrap_or(80);
+    let count = given("SSDLAB_CASES").unwrap_or(48);
     let found = sum_of(count, |seed| Ok(cuts::run(seed, Detail::Journal, 300, 3)?.map(|(_, cuts)| cuts)));
     println!("{found:?}");
     assert_eq!(found.losses, 3 * count);
@@ -51,7 +51,7 @@ fn the_journal_gives_what_a_search_of_the_whole_flash_finds() {
 fn planted_defects_of_a_recovery_by_the_journal_are_found() {
     for forgery in ftl::Forgery::OF_JOURNAL {
         let mut all = [0; 3];
-        for seed in 0..given("SSDLAB_CASES").unwrap_or(12) {
+        for seed in 0..given("SSDLAB_CASES").unwrap_or(6) {
             let counts = cuts::forged(seed, Detail::Journal, 120, forgery).unwrap_or_else(|why| panic!("seed {seed}: {}", why.0));
             if all[1] == 0 && counts.is_some_and(|counts| counts[1] > 0) {
                 println!("{forgery:?} is seen from seed {seed} on: {counts:?}");
