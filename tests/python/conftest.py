@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import HealthCheck, settings
 from typer.testing import CliRunner
 
 import ssdlab
@@ -21,6 +22,10 @@ from ssdlab.cli import app
 
 if TYPE_CHECKING:
     from ssdlab_papers.claim import Claim
+
+# Random cases are the same in each run, and no case fails because the machine is busy.
+settings.register_profile("same", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("same")
 
 #: Reads and writes at depth 8, enough of them for a 99.9th percentile.
 JOB = """\
