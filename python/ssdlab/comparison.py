@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ssdlab.errors import InputError
 from ssdlab.figures import figure_of
+from ssdlab.files import damaged
 from ssdlab.presentation import Result
 from ssdlab.words import in_own_words
 
@@ -138,7 +139,7 @@ class Comparison:
         """Turns errors in the use of results that were read from folders into one that names the folders."""
         with ExitStack() as stack:
             for run in self.runs:
-                stack.enter_context(run.reading())
+                stack.enter_context(damaged(run.folder))
             yield
 
     @in_own_words

@@ -496,8 +496,10 @@ def undisturbed() -> Iterator[None]:
 
 
 @contextmanager
-def damaged(*folders: Path) -> Iterator[None]:
+def damaged(*folders: Path | None) -> Iterator[None]:
     """Turns an error in the use of what folders hold into one of the input: they are files like any other.
+
+    Without a folder, for what was read from none, errors stay what they are.
 
     Raises:
         InputError: a folder is damaged.
@@ -507,6 +509,8 @@ def damaged(*folders: Path) -> Iterator[None]:
     except (InputError, OSError, MemoryError, ImportError):
         raise
     except Exception as error:
-        names = ", ".join(map(str, folders))
+        names = ", ".join(str(folder) for folder in folders if folder is not None)
+        if not names:
+            raise
         what = f"{error} is missing" if isinstance(error, KeyError) else f"{error or type(error).__name__}"
         raise InputError(f"{names}: damaged, or written by another version: {what}: expected what a run wrote") from error

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ssdlab.figures import figure_of
+from ssdlab.files import damaged
 from ssdlab.results import RunData
 from ssdlab.words import in_own_words
 
@@ -38,7 +39,7 @@ class Result(RunData):
         # Start-up: notebooks alone ask for it.
         from ssdlab.notebook import result_table
 
-        with self.reading():
+        with damaged(self.folder):
             return result_table(self)
 
     def why(self) -> Why:
@@ -57,13 +58,13 @@ class Result(RunData):
         # Start-up: few runs are asked for it.
         from ssdlab.tails import why_of
 
-        with self.reading():
+        with damaged(self.folder):
             return why_of(self)
 
     # Figures.
 
     def _figure(self, name: str) -> Figure:
-        with self.reading():
+        with damaged(self.folder):
             return figure_of(name, [self])
 
     def plot_latency(self) -> Figure:
@@ -162,7 +163,7 @@ class Result(RunData):
         # Start-up: few runs are looked at as a page, which needs plotly.
         from ssdlab.report import page
 
-        with self.reading():
+        with damaged(self.folder):
             return page.single(self)
 
     @in_own_words
@@ -200,5 +201,5 @@ class Result(RunData):
         # Start-up: few runs are shown in this form.
         from ssdlab.fio import document
 
-        with self.reading():
+        with damaged(self.folder):
             return document(self)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
@@ -12,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Self
 
 from ssdlab import _engine, frames
 from ssdlab.errors import InputError, unknown_name
-from ssdlab.files import damaged
 from ssdlab.read_errors import ReadErrors
 from ssdlab.words import with_argument_names
 
@@ -181,10 +179,6 @@ class RunData:
             setup_s=outcome.setup_s,
             version=_engine.build(),
         )
-
-    def reading(self) -> AbstractContextManager[None]:
-        """Turns errors in the use of a result that was read from a folder into one that names the folder."""
-        return nullcontext() if self.folder is None else damaged(self.folder)
 
     def __repr__(self) -> str:
         return f"<ssdlab.Result {self.drive} · {self.workload} · {self.policy} · {self.status}>"

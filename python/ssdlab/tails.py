@@ -11,6 +11,7 @@ from typing import Any
 
 from ssdlab import _engine, terms, toml
 from ssdlab.errors import InputError
+from ssdlab.files import damaged
 from ssdlab.report.content import phrase
 from ssdlab.results import RunData
 from ssdlab.trials import Trial
@@ -129,7 +130,7 @@ class Why:
     # The terminal needs the sentences alone.
     @cached_property
     def _fields(self) -> Sequence[BearingField]:
-        with self.result.reading():
+        with damaged(self.result.folder):
             return _fields(self.result, [tails[-1] for tails in self.tails.values()])
 
     @property
@@ -137,7 +138,7 @@ class Why:
         """Contents of the tail of each operation, in words."""
         if not self.tails:
             return ["No operation has a tail: fewer than ten commands lie beyond the 99th percentile."]
-        with self.result.reading():
+        with damaged(self.result.folder):
             return [_sentence(self.result, tails[-1]) for tails in self.tails.values()]
 
     def to_dict(self) -> dict[str, Any]:
@@ -177,7 +178,7 @@ def why_of(result: RunData) -> Why:
     Raises:
         InputError: the result has no causes of tails.
     """
-    with result.reading():
+    with damaged(result.folder):
         return _why_of(result)
 
 
