@@ -127,7 +127,7 @@ pub fn files_of(name: &str, text: &str, sets: Vec<String>) -> Vec<String> {
         found.borrow_mut().push(folder.join(path).display().to_string());
         Ok(text)
     };
-    // What is wrong with the description is reported where it is used.
+    // Only the files are wanted here; the run that uses the description reports its errors.
     let _ = Description::read_with(name, text, &sets, &reading);
     found.into_inner()
 }
