@@ -89,13 +89,6 @@ impl PowerCut {
             let complaint = format!("the future that the policy `{kind}` knows has no power failure: expected another policy");
             problems.add("--power-cut", complaint);
         }
-        if description.ftl.rain.is_some() && !is_graceful {
-            let complaint = format!(
-                "parity across dies (ftl.rain) is not recovered yet after a loss of power without warning: expected \
-                 `{text}{GRACEFUL}`, or no ftl.rain"
-            );
-            problems.add("--power-cut", complaint);
-        }
         if is_custom && !is_graceful {
             let complaint = format!(
                 "a policy of your own keeps its state where a loss of power does not reach it: expected `{text}{GRACEFUL}`"

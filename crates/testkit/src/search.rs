@@ -34,13 +34,17 @@ pub enum Kind {
     Parity,
     /// Parity across dies, and faults of the flash.
     ParityFaults,
+    /// Losses of power of a drive with parity across dies.
+    CutsWithParity,
+    /// A loss of power after every step of such a drive.
+    EveryCutWithParity,
     /// Other translation layers.
     Layers,
 }
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Kind; 13] = [
+    pub const ALL: [Kind; 15] = [
         Kind::Faults,
         Kind::HostFaults,
         Kind::Cuts,
@@ -54,6 +58,8 @@ impl Kind {
         Kind::Layers,
         Kind::Journal,
         Kind::EveryCutWithJournal,
+        Kind::CutsWithParity,
+        Kind::EveryCutWithParity,
     ];
 
     /// Returns the kind of this name, as [`Debug`](std::fmt::Debug) writes it.
@@ -67,7 +73,7 @@ impl Kind {
             Kind::Faults | Kind::EveryCutWithFaults => Detail::Faults,
             Kind::HostFaults => Detail::HostFaults,
             Kind::CutsOfController => Detail::Controller,
-            Kind::Parity => Detail::Parity,
+            Kind::Parity | Kind::CutsWithParity | Kind::EveryCutWithParity => Detail::Parity,
             Kind::ParityFaults => Detail::ParityFaults,
             Kind::Journal | Kind::EveryCutWithJournal => Detail::Journal,
             Kind::Layers => Detail::Layer(Beside::Nothing),
@@ -78,7 +84,7 @@ impl Kind {
     /// Returns the number of commands of a case.
     fn commands(self) -> u32 {
         match self {
-            Kind::EveryCut | Kind::EveryCutWithFaults | Kind::EveryCutWithJournal => 40,
+            Kind::EveryCut | Kind::EveryCutWithFaults | Kind::EveryCutWithJournal | Kind::EveryCutWithParity => 40,
             _ => 400,
         }
     }
@@ -125,13 +131,13 @@ impl Case {
                 Kind::Faults | Kind::HostFaults | Kind::ParityFaults => {
                     faults::run_of(&description, self.seed, self.commands, self.defect).map(|_| true)?
                 }
-                Kind::Cuts | Kind::CutsOfController | Kind::Journal => {
+                Kind::Cuts | Kind::CutsOfController | Kind::Journal | Kind::CutsWithParity => {
                     cuts::run_of(&description, self.seed, self.commands, 3).map(|_| true)?
                 }
                 Kind::HeldUp => {
                     cuts::run_held_up(self.seed, self.commands, (Nanos::SECOND, self.seed.is_multiple_of(2)))?.is_some()
                 }
-                Kind::EveryCut | Kind::EveryCutWithFaults | Kind::EveryCutWithJournal => {
+                Kind::EveryCut | Kind::EveryCutWithFaults | Kind::EveryCutWithJournal | Kind::EveryCutWithParity => {
                     cuts::every_cut_of_case(&description, self.seed, self.commands, self.defect).map(|_| true)?
                 }
                 Kind::Plain | Kind::Parity | Kind::Layers => run(self.seed, detail, self.commands, None)?.is_some(),

@@ -28,7 +28,7 @@ pub struct PowerLoss {
     /// Blocks whose erase was interrupted.
     pub half_erased: Vec<BlockId>,
     /// Blocks that the recovery gave up, so that their dies have a free block.
-    pub given_up: u64,
+    pub given_up: Vec<BlockId>,
     /// Commands that were submitted and had not completed. They never will.
     pub lost_commands: Vec<(CommandId, HostCommand)>,
 }

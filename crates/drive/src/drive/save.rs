@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use std::io::{Read, Write};
 
 /// First bytes of the file: the name and the version of the format.
-const MAGIC: &[u8; 8] = b"ssdlab18";
+const MAGIC: &[u8; 8] = b"ssdlab19";
 /// The name alone, by which files of other versions are recognised.
 const NAME: &[u8] = b"ssdlab";
 

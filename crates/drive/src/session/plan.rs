@@ -69,6 +69,13 @@ impl<'a> RunPlan<'a> {
                 return Err(Problems::one(*option, what));
             }
         }
+        let power_cut = PowerCut::of(run, description, is_custom).map_err(|problems| in_script(problems, script.as_ref()))?;
+        let loses_power = power_cut.is_some_and(|cut| !cut.is_graceful);
+        if loses_power && files.load.is_some() && description.ftl.rain.is_some() {
+            let what = "a saved drive may be in the middle of the collection of a set of blocks (ftl.rain), and does not say \
+                        where the data came from: expected `,graceful`, or no --load";
+            return Err(Problems::one("--power-cut", what));
+        }
         for (option, count) in [("--stop-after", run.stop_after), ("--rest-after", run.rest_after)] {
             if count == Some(0) {
                 return Err(Problems::one(option, "0: expected 1 or more commands"));
@@ -83,7 +90,7 @@ impl<'a> RunPlan<'a> {
             request,
             options: Options { seed: request.setup.seed, ..request.workload.clone() },
             round: steady_round(run)?,
-            power_cut: PowerCut::of(run, description, is_custom).map_err(|problems| in_script(problems, script.as_ref()))?,
+            power_cut,
             script,
             timeline_from: timeline_from.unwrap_or_default(),
             timeline_for,

@@ -117,6 +117,20 @@ impl Rig {
         rig
     }
 
+    /// Like [`Rig::new`], but prepared for a loss of power.
+    pub fn losing_power(sets: &[&str]) -> Rig {
+        let description = description(sets);
+        let mut drive = Drive::new(&description, 1).expect("the tables fit");
+        drive.keep_metadata().expect("the tables fit");
+        Rig::prepared(&description, drive)
+    }
+
+    /// Loses power now, for 1 s.
+    pub fn lose_power(&mut self, sets: &[&str]) {
+        let anew = Drive::new(&description(sets), 1).expect("the tables fit");
+        self.drive.lose_power(anew, kit::Nanos::SECOND).expect("the tables fit");
+    }
+
     fn prepared(description: &Description, mut drive: Drive) -> Rig {
         let method = match description.state.precondition {
             drive::description::PreconditionMethod::None => Precondition::None,

@@ -112,7 +112,7 @@ fn a_saved_file_that_was_cut_or_damaged_is_refused() {
     let longer = load(&[&file[..], b"x"].concat()).expect_err("it has been changed");
     assert!(longer.contains("extra data after its end"), "{longer}");
     let old = load(b"ssdlab08 and so on").expect_err("another version");
-    assert!(old.contains("version 08") && old.contains("expected version 18"), "{old}");
+    assert!(old.contains("version 08") && old.contains("expected version 19"), "{old}");
     assert_eq!(load(b"PK\x03\x04 and so on"), Err("not a saved drive".to_owned()));
 }
 

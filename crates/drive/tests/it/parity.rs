@@ -6,6 +6,7 @@ use flash::faults::Scripted;
 use ftl::Health;
 use kit::{DieId, Lpn, Nanos, Op, OperationKind, Reason};
 use serde_json::Value;
+use testkit::case::cuts::{self, Cuts, every_cut};
 use testkit::case::faults::{Failed, run_with_parity};
 use testkit::case::{Detail, run};
 
@@ -89,6 +90,35 @@ fn random_drives_keep_parity() {
     println!("{passed} drives, {parity} units of parity, {collected} collected, {pauses} pauses");
     println!("{restored} reads were restored by {reads} others");
     assert!(passed > 80 && parity > 10_000 && collected > 10_000 && pauses > 30);
+}
+
+/// Random drives with parity across dies lose power at random instants: nothing that is on flash is lost, and data
+/// whose parity is not on flash is not restored from it.
+#[test]
+fn random_drives_lose_power() {
+    let (mut passed, mut all) = (0, Cuts::default());
+    for seed in 0..200 {
+        let case = cuts::run(seed, Detail::Parity, 400, 3).unwrap_or_else(|why| panic!("seed {seed}: {why:?}"));
+        let Some((_, cuts)) = case else { continue };
+        passed += 1;
+        all.merge(&cuts);
+    }
+    println!("{passed} drives, {all:?}");
+    assert!(passed > 80 && all.torn > 100 && all.half_erased > 0, "{passed} drives, {all:?}");
+}
+
+/// Random drives with parity across dies lose power after every step.
+#[test]
+fn random_drives_lose_power_after_every_step() {
+    let (mut passed, mut all) = (0, Cuts::default());
+    for seed in 0..given("SSDLAB_TO").unwrap_or(10) {
+        let case = every_cut(seed, Detail::Parity, 60).unwrap_or_else(|why| panic!("seed {seed}: {why:?}"));
+        let Some(cuts) = case else { continue };
+        passed += 1;
+        all.merge(&cuts);
+    }
+    println!("{passed} drives, {all:?}");
+    assert!(passed > 5 && all.torn > 5000 && all.half_erased > 1000, "{passed} drives, {all:?}");
 }
 
 /// Random drives with parity across dies whose programs and erases fail, and which lose dies: the oracle follows every
@@ -185,6 +215,38 @@ fn two_losses_at_once_lose_data() {
     let lost = rig.drive.health().expect("a page map").units_lost;
     assert!(lost > UNITS / 8, "{lost}");
     assert!(read_all(&mut rig) > 0);
+}
+
+/// Data that a loss of power leaves without parity, a small part, is lost with its die unless it is rebuilt before.
+#[test]
+fn parity_that_was_lost_with_the_power_is_rebuilt() {
+    let common = [&RAIN[..], &["ftl.user_capacity=24MiB", "faults.spare_blocks=1"]].concat();
+    let lost_with = |die: u32, waits: bool| {
+        let mut rig = Rig::losing_power(&common);
+        // Neither the blocks nor the rows of the last sets are complete.
+        for unit in (0..UNITS - 160).step_by(16) {
+            let now = rig.drive.now();
+            rig.submit(Op::Write, unit, 16, now);
+            rig.drain();
+        }
+        rig.lose_power(&common);
+        let degraded = rig.drive.degraded_sets().expect("it has parity");
+        assert!((1..=8).contains(&degraded), "{degraded} sets lack parity");
+        if waits {
+            assert_eq!(read_all(&mut rig), 0);
+            let until = rig.drive.now() + Nanos(20 * Nanos::SECOND.0);
+            rig.run_until(until);
+            assert_eq!(rig.drive.degraded_sets(), Some(0));
+        }
+        rig.drive.lose_die(DieId(die));
+        let lost = rig.drive.health().expect("a page map").units_lost;
+        assert_eq!(read_all(&mut rig) > 0, lost > 0, "{lost} units");
+        lost
+    };
+    let all = |waits: bool| (0..4).map(|die| lost_with(die, waits)).sum::<u64>();
+    assert_eq!(all(true), 0);
+    let lost = all(false);
+    assert!((1..UNITS / 16).contains(&lost), "{lost} of {UNITS} units");
 }
 
 /// The rate of a rebuild is that of its data: it takes as long as the data that it moves does, but for the last set.

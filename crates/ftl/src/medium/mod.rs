@@ -80,7 +80,7 @@ pub struct Medium {
     /// Writes of single pages, where these are written in place.
     pages: Option<Box<PageWrites>>,
     /// Sets of blocks with parity; `None` where there are none.
-    sets: Option<Box<BlockSets>>,
+    pub(crate) sets: Option<Box<BlockSets>>,
 }
 
 impl Medium {

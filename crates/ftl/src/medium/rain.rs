@@ -12,6 +12,8 @@
 //! emptied before the first is erased. A group collects one set at a time, and begins while each of its dies has a free
 //! block: nothing but a collection takes the last one, and each collection returns one to each die.
 
+mod power;
+
 use super::{BlockState, Medium};
 use kit::archive::{Archived, require};
 use kit::{BlockId, DieId, Reason, SimTime};
@@ -57,8 +59,11 @@ pub(crate) struct Set {
     /// True if its block of parity has failed, or is on a lost die: what is not written there stays in the memory of
     /// the controller.
     pub keeps_parity: bool,
-    /// True if one of its blocks is on a lost die: its data is to be moved.
+    /// True if one of its blocks is on a lost die, or a loss of power has left current data without parity: its data
+    /// is to be moved.
     is_degraded: bool,
+    /// Rows whose parity a loss of power has left; none if it has taken nothing of what is on flash.
+    readable: Option<u32>,
 }
 
 impl Set {
@@ -280,7 +285,7 @@ impl Rain {
         one.is_degraded && one.stage == Stage::Whole
     }
 
-    /// Returns the number of sets that have lost a block with their die.
+    /// Returns the number of sets that have lost a block with their die, or parity of current data with the power.
     pub fn degraded(&self) -> u64 {
         self.in_use().filter(|(_, set)| set.is_degraded).count() as u64
     }
@@ -307,6 +312,7 @@ impl Rain {
             reason: Reason::Gc,
             keeps_parity: false,
             is_degraded: false,
+            readable: None,
         };
         self.parities[(group * self.dies) as usize + parity_at] += 1;
         match self.unused.pop() {
@@ -425,7 +431,7 @@ impl Rain {
         if is_last {
             self.unused.push(set);
             self.collected[group as usize] = None;
-            self.may_rebuild |= self.lost.contains(&true);
+            self.may_rebuild |= self.degraded() > 0;
         }
         is_last
     }

@@ -4,7 +4,8 @@ use super::{BlockState, Medium, NONE};
 use kit::BlockId;
 
 /// The sets that blocks belong to.
-pub(super) struct BlockSets {
+#[derive(Clone)]
+pub(crate) struct BlockSets {
     /// Set of each block; [`NONE`]: none.
     set_of: Vec<u32>,
     /// Blocks that have been sealed and not yet been reported.

@@ -30,7 +30,7 @@ impl Cuts {
         self.losses += 1;
         self.torn += u64::from(loss.torn_pages > 0);
         self.half_erased += u64::from(!loss.half_erased.is_empty());
-        self.given_up += u64::from(loss.given_up > 0);
+        self.given_up += u64::from(!loss.given_up.is_empty());
         self.volatile_lost += loss.volatile_lost;
     }
 

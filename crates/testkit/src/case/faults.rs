@@ -101,7 +101,7 @@ pub fn run_of(
 ) -> Result<(Passed, Failed), Violation> {
     let mut failed = Failed::default();
     let mut rng = Rng::stream(seed, "testkit.failures");
-    let loses_power = rng.chance(0.5) && description.ftl.rain.is_none();
+    let loses_power = rng.chance(0.5);
     let mut rig = if loses_power { Rig::losing_power(description, seed)? } else { Rig::new(description, seed, None)? };
     defect.into_iter().for_each(|defect| rig.drive.ftl_mut().plant(defect));
     let ended = play(&mut rig, description, (seed, commands), (&mut rng, loses_power), &mut failed);

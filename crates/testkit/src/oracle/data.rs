@@ -261,6 +261,9 @@ impl Oracle {
         }
         self.counts.programmed += u64::from(count);
         let is_parity = self.parity.begins_at(first);
+        if self.has_parity {
+            self.parity.programmed(first);
+        }
         let of_journal = self.journal_programs.remove(&first).unwrap_or(0);
         for ppn in (first.0..first.0 + count).map(Ppn) {
             let place = &mut self.places[ppn.index()];

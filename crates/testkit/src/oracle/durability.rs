@@ -175,6 +175,7 @@ impl Oracle {
             let places = &mut self.places[first..][..self.geometry.units_per_block as usize];
             places.iter_mut().for_each(|place| place.content = None);
         }
+        self.parity.power_was_lost(&self.places, &loss.given_up, &self.geometry);
         for (id, block) in (0..).map(kit::BlockId).zip(&mut self.blocks) {
             let record = drive.medium().block(id);
             let programmed = u32::from(record.programmed) * self.geometry.units_per_program;

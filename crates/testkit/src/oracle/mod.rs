@@ -162,6 +162,8 @@ pub struct Oracle {
     is_buffered: bool,
     /// True if a unit that is written again takes a slot of its own.
     appends: bool,
+    /// True if the drive keeps parity across dies.
+    has_parity: bool,
     /// True if a write is on flash when it completes, although there is a buffer.
     writes_through: bool,
     suspends: bool,
@@ -219,6 +221,7 @@ impl Oracle {
         let mut oracle = Oracle {
             waits_for_program: description.ftl.read_in_flight == ftl::ReadInFlight::Wait,
             appends: description.buffer.rewritten != Default::default(),
+            has_parity: description.ftl.rain.is_some(),
             is_buffered: description.buffer.units(drive.unit()) > 0,
             writes_through: description.buffer.units(drive.unit()) > 0 && !drive.acknowledges_in_buffer(),
             suspends: description.flash.suspension.is_some(),

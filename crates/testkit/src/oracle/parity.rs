@@ -1,7 +1,7 @@
 //! Parity across dies: what each program of it covers, and blocks that it binds to each other.
 
-use super::{Check, Location, Oracle, ensure};
-use kit::{BlockId, Ppn};
+use super::{Check, Location, Oracle, Place, ensure};
+use kit::{BlockId, Geometry, Ppn};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The parity of a drive.
@@ -13,6 +13,11 @@ pub(super) struct Parity {
     sets: BTreeMap<BlockId, BTreeSet<BlockId>>,
     /// Block of parity that covers a block of data.
     parity_of: BTreeMap<BlockId, BlockId>,
+    /// Programs of data that no program of parity on flash covers. The controller holds their parity, until it loses
+    /// power.
+    uncovered: BTreeSet<Ppn>,
+    /// Programs that have no parity any more.
+    bare: BTreeSet<Ppn>,
     /// Restorations of data, by number.
     restorations: BTreeMap<u32, Restoration>,
     /// First unit and number of units of the data that was restored last.
@@ -35,6 +40,38 @@ impl Parity {
     /// Returns true if a program of parity begins at a place.
     pub fn begins_at(&self, first: Ppn) -> bool {
         self.covered.contains_key(&first)
+    }
+
+    /// Notes a program that is done.
+    pub fn programmed(&mut self, first: Ppn) {
+        match self.covered.get(&first) {
+            Some(covered) => self.uncovered.retain(|program| !covered.contains(program)),
+            None => _ = self.uncovered.insert(first),
+        }
+    }
+
+    /// Forgets what is not on flash after a loss of power, and the parity of the sets of the blocks that were given up.
+    pub fn power_was_lost(&mut self, places: &[Place], given_up: &[BlockId], geometry: &Geometry) {
+        self.restorations.clear();
+        self.last_restored = None;
+        self.bare.append(&mut self.uncovered);
+        let lost: BTreeSet<BlockId> = given_up.iter().filter_map(|&block| self.parity_of(block)).collect();
+        let known = std::mem::take(&mut self.parity_of);
+        self.sets.clear();
+        let Parity { bare, sets, parity_of, .. } = self;
+        self.covered.retain(|parity, covered| {
+            let block = geometry.block_of(*parity);
+            if lost.contains(&block) {
+                bare.extend(std::mem::take(covered));
+            }
+            let is_kept = places[parity.index()].programmed && !covered.is_empty();
+            let blocks = covered.iter().map(|program| geometry.block_of(*program));
+            for of in blocks.filter(|of| is_kept && known.get(of) == Some(&block)) {
+                sets.entry(block).or_default().insert(of);
+                parity_of.insert(of, block);
+            }
+            is_kept
+        });
     }
 
     /// Returns true if a place is of the data that was restored last.
@@ -90,6 +127,8 @@ impl Oracle {
         let units = self.geometry.units_per_program;
         let is_one_row = self.geometry.row_of(unit) == self.geometry.row_of(unit + count - 1);
         ensure(is_one_row && self.places[first.index()].programmed, || format!("it is no read: {count} units"))?;
+        let is_bare = self.parity.bare.contains(&Ppn(first.0 - unit % units));
+        ensure(!is_bare, || format!("the parity of {first:?} was lost with the power"))?;
         let first_of = |block: BlockId| self.geometry.first_of(block).0;
         let written = self.parity.parity_of(block).map(|parity| Ppn(first_of(parity) + unit / units * units));
         let parity = written.filter(|&parity| self.places[parity.index()].programmed);
@@ -140,8 +179,8 @@ impl Oracle {
 
     /// Checks, before a block is erased, that no block holds current data which parity covers together with it.
     pub(super) fn leaves_stripes(&mut self, block: BlockId) -> Check {
-        let Some(parity) = self.parity.parity_of(block) else { return Ok(()) };
-        for &other in &self.parity.sets[&parity] {
+        let parity = self.parity.parity_of(block);
+        for &other in parity.iter().flat_map(|parity| &self.parity.sets[parity]) {
             let first = self.geometry.first_of(other).0;
             let current = (first..first + self.geometry.units_per_block).map(Ppn).find(|&ppn| {
                 self.places[ppn.index()].content.is_some_and(|content| {
@@ -152,7 +191,10 @@ impl Oracle {
             ensure(current.is_none(), || format!("{current:?} of {other:?} is current, and {parity:?} covers both"))?;
         }
         let first = self.geometry.first_of(block).0;
-        self.parity.covered.retain(|ppn, _| !(first..first + self.geometry.units_per_block).contains(&ppn.0));
+        let stays = |ppn: &Ppn| !(first..first + self.geometry.units_per_block).contains(&ppn.0);
+        self.parity.covered.retain(|ppn, _| stays(ppn));
+        self.parity.uncovered.retain(stays);
+        self.parity.bare.retain(stays);
         self.parity.forget(block);
         Ok(())
     }

@@ -10,7 +10,7 @@
 //! **What is rebuilt.** Of the copies of a unit, the one whose program has the highest number is current, unless it was
 //! trimmed after that. No block goes on as a write frontier: those that were open are closed. A block that an
 //! interrupted erase leaves behind is erased first. The policy examines the drive as if it took it over from another
-//! one ([`ModePolicy::adopt`]); what it declared by unit and by block begins anew.
+//! one ([`ModePolicy::adopt`]); what it declared by unit and by block begins anew. Parity: see [`Rain`].
 //!
 //! **Space.** A collection may take the last free block of a die. If power is lost then, no block is free after it. But
 //! what the collection has written into that block is still where it came from: the victim is erased only when all of
@@ -27,6 +27,7 @@ use crate::map::{Mapped, Places, Store, decode, encode, mark_valid};
 use crate::map_cache::{MapCounters, MapUnit};
 use crate::map_journal::MapJournal;
 use crate::medium::program::{NO_PLACE, ProgramUnit};
+use crate::medium::rain::{Rain, Stage};
 use crate::medium::space::{AllocationClass, Target};
 use crate::medium::{BlockState, Medium};
 use kit::{BlockId, DieId, Interrupted, Lpn, ModeId, Outbox, Ppn, Reason, Rng, SimTime, Table};
@@ -48,8 +49,18 @@ pub struct Remains {
     torn_units: Vec<(Ppn, Lpn)>,
     /// Journal of the map and its checkpoint, if the drive has them.
     journal: Option<Box<MapJournal>>,
+    /// Sets of blocks with parity, if the drive has them.
+    rain: Option<Box<Rain>>,
     /// True if all pages are searched for although there is a journal, for tests.
     searches_all: bool,
+}
+
+/// Tables of a drive that survive a loss of power, at least in part.
+struct Kept {
+    store: Store,
+    metadata: Box<Metadata>,
+    journal: Option<Box<MapJournal>>,
+    rain: Option<Box<Rain>>,
 }
 
 /// State of the simulation, which is that of no part of a drive.
@@ -103,7 +114,7 @@ pub struct Recovered {
     /// Blocks whose erase was interrupted.
     pub half_erased: Vec<BlockId>,
     /// Blocks that were given up, so that their dies have a free block.
-    pub given_up: u64,
+    pub given_up: Vec<BlockId>,
     /// Units whose newest copy on flash was not found.
     pub durable_lost: u64,
 }
@@ -203,18 +214,19 @@ impl Ftl {
         let mut store = Store::new(medium.geometry, *user_units, all_units - user_units, mode_units)?;
         self.state.store.copy_to(&mut store);
         store.medium.integrity.clone_from(&medium.integrity);
+        store.medium.sets.clone_from(&medium.sets);
         let metadata = self.state.metadata.as_ref().expect("a drive that may lose power keeps metadata").copy()?;
         let journal = self.state.journal.as_ref().map(|journal| journal.copy().map(Box::new)).transpose()?;
-        let kept = (store, Box::new(metadata), journal);
+        let kept = Kept { store, metadata: Box::new(metadata), journal, rain: self.state.rain.clone() };
         Remains::of(kept, self.durable_elsewhere(), interrupted, Simulation::of(&self.state))
     }
 
     /// Returns what remains if power is lost now, while these operations are under way. Nothing else is left.
     pub fn into_remains(self, interrupted: &[Interrupted]) -> std::io::Result<Remains> {
         let (others, simulation) = (self.durable_elsewhere(), Simulation::of(&self.state));
-        let State { store, metadata, journal, .. } = self.state;
+        let State { store, metadata, journal, rain, .. } = self.state;
         let metadata = metadata.expect("a drive that may lose power keeps metadata");
-        Remains::of((store, metadata, journal), others, interrupted, simulation)
+        Remains::of(Kept { store, metadata, journal, rain }, others, interrupted, simulation)
     }
 
     /// Returns the map values of the newest copies on flash of those units whose map entry names another one.
@@ -260,8 +272,8 @@ impl Ftl {
 
     /// Rebuilds the state of a drive from what remains of it, on a new FTL of the same description.
     pub fn recover(&mut self, remains: Remains) -> Recovered {
-        let Remains { store, mut metadata, mut half_erased, torn_pages, durable, simulation, journal, .. } = remains;
-        self.state.store = store;
+        let Remains { store, mut metadata, mut half_erased, torn_pages, durable, simulation, journal, rain, .. } = remains;
+        (self.state.store, self.state.rain) = (store, rain);
         simulation.go_on(&mut self.state);
         let interrupted = half_erased.clone();
         half_erased.retain(|block| !self.state.store.medium.block(*block).is(BlockState::Area));
@@ -278,6 +290,9 @@ impl Ftl {
         let given_up = self.gain_free_blocks(&metadata, &half_erased);
         let durable_lost = self.count_lost(&durable, &metadata);
         self.rebuild_blocks(&metadata);
+        if let Some(rain) = &mut self.state.rain {
+            rain.go_on(&mut self.state.store.medium);
+        }
         self.state.journal = journal;
         if let Some(recorded) = recorded {
             self.journal_goes_on(recorded, &metadata, &given_up);
@@ -289,7 +304,7 @@ impl Ftl {
             let erase_count = self.state.store.medium.erase_count(block);
             self.state.collectors[die.index()].want(RelocationRequest { block, erase_count, reason: Reason::Gc, urgent: true });
         }
-        Recovered { steps, torn_pages, half_erased: interrupted, given_up: given_up.len() as u64, durable_lost }
+        Recovered { steps, torn_pages, half_erased: interrupted, given_up, durable_lost }
     }
 
     /// Returns the number of units for which the map names an older copy than the newest on flash, or none, or one that
@@ -396,7 +411,8 @@ impl Ftl {
         for die in (0..geometry.die_count).map(DieId) {
             let mut blocks = geometry.blocks_of(die).map(BlockId);
             let is_free = |block: BlockId| self.state.store.medium.block(block).state() == BlockState::Free;
-            if blocks.clone().any(|block| is_free(block) || half_erased.contains(&block)) {
+            let will_be = |block: BlockId| half_erased.contains(&block) || self.is_in_erased_set(block);
+            if blocks.clone().any(|block| is_free(block) || will_be(block)) {
                 continue;
             }
             let Some(block) = blocks.find(|&block| self.can_give_up(block, metadata)) else { continue };
@@ -414,6 +430,12 @@ impl Ftl {
         places.map(|ppn| (self.state.store.lpn_at(ppn), ppn))
     }
 
+    /// Returns true if a block belongs to a set whose blocks were being erased.
+    fn is_in_erased_set(&self, block: BlockId) -> bool {
+        let set = self.state.store.medium.set_of(block);
+        set.is_some_and(|set| self.state.rain.as_ref().is_some_and(|rain| rain.set(set).stage == Stage::Erasing))
+    }
+
     /// Returns true if all current data of a block was moved there, and is still where it came from.
     fn can_give_up(&self, block: BlockId, metadata: &Metadata) -> bool {
         let medium = &self.state.store.medium;
@@ -421,16 +443,21 @@ impl Ftl {
             let (of, unit) = medium.geometry.split(source);
             let is_programmed = medium.geometry.program_of(unit) < u32::from(medium.block(of).programmed);
             let is_older = metadata.number(source) < metadata.number(ppn);
-            of != block && is_programmed && is_older && self.state.store.lpn_at(source) == lpn
+            let remains = of != block && !self.is_in_erased_set(of);
+            remains && is_programmed && is_older && self.state.store.lpn_at(source) == lpn
         };
         let is_elsewhere = |(lpn, ppn): (Lpn, Ppn)| metadata.source(ppn).is_some_and(|source| is_source(source, lpn, ppn));
-        medium.block(block).state() == BlockState::Closed && self.current_units(block).all(is_elsewhere)
+        let is_full = medium.block(block).state() == BlockState::Closed && !self.holds_parity(block);
+        is_full && self.current_units(block).all(is_elsewhere)
     }
 
     /// Lets the map name the places from which the current data of a block came.
     fn give_up(&mut self, block: BlockId, metadata: &Metadata) {
         let units: Vec<(Lpn, Ppn)> = self.current_units(block).collect();
         let Store { medium, places, .. } = &mut self.state.store;
+        if let (Some(rain), Some(set)) = (&mut self.state.rain, medium.set_of(block)) {
+            rain.give_up(set, block, medium);
+        }
         for (lpn, ppn) in units {
             let source = metadata.source(ppn).expect("the block can be given up");
             places.set_code(lpn, encode(source));
@@ -452,7 +479,10 @@ impl Ftl {
             metadata.number(Ppn(geometry.first_of(block).0 + program * geometry.units_per_program))
         };
         closed.sort_by_key(|&block| (last(BlockId(block)), medium.first_program(BlockId(block)), block));
+        // They are closed whatever their sets are.
+        let sets = medium.sets.take();
         let is_whole = medium.restore_blocks(&closed, &[]);
+        medium.sets = sets;
         assert!(is_whole, "a block without programs holds no data");
         medium.recount_wear();
         self.state.space.rebuild(medium, &*self.derived.wear_rule);
@@ -489,7 +519,7 @@ impl Remains {
     /// Loses everything in a store that is not on flash. `others`: map values of the newest copies on flash that are
     /// not those in the map.
     fn of(
-        (mut store, mut metadata, mut journal): (Store, Box<Metadata>, Option<Box<MapJournal>>),
+        Kept { mut store, mut metadata, mut journal, mut rain }: Kept,
         others: BTreeMap<Lpn, u32>,
         interrupted: &[Interrupted],
         simulation: Simulation,
@@ -518,8 +548,22 @@ impl Remains {
         if let Some(journal) = &mut journal {
             journal.lose_power(&store.medium);
         }
+        if let Some(rain) = &mut rain {
+            rain.lose_power(&mut store.medium, &torn, &half_erased);
+        }
         let durable = Durable { map: store.places.lose_map()?, others };
         let torn_pages = interrupted.iter().filter(|one| !one.erases).map(|one| u64::from(one.pages)).sum();
-        Ok(Remains { store, metadata, half_erased, torn_pages, durable, simulation, torn_units, journal, searches_all: false })
+        Ok(Remains {
+            store,
+            metadata,
+            half_erased,
+            torn_pages,
+            durable,
+            simulation,
+            torn_units,
+            journal,
+            rain,
+            searches_all: false,
+        })
     }
 }

@@ -61,7 +61,7 @@ impl Ftl {
             && self.state.moves.ready.is_empty()
             && self.state.writes.queue.len(self.state.writes.list_of(die)) == 0
             && self.state.repairs.are_none()
-            && self.state.rain.as_ref().is_none_or(|rain| !rain.may_owe(die) && !rain.has_erasable(die))
+            && self.state.rain.as_ref().is_none_or(|rain| !rain.may_owe(die) && !rain.has_erasable(die) && !rain.may_rebuild)
             && !self.may_write_map()
             && !self.may_write_journal()
     }

@@ -335,7 +335,7 @@ impl Ftl {
     }
 
     /// Returns true if a block holds parity.
-    pub(super) fn holds_parity(&self, block: BlockId) -> bool {
+    pub(in crate::layer::page_map) fn holds_parity(&self, block: BlockId) -> bool {
         let set = self.state.store.medium.set_of(block);
         set.is_some_and(|set| self.state.rain.as_ref().is_some_and(|rain| rain.set(set).parity() == Some(block)))
     }

@@ -22,7 +22,7 @@ impl Ftl {
         let set = rain.set(medium.set_of(block)?);
         let row = geometry.program_of(unit);
         let is_written = |block: &BlockId| u32::from(medium.block(*block).programmed) > row;
-        let parity = set.parity().filter(is_written);
+        let parity = set.parity().filter(|_| set.parity_rows(medium) > row);
         // Until it is written, the parity of a row is in the memory of the controller, as is all data in flight.
         let is_in_memory = set.stage == Stage::Writing || set.keeps_parity;
         if parity.is_none() && !is_in_memory || Some(block) == set.parity() {
