@@ -163,6 +163,19 @@ fn a_run_goes_on_after_a_loss_of_power() {
     }
 }
 
+/// A run on a filled drive with parity across dies goes on after a loss of power.
+#[test]
+fn a_run_on_a_drive_with_parity_goes_on() {
+    let rain = ["state.precondition=fill", "ftl.rain={ dies = 4 }", "ftl.gc_critical_blocks=3", "ftl.gc_low_blocks=4"];
+    for cut in ["30ms", "event:9000"] {
+        let (found, _) = summary(&rain, WRITES, cut);
+        assert_eq!(found["status"], "complete");
+        assert_eq!(number(&found, "/commands/write") + number(&found, "/power_failure/commands_lost"), 6000);
+        assert_eq!(number(&found, "/power_failure/durable_lost"), 0);
+        assert!(number(&found, "/flash/programs/parity") > 0, "{found}");
+    }
+}
+
 /// Without a write buffer a write is durable when it completes: nothing acknowledged is lost.
 #[test]
 fn without_a_volatile_buffer_nothing_acknowledged_is_lost() {
