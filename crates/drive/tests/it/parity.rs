@@ -1,12 +1,13 @@
 //! Parity across dies: random drives, and its cost in closed form.
 
 use crate::common::{Rig, given, read, session};
+use crate::power_loss::sum_of;
 use drive::fault_script::FaultScript;
 use flash::faults::Scripted;
 use ftl::Health;
 use kit::{DieId, Lpn, Nanos, Op, OperationKind, Reason};
 use serde_json::Value;
-use testkit::case::cuts::{self, Cuts, every_cut};
+use testkit::case::cuts::{self, every_cut};
 use testkit::case::faults::{Failed, run_with_parity};
 use testkit::case::{Detail, run};
 
@@ -96,29 +97,18 @@ fn random_drives_keep_parity() {
 /// whose parity is not on flash is not restored from it.
 #[test]
 fn random_drives_lose_power() {
-    let (mut passed, mut all) = (0, Cuts::default());
-    for seed in 0..200 {
-        let case = cuts::run(seed, Detail::Parity, 400, 3).unwrap_or_else(|why| panic!("seed {seed}: {why:?}"));
-        let Some((_, cuts)) = case else { continue };
-        passed += 1;
-        all.merge(&cuts);
-    }
-    println!("{passed} drives, {all:?}");
-    assert!(passed > 80 && all.torn > 100 && all.half_erased > 0, "{passed} drives, {all:?}");
+    let count = given("SSDLAB_CASES").unwrap_or(118);
+    let found = sum_of(count, |seed| Ok(cuts::run(seed, Detail::Parity, 400, 3)?.map(|(_, cuts)| cuts)));
+    println!("{found:?}");
+    assert!(found.losses == 3 * count && found.torn > count && found.half_erased > count / 10, "{found:?}");
 }
 
 /// Random drives with parity across dies lose power after every step.
 #[test]
-fn random_drives_lose_power_after_every_step() {
-    let (mut passed, mut all) = (0, Cuts::default());
-    for seed in 0..given("SSDLAB_TO").unwrap_or(10) {
-        let case = every_cut(seed, Detail::Parity, 60).unwrap_or_else(|why| panic!("seed {seed}: {why:?}"));
-        let Some(cuts) = case else { continue };
-        passed += 1;
-        all.merge(&cuts);
-    }
-    println!("{passed} drives, {all:?}");
-    assert!(passed > 5 && all.torn > 5000 && all.half_erased > 1000, "{passed} drives, {all:?}");
+fn every_step_of_random_drives_can_be_the_last() {
+    let found = sum_of(given("SSDLAB_CASES").unwrap_or(8), |seed| every_cut(seed, Detail::Parity, 60));
+    println!("{found:?}");
+    assert!(found.torn > 5000 && found.half_erased > 1000, "{found:?}");
 }
 
 /// Random drives with parity across dies whose programs and erases fail, and which lose dies: the oracle follows every
