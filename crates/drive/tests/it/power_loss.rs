@@ -176,6 +176,23 @@ fn a_run_on_a_drive_with_parity_goes_on() {
     }
 }
 
+/// A saved drive with parity loses power only with a warning: otherwise the file is not even read.
+#[test]
+fn a_saved_drive_with_parity_is_not_prepared_for_a_loss_of_power() {
+    let rain = ["ftl.rain={ dies = 4 }", "ftl.gc_critical_blocks=3", "ftl.gc_low_blocks=4"];
+    let refused = |cut: &str| {
+        let power = RunOptions { power_cut: Some(cut.to_owned()), ..RunOptions::default() };
+        let request = RunRequest::new("test.toml", TINY).sets(&rain).run(power);
+        let files = Files { load: Some(("aged.ssd".to_owned(), Box::new(&b"none"[..]))), ..Files::default() };
+        let done = drive::session::run(&request, &Input::text("workload", WRITES), files, &mut |_| true);
+        done.err().expect("it is refused").to_string()
+    };
+    let told = refused("30ms");
+    assert!(told.starts_with("--power-cut: ") && told.contains("expected `,graceful`, or no --load"), "{told}");
+    let told = refused("30ms,graceful");
+    assert!(told.starts_with("aged.ssd: "), "{told}");
+}
+
 /// Without a write buffer a write is durable when it completes: nothing acknowledged is lost.
 #[test]
 fn without_a_volatile_buffer_nothing_acknowledged_is_lost() {

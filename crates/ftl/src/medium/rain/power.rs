@@ -39,7 +39,9 @@ impl Rain {
                 set.readable = Some(u32::from(medium.block(parity).programmed) - 1);
             }
             (set.is_forming, set.keeps_parity) = (false, false);
-            set.stage = if set.stage == Stage::Erasing { Stage::Erasing } else { Stage::Whole };
+            if set.stage != Stage::Erasing {
+                set.stage = Stage::Whole;
+            }
             gone.into_iter().for_each(|block| self.leave(number, block, medium));
         }
     }
