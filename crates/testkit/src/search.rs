@@ -40,11 +40,37 @@ pub enum Kind {
     EveryCutWithParity,
     /// Other translation layers.
     Layers,
+    /// Other translation layers of drives whose reads can fail.
+    LayersWithErrors,
+    /// Other translation layers under a detailed controller.
+    LayersWithController,
+    /// Reads that can fail.
+    Errors,
+    /// A detailed controller.
+    Controller,
+    /// Currents, and caps on them.
+    Power,
+    /// Mapping units larger than 4 KiB.
+    Units,
+}
+
+/// Course of a case.
+enum Course {
+    /// Saves and rests.
+    Plain,
+    /// Faults, losses of power, saves.
+    Faults,
+    /// Three losses of power at random instants.
+    Cuts,
+    /// The same, with capacitors.
+    HeldUp,
+    /// A loss of power after every step.
+    EveryCut,
 }
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Kind; 15] = [
+    pub const ALL: [Kind; 21] = [
         Kind::Faults,
         Kind::HostFaults,
         Kind::Cuts,
@@ -60,6 +86,12 @@ impl Kind {
         Kind::EveryCutWithJournal,
         Kind::CutsWithParity,
         Kind::EveryCutWithParity,
+        Kind::LayersWithErrors,
+        Kind::LayersWithController,
+        Kind::Errors,
+        Kind::Controller,
+        Kind::Power,
+        Kind::Units,
     ];
 
     /// Returns the kind of this name, as [`Debug`](std::fmt::Debug) writes it.
@@ -67,26 +99,41 @@ impl Kind {
         Kind::ALL.into_iter().find(|kind| format!("{kind:?}") == name)
     }
 
+    /// Returns the parts of the drives of its cases, and what happens to them.
+    fn parts(self) -> (Detail, Course) {
+        match self {
+            Kind::Faults => (Detail::Faults, Course::Faults),
+            Kind::HostFaults => (Detail::HostFaults, Course::Faults),
+            Kind::ParityFaults => (Detail::ParityFaults, Course::Faults),
+            Kind::Cuts => (Detail::None, Course::Cuts),
+            Kind::CutsOfController => (Detail::Controller, Course::Cuts),
+            Kind::Journal => (Detail::Journal, Course::Cuts),
+            Kind::CutsWithParity => (Detail::Parity, Course::Cuts),
+            Kind::HeldUp => (Detail::None, Course::HeldUp),
+            Kind::EveryCut => (Detail::None, Course::EveryCut),
+            Kind::EveryCutWithFaults => (Detail::Faults, Course::EveryCut),
+            Kind::EveryCutWithJournal => (Detail::Journal, Course::EveryCut),
+            Kind::EveryCutWithParity => (Detail::Parity, Course::EveryCut),
+            Kind::Plain => (Detail::None, Course::Plain),
+            Kind::Parity => (Detail::Parity, Course::Plain),
+            Kind::Layers => (Detail::Layer(Beside::Nothing), Course::Plain),
+            Kind::LayersWithErrors => (Detail::Layer(Beside::Errors), Course::Plain),
+            Kind::LayersWithController => (Detail::Layer(Beside::Controller), Course::Plain),
+            Kind::Errors => (Detail::Errors, Course::Plain),
+            Kind::Controller => (Detail::Controller, Course::Plain),
+            Kind::Power => (Detail::Power, Course::Plain),
+            Kind::Units => (Detail::Units, Course::Plain),
+        }
+    }
+
     /// Returns the parts of the drives of its cases.
     fn detail(self) -> Detail {
-        match self {
-            Kind::Faults | Kind::EveryCutWithFaults => Detail::Faults,
-            Kind::HostFaults => Detail::HostFaults,
-            Kind::CutsOfController => Detail::Controller,
-            Kind::Parity | Kind::CutsWithParity | Kind::EveryCutWithParity => Detail::Parity,
-            Kind::ParityFaults => Detail::ParityFaults,
-            Kind::Journal | Kind::EveryCutWithJournal => Detail::Journal,
-            Kind::Layers => Detail::Layer(Beside::Nothing),
-            Kind::Cuts | Kind::HeldUp | Kind::EveryCut | Kind::Plain => Detail::None,
-        }
+        self.parts().0
     }
 
     /// Returns the number of commands of a case.
     fn commands(self) -> u32 {
-        match self {
-            Kind::EveryCut | Kind::EveryCutWithFaults | Kind::EveryCutWithJournal | Kind::EveryCutWithParity => 40,
-            _ => 400,
-        }
+        if matches!(self.parts().1, Course::EveryCut) { 40 } else { 400 }
     }
 }
 
@@ -119,7 +166,7 @@ impl Case {
 
     /// Runs the case. Returns false if its description is refused. The error says what was wrong; a panic counts, too.
     pub fn run(&self) -> Result<bool, String> {
-        let detail = self.kind.detail();
+        let (detail, course) = self.kind.parts();
         let Ok(mut description) = Description::read("random.toml", &text_with(self.seed, detail), &self.sets()) else {
             return Ok(false);
         };
@@ -127,20 +174,14 @@ impl Case {
             description.faults.get_or_insert_default();
         }
         let run = || -> Result<bool, Violation> {
-            Ok(match self.kind {
-                Kind::Faults | Kind::HostFaults | Kind::ParityFaults => {
-                    faults::run_of(&description, self.seed, self.commands, self.defect).map(|_| true)?
-                }
-                Kind::Cuts | Kind::CutsOfController | Kind::Journal | Kind::CutsWithParity => {
-                    cuts::run_of(&description, self.seed, self.commands, 3).map(|_| true)?
-                }
-                Kind::HeldUp => {
+            Ok(match course {
+                Course::Faults => faults::run_of(&description, self.seed, self.commands, self.defect).map(|_| true)?,
+                Course::Cuts => cuts::run_of(&description, self.seed, self.commands, 3).map(|_| true)?,
+                Course::HeldUp => {
                     cuts::run_held_up(self.seed, self.commands, (Nanos::SECOND, self.seed.is_multiple_of(2)))?.is_some()
                 }
-                Kind::EveryCut | Kind::EveryCutWithFaults | Kind::EveryCutWithJournal | Kind::EveryCutWithParity => {
-                    cuts::every_cut_of_case(&description, self.seed, self.commands, self.defect).map(|_| true)?
-                }
-                Kind::Plain | Kind::Parity | Kind::Layers => run(self.seed, detail, self.commands, None)?.is_some(),
+                Course::EveryCut => cuts::every_cut_of_case(&description, self.seed, self.commands, self.defect).map(|_| true)?,
+                Course::Plain => run(self.seed, detail, self.commands, None)?.is_some(),
             })
         };
         match catch_unwind(AssertUnwindSafe(run)) {
