@@ -333,6 +333,9 @@ impl Description {
         }
         self.map_cache_problems(problems);
         self.journal_problems(problems);
+        if self.faults.is_some() && self.ftl.paired_pages != Default::default() {
+            problems.add("ftl.paired_pages", "programs that fail are not protected: expected no section [faults]");
+        }
         self.controller.problems(kit::Bytes(tables), (self.buffer.buffers, geometry.shape.channels), problems);
         self.card_problems(problems);
     }
@@ -451,6 +454,7 @@ impl Description {
             (moves_pages, "a policy that moves pages (policy.kind)"),
             (self.ftl.map_cache.is_some(), "a mapping cache (ftl.map_cache)"),
             (self.ftl.journal.is_some(), "a journal of its map (ftl.journal)"),
+            (self.ftl.paired_pages != Default::default(), "protection of paired pages (ftl.paired_pages)"),
             (self.buffer.read_cache.is_some(), "a read cache (buffer.read_cache)"),
             (self.ecc.source().is_some(), "errors of stored data (ecc.errors)"),
             (self.faults.is_some(), "faults (faults)"),

@@ -2,6 +2,7 @@
 
 use crate::map_cache::MapCacheConfig;
 use crate::map_journal::JournalConfig;
+use crate::paired::PairedPages;
 use crate::queue::order::{AllocationOrder, WriteAllocation};
 use crate::victim::VictimConfig;
 use crate::wear::WearConfig;
@@ -146,6 +147,10 @@ pub struct FtlSection<L = ()> {
     /// Parity across dies (RAIN). Absent: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rain: Option<RainConfig>,
+    /// Earlier pages of a wordline when a loss of power interrupts the program of a later one, on flash whose pages are
+    /// programmed one by one.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub paired_pages: PairedPages,
 }
 
 /// Parity across dies: a redundant array of independent NAND (RAIN). Blocks of `dies` dies form a set, in which the
@@ -194,6 +199,7 @@ impl<L> FtlSection<L> {
             retire_at_cycles: self.retire_at_cycles,
             journal: self.journal,
             rain: self.rain,
+            paired_pages: self.paired_pages,
         }
     }
 
@@ -234,10 +240,17 @@ impl<L> FtlSection<L> {
         self.journal.map_or(0, |journal| journal.area_blocks(geometry, user_units))
     }
 
+    /// Returns the number of blocks of each die that hold copies of paired pages, where the policy opens `streams`.
+    pub(crate) fn backup_blocks(&self, geometry: &Geometry, streams: u32) -> u32 {
+        let groups = if self.allocation_order.is_by_plane() { geometry.groups_per_die } else { 1 };
+        self.paired_pages.backup_blocks(geometry, u64::from(streams) * u64::from(groups))
+    }
+
     /// Returns the numbers of blocks that each die needs for its share of `user_units` of data, for the free blocks it
     /// keeps, and for `streams` write frontiers, and the sum of these and of those for the journal of the map, in this
     /// order.
     pub(crate) fn blocks_needed(&self, geometry: &Geometry, user_units: u64, streams: u32) -> [u64; 4] {
+        let area = self.area_blocks(geometry, user_units) + self.backup_blocks(geometry, streams);
         let streams = (streams + u32::from(self.map_cache.is_some()))
             * if self.allocation_order.is_by_plane() { geometry.groups_per_die } else { 1 };
         // With parity, a stream has beside its frontier a block of parity, and up to two blocks that are full and wait
@@ -252,7 +265,7 @@ impl<L> FtlSection<L> {
         // Beside each block of data there is its share of one of parity.
         let user = self.rain.map_or(user, |rain| user + user.div_ceil(u64::from(rain.dies) - 1));
         let kept = u64::from(self.thresholds_with(geometry, user_units).1);
-        let all = user + kept + u64::from(streams) + u64::from(self.area_blocks(geometry, user_units));
+        let all = user + kept + u64::from(streams) + u64::from(area);
         [user, kept, streams.into(), all]
     }
 }

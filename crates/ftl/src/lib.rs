@@ -16,6 +16,7 @@ mod map;
 mod map_cache;
 mod map_journal;
 mod medium;
+mod paired;
 mod parameters;
 pub mod policy;
 mod queue;
@@ -35,6 +36,7 @@ pub use layer::{FtlConfig, LoadedLayer, Mapping, Pulled, Translation, Translatio
 pub use map_cache::{MapCacheConfig, MapCounters, MapMemory};
 pub use map_journal::JournalConfig;
 pub use medium::{BlockRecord, BlockState, Medium};
+pub use paired::PairedPages;
 pub use parameters::{Load, Parameters};
 pub use policy::PolicyConfig;
 pub use queue::order::{AllocationOrder, WriteAllocation};

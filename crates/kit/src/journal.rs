@@ -159,6 +159,15 @@ pub enum Record {
         /// Units of it that hold something.
         units: u32,
     },
+    /// A unit was copied, before the program of a later page of its wordline. The map does not change.
+    BackedUp {
+        /// The unit.
+        lpn: Lpn,
+        /// Its place.
+        from: Ppn,
+        /// The place of the copy.
+        to: Ppn,
+    },
     /// The erase of a block has failed, which the record of its erase follows: it must not be programmed any more.
     EraseFailed {
         /// The block.

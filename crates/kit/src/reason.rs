@@ -63,6 +63,9 @@ reasons! {
     Padding = "padding",
     /// The journal of changes of the map, and its checkpoints.
     Journal = "journal",
+    /// Copies of earlier pages of a wordline, before a later one is programmed (`ftl.paired_pages`), and the moves of
+    /// copies that a recovery has taken.
+    Backup = "backup",
 }
 
 /// Number of reasons.

@@ -7,10 +7,13 @@ mod layers;
 
 use crate::Violation;
 use crate::commands::{Commands, Mix, Wanted};
-use crate::describe::{controller, describe, errors, faults as faults_of, host_faults, journal, map_cache, parity, power};
+use crate::describe::{
+    controller, describe, errors, faults as faults_of, host_faults, journal, map_cache, paired, parity, power,
+};
 use crate::oracle::Counts;
 use crate::rig::{MakePolicy, Rig, Tamper};
 use drive::{Description, Drive};
+use ftl::PairedPages;
 use kit::history::Digest;
 use kit::{Bytes, CommandFlags, HostCommand, Op, Rng, ZoneAction};
 
@@ -75,6 +78,9 @@ pub enum Detail {
     ParityFaults,
     /// A journal of the map; many of the drives have a detailed controller, or reads that can fail.
     Journal,
+    /// Paired pages, in one of the ways to treat them; many of the drives have a detailed controller, or reads that can
+    /// fail.
+    Paired(PairedPages),
     /// Another translation layer than the page map, or the page map with a record of its firmware.
     Layer(Beside),
 }
@@ -152,13 +158,13 @@ pub fn overrides(seed: u64, detail: Detail) -> Vec<String> {
             [faults, more].concat()
         }),
         Detail::Journal => beside(seed, "testkit.journal", journal),
+        Detail::Paired(kind) => overrides_of_paired(seed, kind),
         Detail::Layer(beside) => layers::overrides(seed, beside),
         Detail::Power => {
             let mut rng = Rng::stream(seed, "testkit.power");
             let beside = beside_flash(&mut rng);
             let (text, sets) = (text(seed), overrides(seed, beside));
             let read = |sets: &[String]| Description::read("random.toml", &text, sets);
-            // A description that is refused needs no currents.
             let Ok(mut whole) = read(&sets) else { return sets };
             let mut sets = sets;
             if rng.chance(0.8) {
@@ -191,6 +197,13 @@ pub fn overrides(seed: u64, detail: Detail) -> Vec<String> {
             sets
         }
     }
+}
+
+/// Returns the overrides by which a seed's drive treats paired pages in a way.
+fn overrides_of_paired(seed: u64, kind: PairedPages) -> Vec<String> {
+    let sets = overrides(seed, beside_flash(&mut Rng::stream(seed, "testkit.paired")));
+    let more = paired(kind, &text(seed), &sets);
+    sets.into_iter().chain(more).collect()
 }
 
 /// Returns the overrides of a drive with further parts, which `more` draws: it is plain, has a detailed controller, or

@@ -77,6 +77,7 @@ mod faults;
 mod geometry;
 mod journal;
 mod layers;
+mod paired;
 mod parity;
 mod power;
 
@@ -85,6 +86,7 @@ pub use errors::errors;
 pub use faults::{faults, host_faults};
 pub use journal::journal;
 pub use layers::{Layer, describe_layer};
+pub use paired::paired;
 pub use parity::parity;
 pub use power::power;
 

@@ -3,7 +3,7 @@
 use crate::Violation;
 use crate::case::{Beside, Detail, cuts, faults, overrides, run, text_with};
 use drive::Description;
-use ftl::Defect;
+use ftl::{Defect, PairedPages};
 use kit::Nanos;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -52,6 +52,12 @@ pub enum Kind {
     Power,
     /// Mapping units larger than 4 KiB.
     Units,
+    /// Losses of power that destroy earlier pages of a wordline, which nothing protects.
+    UnprotectedPairs,
+    /// The same with copies of earlier pages.
+    PairsWithBackup,
+    /// A loss of power after every step of a drive with copies.
+    EveryCutWithBackup,
 }
 
 /// Course of a case.
@@ -70,7 +76,7 @@ enum Course {
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Kind; 21] = [
+    pub const ALL: [Kind; 24] = [
         Kind::Faults,
         Kind::HostFaults,
         Kind::Cuts,
@@ -92,6 +98,9 @@ impl Kind {
         Kind::Controller,
         Kind::Power,
         Kind::Units,
+        Kind::UnprotectedPairs,
+        Kind::PairsWithBackup,
+        Kind::EveryCutWithBackup,
     ];
 
     /// Returns the kind of this name, as [`Debug`](std::fmt::Debug) writes it.
@@ -123,6 +132,9 @@ impl Kind {
             Kind::Controller => (Detail::Controller, Course::Plain),
             Kind::Power => (Detail::Power, Course::Plain),
             Kind::Units => (Detail::Units, Course::Plain),
+            Kind::UnprotectedPairs => (Detail::Paired(PairedPages::Unprotected), Course::Cuts),
+            Kind::PairsWithBackup => (Detail::Paired(PairedPages::Backup), Course::Cuts),
+            Kind::EveryCutWithBackup => (Detail::Paired(PairedPages::Backup), Course::EveryCut),
         }
     }
 

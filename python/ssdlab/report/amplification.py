@@ -28,6 +28,7 @@ COLOURS = {
     "map": looks.GREEN,
     "journal": looks.MINT,
     "parity": looks.MUTED,
+    "backup": looks.MUTED,
 }
 
 

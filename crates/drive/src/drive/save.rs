@@ -104,15 +104,19 @@ struct Image {
 }
 
 impl Drive {
-    /// Returns true if the drive has a journal of its map.
-    pub(crate) fn has_journal(&self) -> bool {
-        matches!(&self.ftl, Translator::PageMap(map) if map.has_journal())
+    /// Returns why the drive cannot be saved, or loaded; `None` if it can.
+    fn unsaved(&self) -> Option<&'static str> {
+        let Translator::PageMap(map) = &self.ftl else { return None };
+        if map.has_journal() {
+            return Some(NOT_SAVED);
+        }
+        map.protects_pairs().then_some("the protection of paired pages (ftl.paired_pages) is in no saved drive yet")
     }
 
     /// Writes the state of a drive at rest ([`Drive::rest`]), followed by a checksum.
     pub fn save(&mut self, identity: &Identity, to: &mut dyn Write) -> std::io::Result<()> {
-        if self.has_journal() {
-            return Err(std::io::Error::other(format!("{NOT_SAVED}: expected a drive without")));
+        if let Some(why) = self.unsaved() {
+            return Err(std::io::Error::other(format!("{why}: expected a drive without")));
         }
         if self.must_repeat() {
             return Err(std::io::Error::other("programs have failed, and the drive has no room left to repeat them"));
@@ -214,8 +218,8 @@ impl Drive {
     }
 
     fn load_as(&mut self, identity: &Identity, adopt: bool, from: &mut dyn Read) -> Result<Resumed, String> {
-        if self.has_journal() {
-            return Err(format!("{NOT_SAVED}: expected a description without"));
+        if let Some(why) = self.unsaved() {
+            return Err(format!("{why}: expected a description without"));
         }
         let mut summed = Summed { inner: from, sum: Hasher::new() };
         let mut magic = [0u8; 8];

@@ -137,6 +137,10 @@ pub fn lifetime_of(
         let what = "the journal of the map is not kept over the passes of a life: expected a description without";
         return Err(Problems::one("ftl.journal", what));
     }
+    if description.ftl.paired_pages != Default::default() {
+        let what = "copies and wordlines of paired pages are not kept over the passes of a life: expected a description without";
+        return Err(Problems::one("ftl.paired_pages", what));
+    }
     if files.load.is_some() && request.setup.precondition.is_some() {
         return Err(Problems::one("--precondition", session::LOADED));
     }

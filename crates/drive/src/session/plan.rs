@@ -68,6 +68,10 @@ impl<'a> RunPlan<'a> {
                 let what = "the journal of the map (ftl.journal) is in no saved drive yet: expected a description without";
                 return Err(Problems::one(*option, what));
             }
+            if description.ftl.paired_pages != Default::default() {
+                let what = "paired pages (ftl.paired_pages) are protected in no saved drive yet: expected a description without";
+                return Err(Problems::one(*option, what));
+            }
         }
         let power_cut = PowerCut::of(run, description, is_custom).map_err(|problems| in_script(problems, script.as_ref()))?;
         let loses_power = power_cut.is_some_and(|cut| !cut.is_graceful);

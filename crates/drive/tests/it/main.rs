@@ -40,6 +40,7 @@ mod ofwar;
 mod operational;
 mod oracle;
 mod origins;
+mod paired;
 mod parity;
 mod physical;
 mod plausible;

@@ -2,6 +2,7 @@
 
 use super::TranslationConfig;
 use crate::config::{FtlSection, RainConfig};
+use crate::paired::PairedPages;
 use kit::{Bytes, Geometry, Problems, Rate, words};
 
 /// The `[ftl]` section of a description.
@@ -77,6 +78,7 @@ impl FtlConfig {
             journal.problems(geometry, problems);
             self.journal_problems(problems);
         }
+        self.paired_problems(geometry, problems);
         if self.gc_low_blocks < self.gc_critical_blocks {
             problems.add(
                 "ftl.gc_low_blocks",
@@ -114,6 +116,32 @@ impl FtlConfig {
         ];
         for (_, what) in others.into_iter().filter(|(is_there, _)| *is_there) {
             problems.add("ftl.journal", what.to_owned());
+        }
+    }
+
+    /// Adds the problems of the protection of paired pages that depend on other fields.
+    fn paired_problems(&self, geometry: &Geometry, problems: &mut Problems) {
+        if self.paired_pages == PairedPages::Intact {
+            return;
+        }
+        let shape = &geometry.shape;
+        let others = [
+            (
+                shape.bits_per_cell == 1 || shape.pages_per_program > 1,
+                "no page of a wordline is programmed after another: expected \"intact\", or several bits in a cell and \
+                 flash.one_shot = false",
+            ),
+            (
+                self.translation != TranslationConfig::default(),
+                "the page map alone protects them: expected `ftl.translation` to be absent",
+            ),
+            (self.map_cache.is_some(), "pages of the map are not protected: expected no ftl.map_cache"),
+            (self.rain.is_some(), "parity across dies is not protected: expected no ftl.rain"),
+            (self.journal.is_some(), "the journal of the map is not protected: expected no ftl.journal"),
+            (self.retire_at_cycles.is_some(), "blocks of copies are not retired: expected no ftl.retire_at_cycles"),
+        ];
+        for (_, what) in others.into_iter().filter(|(is_there, _)| *is_there) {
+            problems.add("ftl.paired_pages", what.to_owned());
         }
     }
 
@@ -155,7 +183,11 @@ impl FtlConfig {
                 format!(
                     "does not fit: each die has {} blocks, and needs {user} for user data, {kept} kept free and {open} open{}",
                     geometry.blocks_per_die,
-                    self.journal.map_or(String::new(), |_| format!(", and {area} for the journal"))
+                    match (self.journal.is_some(), area) {
+                        (true, _) => format!(", and {area} for the journal"),
+                        (false, 0) => String::new(),
+                        (false, _) => format!(", and {area} for copies of paired pages"),
+                    }
                 ),
             );
         }

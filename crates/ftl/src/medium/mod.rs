@@ -470,6 +470,8 @@ impl Medium {
         for (block, record) in (0..).map(BlockId).zip(self.blocks.as_mut_slice()) {
             record.clear_pins();
             if record.is(BlockState::Area) {
+                // Copies of paired pages that a recovery has taken.
+                self.valid_by_mode[record.mode() as usize] += u64::from(record.valid);
                 continue;
             }
             if let state @ (BlockState::Retired | BlockState::Spare) = record.state() {

@@ -213,6 +213,17 @@ impl Space {
         (block == NONE || medium.block(BlockId(block)).mode() != at.mode.0) && self.can_open(at.die, at.class)
     }
 
+    /// Returns the next place of the open block to which the next program of a target goes; `None` if it would open a
+    /// block, or may not go on.
+    pub fn next_place(&mut self, medium: &Medium, at: &Target) -> Option<Ppn> {
+        let turns = self.turns[at.die.index() * self.streams + at.stream];
+        let slot = self.slot_of(medium, at);
+        self.turns[at.die.index() * self.streams + at.stream] = turns;
+        let Frontier { block, next_unit } = self.frontiers[slot?];
+        let goes_on = block != NONE && medium.block(BlockId(block)).mode() == at.mode.0 && self.may_go_on(at);
+        goes_on.then(|| Ppn(medium.geometry.first_of(BlockId(block)).0 + next_unit))
+    }
+
     /// Takes a free block of a level out of its list for a lazy erase. The block still counts as free.
     pub fn take_for_lazy_erase(&mut self, die: DieId, level: u8) -> Option<BlockId> {
         let first = die.index() * self.groups;

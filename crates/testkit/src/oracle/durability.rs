@@ -10,7 +10,8 @@
 
 use super::{Check, Content, Data, Location, Oracle, Progress, Unit, ensure};
 use drive::{Drive, PowerLoss};
-use kit::Lpn;
+use kit::{Lpn, Ppn};
+use std::collections::BTreeSet;
 
 /// Promise for a unit.
 #[derive(Clone, Copy, Debug)]
@@ -105,13 +106,27 @@ impl Oracle {
         self.flush_promised(u64::MAX);
     }
 
-    /// Returns, for each unit, the newest of its versions that is on flash.
-    fn newest_on_flash(&self) -> Vec<Option<u32>> {
+    /// Returns the least number that a version of a unit must have to be kept after its last trim.
+    pub(super) fn trimmed_at(&self, lpn: Lpn) -> u64 {
+        self.promises.units[lpn.index()].trim.max(1)
+    }
+
+    /// Lets a unit hold any data that was not trimmed, or none.
+    pub(super) fn break_promise(&mut self, lpn: Lpn) {
+        let promise = &mut self.promises.units[lpn.index()];
+        *promise = Promise { floor: promise.trim, may_be_empty: true, trim: promise.trim };
+    }
+
+    /// Returns, for each unit, the newest of its versions that is on flash, without places that are `destroyed`. Of
+    /// those in `broken`, it may be older than was promised.
+    fn newest_on_flash(&self, destroyed: &BTreeSet<Ppn>, broken: &BTreeSet<Lpn>) -> Vec<Option<u32>> {
         let mut newest: Vec<Option<u32>> = vec![None; self.units.len()];
         let bound = |version: u32| self.versions[version as usize].bound;
-        for place in self.places.iter().filter(|place| place.programmed) {
+        let places = (0..).map(Ppn).zip(&self.places);
+        for (_, place) in places.filter(|(ppn, place)| place.programmed && !destroyed.contains(ppn)) {
             let Some(Content { lpn, version, .. }) = place.content else { continue };
-            let floor = self.promises.units[lpn.index()].floor.max(1);
+            let promise = &self.promises.units[lpn.index()];
+            let floor = if broken.contains(&lpn) { promise.trim } else { promise.floor }.max(1);
             let known = &mut newest[lpn.index()];
             if bound(version) >= floor && known.is_none_or(|known| bound(version) > bound(known)) {
                 *known = Some(version);
@@ -123,23 +138,27 @@ impl Oracle {
     /// Checks the data of a drive that lost power in the state that the oracle has followed it to, and has recovered.
     pub fn check_recovered(&self, drive: &Drive) -> Check {
         ensure(self.rules.data == Data::Mapped, || "only a map can be rebuilt".to_owned())?;
-        let newest = self.newest_on_flash();
+        let destroyed = self.destroyed(drive);
+        let broken = self.may_lose(&destroyed);
+        let newest = self.newest_on_flash(&destroyed, &broken);
         for (lpn, promise) in (0..).map(Lpn).zip(&self.promises.units) {
+            let is_broken = broken.contains(&lpn);
             let newest = newest[lpn.index()];
             let Some(ppn) = drive.map().place_of(lpn) else {
-                ensure(promise.may_be_empty, || format!("{lpn:?} holds nothing: {promise:?} is lost"))?;
+                ensure(promise.may_be_empty || is_broken, || format!("{lpn:?} holds nothing: {promise:?} is lost"))?;
                 let is_trimmed = newest.is_none_or(|version| self.versions[version as usize].bound < promise.trim);
                 ensure(is_trimmed, || format!("{lpn:?} holds nothing, and version {newest:?} is on flash"))?;
                 continue;
             };
             let place = self.places[ppn.index()];
-            ensure(place.programmed, || format!("{lpn:?} at {ppn:?} is torn: {place:?}"))?;
+            let is_intact = place.programmed && !destroyed.contains(&ppn);
+            ensure(is_intact, || format!("{lpn:?} at {ppn:?} is torn: {place:?}"))?;
             let Some(Content { lpn: held, version, .. }) = place.content else {
                 return ensure(false, || format!("{lpn:?} is said to be at {ppn:?}, which holds nothing"));
             };
             ensure(held == lpn, || format!("{lpn:?} is said to be at {ppn:?}, which holds {held:?}"))?;
             let bound = self.versions[version as usize].bound;
-            ensure(bound >= promise.floor, || {
+            ensure(bound >= promise.floor || is_broken, || {
                 format!("{lpn:?} holds version {version}, bound as {bound}, older than {promise:?}")
             })?;
             ensure(Some(version) == newest, || format!("{lpn:?} holds version {version}, and {newest:?} is on flash"))?;
@@ -155,6 +174,7 @@ impl Oracle {
     /// Follows a drive over a loss of power, once it has recovered: `drive` is what has become of it.
     pub fn power_was_lost(&mut self, drive: &Drive, loss: &PowerLoss) -> Check {
         self.check_recovered(drive)?;
+        self.forget_promises(drive);
         self.step += 1;
         self.commands.clear();
         self.by_tag.clear();
@@ -184,7 +204,7 @@ impl Oracle {
             let torn = block.next_program as usize..programmed as usize;
             self.places[first..][torn].iter_mut().for_each(|place| place.programmed = true);
             (block.next_program, block.next_bind) = (programmed, programmed);
-            block.sealed = programmed > 0;
+            block.sealed = programmed > 0 && record.state() != ftl::BlockState::Area;
         }
         for version in self.versions.iter_mut().filter(|version| version.progress != Progress::Durable) {
             version.progress = Progress::Replaced;

@@ -13,6 +13,7 @@ mod data;
 mod durability;
 mod faults;
 mod loss;
+mod paired;
 mod parity;
 mod power;
 mod rules;
@@ -346,6 +347,7 @@ impl Oracle {
             Record::RestorationFailed { restoration } => self.restoration_failed(restoration),
             Record::Restored { restoration } => self.restored(restoration),
             Record::JournalBound { first, units } => self.journal_bound(first, units),
+            Record::BackedUp { lpn, from, to } => self.backed_up(lpn, from, to),
             Record::EraseFailed { block } => {
                 self.bad.insert(block);
                 Ok(())

@@ -1,6 +1,7 @@
 //! Rules of the data under each translation layer: what its records tell, and what it promises.
 
 use drive::{Description, Drive};
+use ftl::PairedPages;
 
 /// Where a layer keeps the data of a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,6 +27,8 @@ pub(super) struct Rules {
     pub keeps_buffer: bool,
     /// True if a trim is durable at once; with a journal of the map it is once a flush has completed.
     pub keeps_trims: bool,
+    /// Treatment of earlier pages of the wordline of an interrupted program.
+    pub paired: PairedPages,
 }
 
 impl Rules {
@@ -47,6 +50,7 @@ impl Rules {
             knows_blocks: kind.knows_age(),
             keeps_buffer: kind.is_zoned() || is_trusted,
             keeps_trims: description.ftl.journal.is_none(),
+            paired: description.ftl.paired_pages,
         }
     }
 

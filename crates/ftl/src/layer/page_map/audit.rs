@@ -52,7 +52,8 @@ impl Ftl {
             let valid =
                 (first..first + geometry.units_per_block).filter(|&ppn| self.state.store.medium.is_valid(Ppn(ppn))).count();
             by_mode[record.mode() as usize % 16] += valid as u64;
-            let empty = record.state().is_unused() || record.state() == BlockState::Erasing;
+            let holds_copies = record.is(BlockState::Area) && self.protects_pairs();
+            let empty = record.state().is_unused() && !holds_copies || record.state() == BlockState::Erasing;
             if valid != usize::from(record.valid) || empty && valid > 0 {
                 found.push(format!("{block:?} has {valid} valid bits, its record: {record:?}"));
             }

@@ -7,6 +7,7 @@ mod finish;
 mod journal;
 mod lost;
 mod mapping;
+mod paired;
 mod parity;
 mod power;
 mod rebuild;
@@ -30,10 +31,11 @@ use crate::layer::page_map::retention::{MoveTimes, Retention, limits_of_blocks};
 use crate::map::{Mapped, PADDING, SLOT_BASE, Store, decode, encode};
 use crate::map_cache::MapCache;
 use crate::map_journal::{MapJournal, blocks_of_area};
-use crate::medium::BlockState;
 use crate::medium::program::{BoundUnit, NO_PLACE, UnitKind};
 use crate::medium::rain::Rain;
 use crate::medium::space::{AllocationClass, Space, Streams, Target};
+use crate::medium::{BlockRecord, BlockState};
+use crate::paired::{Paired, PairedPages, Ring};
 use crate::parameters::Parameters;
 use crate::policy::future::Future;
 use crate::policy::{
@@ -115,6 +117,13 @@ fn journal(config: &FtlSection, needs: &Needs, parameters: &Parameters) -> Optio
     Some(Box::new(MapJournal::new(journal, geometry, user_units, of_die * u64::from(geometry.die_count), blocks)))
 }
 
+/// Returns the protection of paired pages of an empty drive.
+fn paired(config: &FtlSection, needs: &Needs, parameters: &Parameters) -> Option<Box<Paired>> {
+    let geometry = &parameters.geometry;
+    let count = config.backup_blocks(geometry, streams(config, needs, parameters).all as u32);
+    Paired::new(config.paired_pages, geometry.die_count as usize, |die| blocks_of_area(geometry, die, count))
+}
+
 /// Returns an empty medium and map with `extra_units` units of the map.
 fn store(config: &FtlSection, needs: &Needs, parameters: &Parameters, extra_units: u64) -> std::io::Result<Store> {
     let Parameters { geometry, facts, has_errors, .. } = parameters;
@@ -172,6 +181,8 @@ pub(crate) struct State {
     pub rain: Option<Box<Rain>>,
     /// Journal of the map, if there is one.
     pub journal: Option<Box<MapJournal>>,
+    /// Protection of paired pages, where a loss of power may destroy some.
+    pub paired: Option<Box<Paired>>,
 }
 
 /// Rules and numbers that follow from the description: a drive that is loaded builds them anew.
@@ -234,6 +245,7 @@ impl Ftl {
         let dies = geometry.die_count as usize;
         let space = space(config, &needs, &parameters);
         let journal = journal(config, &needs, &parameters);
+        let paired = paired(config, &needs, &parameters);
         let rain = config.rain.map(|rain| Rain::new(rain.dies, geometry.die_count, space.data_streams())).map(Box::new);
         let state = State {
             bits: UnitBits::new(needs.bits_per_unit, store.user_units),
@@ -260,6 +272,7 @@ impl Ftl {
             repairs: Repairs::new(dies),
             rain,
             journal,
+            paired,
             counters: FtlCounters::default(),
             policy,
             store,
@@ -281,6 +294,7 @@ impl Ftl {
             ftl.begin_with_bad_blocks(&bad_blocks, spare_blocks);
         }
         ftl.withhold_area();
+        ftl.withhold_copies();
         Ok(ftl)
     }
 
@@ -378,6 +392,7 @@ pub(crate) mod tests {
             retire_at_cycles: None,
             journal: None,
             rain: None,
+            paired_pages: PairedPages::Intact,
         };
         let policy = PolicyConfig { kind: "baseline".to_owned(), ..PolicyConfig::default() };
         let mut parameters = Parameters {

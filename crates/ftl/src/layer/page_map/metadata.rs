@@ -94,6 +94,11 @@ impl Metadata {
         }
     }
 
+    /// Takes the last program, which begins at `to`, for a copy of another one: as old as that.
+    pub fn copied(&mut self, from: Ppn, to: Ppn) {
+        self.numbers.set((to.0 / self.units_per_program) as usize, self.number(from));
+    }
+
     /// Records that a unit of the last program was moved.
     #[inline]
     pub fn moved(&mut self, from: Ppn, to: Ppn) {

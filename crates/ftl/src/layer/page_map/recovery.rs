@@ -18,6 +18,7 @@
 
 mod forgery;
 mod journaled;
+mod paired;
 
 use crate::counters::FtlCounters;
 use crate::layer::page_map::collector::{Collector, RelocationRequest};
@@ -30,6 +31,7 @@ use crate::medium::program::{NO_PLACE, ProgramUnit};
 use crate::medium::rain::{Rain, Stage};
 use crate::medium::space::{AllocationClass, Target};
 use crate::medium::{BlockState, Medium};
+use crate::paired::Paired;
 use kit::{BlockId, DieId, Interrupted, Lpn, ModeId, Outbox, Ppn, Reason, Rng, SimTime, Table};
 use std::collections::BTreeMap;
 
@@ -49,6 +51,8 @@ pub struct Remains {
     torn_units: Vec<(Ppn, Lpn)>,
     /// Journal of the map and its checkpoint, if the drive has them.
     journal: Option<Box<MapJournal>>,
+    /// Protection of paired pages, if a loss of power may destroy some.
+    paired: Option<Box<Paired>>,
     /// Sets of blocks with parity, if the drive has them.
     rain: Option<Box<Rain>>,
     /// True if all pages are searched for although there is a journal, for tests.
@@ -61,6 +65,7 @@ struct Kept {
     metadata: Box<Metadata>,
     journal: Option<Box<MapJournal>>,
     rain: Option<Box<Rain>>,
+    paired: Option<Box<Paired>>,
 }
 
 /// State of the simulation, which is that of no part of a drive.
@@ -217,16 +222,18 @@ impl Ftl {
         store.medium.sets.clone_from(&medium.sets);
         let metadata = self.state.metadata.as_ref().expect("a drive that may lose power keeps metadata").copy()?;
         let journal = self.state.journal.as_ref().map(|journal| journal.copy().map(Box::new)).transpose()?;
-        let kept = Kept { store, metadata: Box::new(metadata), journal, rain: self.state.rain.clone() };
+        let paired = self.state.paired.as_ref().map(|paired| paired.after_loss());
+        let kept = Kept { store, metadata: Box::new(metadata), journal, rain: self.state.rain.clone(), paired };
         Remains::of(kept, self.durable_elsewhere(), interrupted, Simulation::of(&self.state))
     }
 
     /// Returns what remains if power is lost now, while these operations are under way. Nothing else is left.
     pub fn into_remains(self, interrupted: &[Interrupted]) -> std::io::Result<Remains> {
         let (others, simulation) = (self.durable_elsewhere(), Simulation::of(&self.state));
-        let State { store, metadata, journal, rain, .. } = self.state;
+        let State { store, metadata, journal, rain, paired, .. } = self.state;
         let metadata = metadata.expect("a drive that may lose power keeps metadata");
-        Remains::of(Kept { store, metadata, journal, rain }, others, interrupted, simulation)
+        let paired = paired.map(|paired| paired.after_loss());
+        Remains::of(Kept { store, metadata, journal, rain, paired }, others, interrupted, simulation)
     }
 
     /// Returns the map values of the newest copies on flash of those units whose map entry names another one.
@@ -241,7 +248,7 @@ impl Ftl {
     }
 
     /// Returns the map value of the newest copy on flash of a unit with this map value.
-    fn durable_code(&self, code: u32) -> u32 {
+    pub(crate) fn durable_code(&self, code: u32) -> u32 {
         let Store { medium, .. } = &self.state.store;
         let mut code = code;
         loop {
@@ -272,8 +279,9 @@ impl Ftl {
 
     /// Rebuilds the state of a drive from what remains of it, on a new FTL of the same description.
     pub fn recover(&mut self, remains: Remains) -> Recovered {
-        let Remains { store, mut metadata, mut half_erased, torn_pages, durable, simulation, journal, rain, .. } = remains;
-        (self.state.store, self.state.rain) = (store, rain);
+        let Remains { store, paired, mut metadata, mut half_erased, torn_pages, durable, simulation, journal, rain, .. } =
+            remains;
+        (self.state.store, self.state.rain, self.state.paired) = (store, rain, paired);
         simulation.go_on(&mut self.state);
         let interrupted = half_erased.clone();
         half_erased.retain(|block| !self.state.store.medium.block(*block).is(BlockState::Area));
@@ -281,8 +289,10 @@ impl Ftl {
         let steps = match recorded.as_ref().filter(|_| !remains.searches_all) {
             Some(recorded) => self.find_by_journal(recorded, journal.as_deref(), &metadata, &half_erased),
             None => {
-                let scanned = self.rows_with_data(&half_erased);
+                let mut scanned = self.rows_with_data(&half_erased);
                 self.find_newest(&metadata);
+                self.add_rows_of_copies(&mut scanned);
+                self.take_copies(&metadata);
                 vec![scanned]
             }
         };
@@ -313,7 +323,8 @@ impl Ftl {
     fn count_lost(&self, durable: &Durable, metadata: &Metadata) -> u64 {
         let is_lost = |lpn: Lpn, code: u32, now: u32| match (decode(code), decode(now)) {
             (Mapped::At(known), Mapped::At(found)) => {
-                known != found && metadata.source(known) != Some(found) && metadata.number(found) <= metadata.number(known)
+                let is_copy = metadata.source(known) == Some(found) || metadata.source(found) == Some(known);
+                known != found && !is_copy && metadata.number(found) <= metadata.number(known)
             }
             (_, Mapped::At(found)) => !metadata.is_kept(lpn, metadata.number(found)),
             (known, _) => known != Mapped::Nowhere,
@@ -349,7 +360,7 @@ impl Ftl {
     /// Enters in the map, for each unit, the newest of its copies.
     fn find_newest(&mut self, metadata: &Metadata) {
         let Store { medium, places, .. } = &mut self.state.store;
-        for block in (0..medium.geometry.block_count).map(BlockId) {
+        for block in (0..medium.geometry.block_count).map(BlockId).filter(|block| is_of_data(medium, *block)) {
             enter_newer(places, medium, metadata, (block, 0));
         }
         self.leave_what_is_gone(metadata, true);
@@ -519,7 +530,7 @@ impl Remains {
     /// Loses everything in a store that is not on flash. `others`: map values of the newest copies on flash that are
     /// not those in the map.
     fn of(
-        Kept { mut store, mut metadata, mut journal, mut rain }: Kept,
+        Kept { mut store, mut metadata, mut journal, mut rain, paired }: Kept,
         others: BTreeMap<Lpn, u32>,
         interrupted: &[Interrupted],
         simulation: Simulation,
@@ -537,6 +548,9 @@ impl Remains {
         };
         let (torn, half_erased) = (blocks(false), blocks(true));
         medium.lose_power(&torn, &half_erased)?;
+        if paired.is_some() {
+            paired::lose_wordlines(&mut store, interrupted);
+        }
         for one in interrupted.iter().filter(|one| !one.erases) {
             store.pad(one.first, geometry.units_per_program);
         }
@@ -563,6 +577,7 @@ impl Remains {
             torn_units,
             journal,
             rain,
+            paired,
             searches_all: false,
         })
     }

@@ -51,10 +51,8 @@ impl Ftl {
         let plane = self.state.writes.queue.head(list).and_then(|slot| self.state.writes.queue.units[slot].plane);
         let mode = self.block_mode(answer.mode);
         let mut target = Target { die, stream: usize::from(answer.stream), mode, class: AllocationClass::Host, plane, level: 0 };
-        if self.state.space.levels() > 1
-            && let Some(lazy_erase) = self.choose_level(&mut target, answer.mode, now, out)
-        {
-            return Some(lazy_erase);
+        if let Some(operation) = self.before_program(&mut target, answer.mode, now, out) {
+            return operation;
         }
         let Some(place) = self.state.space.advance(&mut self.state.store.medium, &target, units_per_program as u32, now) else {
             self.update_no_space(now, &mut out.signals);
@@ -80,6 +78,17 @@ impl Ftl {
         self.state.counters.retention_refusals += if is_refused { u64::from(bound) } else { 0 };
         self.state.counters.units_apart += if answer.stream > 0 { u64::from(bound) } else { 0 };
         Some(self.finish_program(die, target.stream, bound, now, out))
+    }
+
+    /// Returns the operation that must precede a program in `mode`: a lazy erase, or that for a copy of paired pages.
+    #[inline]
+    fn before_program(&mut self, target: &mut Target, mode: ModeId, now: SimTime, out: &mut Outbox) -> Option<Option<u32>> {
+        if self.state.space.levels() > 1
+            && let Some(lazy_erase) = self.choose_level(target, mode, now, out)
+        {
+            return Some(Some(lazy_erase));
+        }
+        self.copy_first(target, now, out)
     }
 
     /// Returns the number of dies that could take the next write now, without the one that takes this one.

@@ -362,6 +362,9 @@ impl Ftl {
                 {
                     return Some(lazy_erase);
                 }
+                if let Some(copy) = self.copy_first(&target, now, out) {
+                    return copy;
+                }
                 let Some(place) = self.state.space.advance(&mut self.state.store.medium, &target, units_per_program, now) else {
                     self.drop_stale_moves(&mut out.ready);
                     return None;

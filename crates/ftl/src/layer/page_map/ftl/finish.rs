@@ -239,6 +239,7 @@ impl Ftl {
         }
         self.begin_journal().expect("tables of the size of the map fit into the address space");
         self.begin_sets();
+        self.move_copies(now, out);
         self.call_policy(now, &out.signals, |policy, view| policy.adopt(view));
         self.state.retention.adopt(&self.state.store.medium);
         self.arm_retention(now, &mut out.events);

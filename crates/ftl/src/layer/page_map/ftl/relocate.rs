@@ -271,6 +271,9 @@ impl Ftl {
         if geometry.group_of(frontier) != group {
             return None;
         }
+        if let Some(copy) = self.copy_first(&target, now, out) {
+            return copy;
+        }
         let place = self.state.space.advance(&mut self.state.store.medium, &target, 1, now)?;
         self.state.collectors[die.index()].cursor = Ppn(from.0 + 1);
         self.begin_program(die, place, written_in, reason);
@@ -322,6 +325,9 @@ impl Ftl {
         {
             return Some(lazy_erase);
         }
+        if let Some(copy) = self.copy_first(&target, now, out) {
+            return copy;
+        }
         let (place, written_in) = match self.state.space.advance(&mut self.state.store.medium, &target, units_per_program, now) {
             Some(place) => (place, wanted),
             // The last free block was opened in another mode, or by another stream: the space left in it holds
@@ -333,6 +339,9 @@ impl Ftl {
                 let mode = ModeId(self.state.store.medium.block(block).mode());
                 let plane = Some(self.state.store.medium.geometry.group_of(block));
                 target = Target { stream, mode, plane, ..target };
+                if let Some(copy) = self.copy_first(&target, now, out) {
+                    return copy;
+                }
                 let place = self.state.space.advance(&mut self.state.store.medium, &target, units_per_program, now);
                 let Some(place) = place else { return self.move_later(die, out) };
                 (place, if self.derived.needs.page_scope { wanted } else { mode })

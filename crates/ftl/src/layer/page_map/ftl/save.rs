@@ -162,6 +162,8 @@ impl Ftl {
             metadata: _,
             // A drive with a journal is not saved.
             journal: _,
+            // Nor is one that protects paired pages.
+            paired: _,
             repairs,
             rain,
         } = &self.state;

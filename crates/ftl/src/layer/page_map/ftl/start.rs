@@ -77,6 +77,7 @@ impl Ftl {
             // Formed as the drive is adopted.
             rain: _,
             journal: _,
+            paired: _,
         } = &self.state;
         let extra_units = store.all_units() - store.user_units;
         let mode_units = self.derived.parameters.facts.block_units.clone();

@@ -100,6 +100,7 @@ fn of_config(config: &FtlSection) -> String {
         retire_at_cycles,
         journal,
         rain,
+        paired_pages,
         // Decide the number of user units, which is a fact.
         overprovisioning: _,
         user_capacity: _,
@@ -119,10 +120,11 @@ fn of_config(config: &FtlSection) -> String {
     } = config;
     let rain = rain.map_or(String::new(), |rain| format!(" {rain:?}"));
     let journal = journal.map_or(String::new(), |journal| format!(" {journal:?}"));
+    let paired = if *paired_pages == Default::default() { String::new() } else { format!(" {paired_pages:?}") };
     format!(
         "{:?} {victim:?} {wear_leveling:?} {allocation_order:?} \
          {separate_relocations} {superblock_blocks} {reserve_blocks} {gc_critical_blocks} {gc_low_blocks} \
-         {gc_spare_fraction:?} {gc_fraction_of:?} {retire_at_cycles:?}{journal}{rain}",
+         {gc_spare_fraction:?} {gc_fraction_of:?} {retire_at_cycles:?}{journal}{rain}{paired}",
         map_cache.as_ref().map(of_map_cache),
     )
 }
