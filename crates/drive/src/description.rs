@@ -333,6 +333,10 @@ impl Description {
         }
         self.map_cache_problems(problems);
         self.journal_problems(problems);
+        if self.ftl.scrub_reads.is_some() && self.ecc.source().is_none() {
+            problems
+                .add("ftl.scrub_reads", "no read disturbs data without ecc.errors: expected a source of errors, or none of both");
+        }
         if self.faults.is_some() && self.ftl.paired_pages != Default::default() {
             problems.add("ftl.paired_pages", "programs that fail are not protected: expected no section [faults]");
         }
@@ -431,6 +435,7 @@ impl Description {
             ("ftl.map_cache", self.ftl.map_cache.is_some(), "a mapping cache".to_owned()),
             ("buffer.read_cache", self.buffer.read_cache.is_some(), "a read cache".to_owned()),
             ("ftl.retire_at_cycles", self.ftl.retire_at_cycles.is_some(), "the retirement of blocks".to_owned()),
+            ("ftl.scrub_reads", self.ftl.scrub_reads.is_some(), "the scrubbing of blocks".to_owned()),
             ("faults", self.faults.is_some(), "the handling of faults".to_owned()),
             ("power_loss", self.power_loss.is_some(), "protection against a loss of power".to_owned()),
         ];

@@ -141,6 +141,11 @@ pub struct FtlSection<L = ()> {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 4_000_000))]
     pub retire_at_cycles: Option<u32>,
+    /// Reads of a block since its last erase, and each multiple of them, at which its data is moved elsewhere, as reads
+    /// disturb it. Absent: never. Only where reads can fail.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1))]
+    pub scrub_reads: Option<u32>,
     /// Journal and checkpoint of the map. Absent: after a loss of power all programmed pages are searched for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub journal: Option<JournalConfig>,
@@ -197,6 +202,7 @@ impl<L> FtlSection<L> {
             partial_write: self.partial_write,
             retention_margin: self.retention_margin,
             retire_at_cycles: self.retire_at_cycles,
+            scrub_reads: self.scrub_reads,
             journal: self.journal,
             rain: self.rain,
             paired_pages: self.paired_pages,

@@ -129,7 +129,7 @@ fn beside_flash(rng: &mut Rng) -> Detail {
 
 /// Returns the overrides by which a seed's drive has these parts.
 pub fn overrides(seed: u64, detail: Detail) -> Vec<String> {
-    let with_errors = || errors(&mut Rng::stream(seed, "testkit.errors"), &text(seed));
+    let with_errors = || overrides_of_errors(seed);
     match detail {
         Detail::None => Vec::new(),
         Detail::Units => {
@@ -197,6 +197,14 @@ pub fn overrides(seed: u64, detail: Detail) -> Vec<String> {
             sets
         }
     }
+}
+
+/// Returns the overrides by which the reads of a seed's drive can fail; some of these drives scrub their blocks.
+fn overrides_of_errors(seed: u64) -> Vec<String> {
+    let (mut rng, mut scrub) = (Rng::stream(seed, "testkit.errors"), Rng::stream(seed, "testkit.scrub"));
+    let reads = [3, 20, 150][scrub.below(3) as usize];
+    let scrub = scrub.chance(0.3).then(|| format!("ftl.scrub_reads={reads}"));
+    errors(&mut rng, &text(seed)).into_iter().chain(scrub).collect()
 }
 
 /// Returns the overrides by which a seed's drive treats paired pages in a way.

@@ -42,7 +42,7 @@ impl Drive {
         if !self.controller.shares_decoders() {
             let unit = self.unit_of(slot);
             let operation = &self.out.operations[slot];
-            let stored = self.ftl.stored(operation.first, self.now);
+            let stored = self.ftl.stored(operation.first, self.now, &mut self.out.ready);
             let read = sensed_read((slot, unit), operation, &stored, (&self.ftl, &self.flash), self.now);
             if let Some(continuation) = self.controller.sensed(&read, self.now, &mut self.out) {
                 self.follow(continuation);
@@ -55,7 +55,7 @@ impl Drive {
     pub(super) fn transfer_begins(&mut self, slot: u32) {
         let operation = self.out.operations[slot];
         if operation.reads_data() {
-            let stored = self.ftl.stored(operation.first, self.now);
+            let stored = self.ftl.stored(operation.first, self.now, &mut self.out.ready);
             let ends = self.now + self.flash.timing().data(&operation);
             let unit = self.unit_of(slot);
             let read = sensed_read((slot, unit), &operation, &stored, (&self.ftl, &self.flash), ends);

@@ -13,6 +13,7 @@ mod overlap;
 mod policies;
 mod refused;
 mod rereads;
+mod scrubbing;
 
 use kit::Cause;
 

@@ -218,6 +218,7 @@ fn random_cases_with_errors() {
     let cases = given("SSDLAB_CASES").unwrap_or(CASES);
     let seen = all_pass(Detail::Errors, first, cases);
     if cases >= CASES {
+        assert!(seen.relocated[kit::Reason::Scrub as usize] > cases / 10, "{:?} units are scrubbed", seen.relocated);
         for (name, total) in ERRORS.iter().zip(seen.errors) {
             assert!(total > cases / 10, "{name}: only {total} in {} cases", seen.passed);
         }

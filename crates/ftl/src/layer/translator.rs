@@ -220,11 +220,16 @@ impl Translator {
         }
     }
 
-    /// Returns the condition of the data at a place, and counts a read of its block. Only where reads can fail.
+    /// Returns the condition of the data at a place, and counts a read of its block, which may be due to be scrubbed.
+    /// Only where reads can fail.
     #[inline(always)]
-    pub fn stored(&mut self, ppn: Ppn, now: SimTime) -> Stored {
+    pub fn stored(&mut self, ppn: Ppn, now: SimTime, ready: &mut ReadyDies) -> Stored {
         match self {
-            Translator::PageMap(map) => map.state.store.medium.stored(ppn, now),
+            Translator::PageMap(map) => {
+                let stored = map.state.store.medium.stored(ppn, now);
+                map.count_read(ppn, stored.reads, ready);
+                stored
+            }
             Translator::Other(other) => other.layer_mut().medium_mut().stored(ppn, now),
         }
     }

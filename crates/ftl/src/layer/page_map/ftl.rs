@@ -390,6 +390,7 @@ pub(crate) mod tests {
             partial_write: PartialWrite::Whole,
             retention_margin: Nanos::ZERO,
             retire_at_cycles: None,
+            scrub_reads: None,
             journal: None,
             rain: None,
             paired_pages: PairedPages::Intact,

@@ -449,6 +449,30 @@ impl Ftl {
         self.state.collectors[die.index()].want(RelocationRequest { block, erase_count, reason, urgent: false });
     }
 
+    /// Requests that the data of a block be moved if as many of its reads as `ftl.scrub_reads`, or a multiple of them,
+    /// are complete with one that follows `before` others.
+    #[inline]
+    pub(crate) fn count_read(&mut self, ppn: Ppn, before: u32, ready: &mut ReadyDies) {
+        if let Some(reads) = self.derived.config.scrub_reads
+            && before.wrapping_add(1).is_multiple_of(reads)
+        {
+            self.want_scrubbed(self.state.store.medium.geometry.block_of(ppn), ready);
+        }
+    }
+
+    #[cold]
+    fn want_scrubbed(&mut self, block: BlockId, ready: &mut ReadyDies) {
+        let block = self.instead_of_parity(block);
+        let medium = &self.state.store.medium;
+        let record = medium.block(block);
+        if record.valid > 0 && matches!(record.state(), BlockState::Open | BlockState::Closed | BlockState::Sealed) {
+            let (die, erase_count) = (medium.geometry.die_of(block), medium.erase_count(block));
+            let request = RelocationRequest { block, erase_count, reason: Reason::Scrub, urgent: false };
+            self.state.collectors[die.index()].want(request);
+            ready.mark(die);
+        }
+    }
+
     /// Takes a block whose erase has failed out of use.
     #[cold]
     pub(crate) fn erase_failed(&mut self, block: BlockId) {

@@ -98,6 +98,7 @@ fn of_config(config: &FtlSection) -> String {
         gc_spare_fraction,
         gc_fraction_of,
         retire_at_cycles,
+        scrub_reads,
         journal,
         rain,
         paired_pages,
@@ -120,11 +121,12 @@ fn of_config(config: &FtlSection) -> String {
     } = config;
     let rain = rain.map_or(String::new(), |rain| format!(" {rain:?}"));
     let journal = journal.map_or(String::new(), |journal| format!(" {journal:?}"));
+    let scrub = scrub_reads.map_or(String::new(), |reads| format!(" {reads} reads"));
     let paired = if *paired_pages == Default::default() { String::new() } else { format!(" {paired_pages:?}") };
     format!(
         "{:?} {victim:?} {wear_leveling:?} {allocation_order:?} \
          {separate_relocations} {superblock_blocks} {reserve_blocks} {gc_critical_blocks} {gc_low_blocks} \
-         {gc_spare_fraction:?} {gc_fraction_of:?} {retire_at_cycles:?}{journal}{rain}{paired}",
+         {gc_spare_fraction:?} {gc_fraction_of:?} {retire_at_cycles:?}{scrub}{journal}{rain}{paired}",
         map_cache.as_ref().map(of_map_cache),
     )
 }

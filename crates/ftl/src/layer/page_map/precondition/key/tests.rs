@@ -296,7 +296,7 @@ fn relocations_are_separated_once() {
 }
 
 /// Fields in the key, each with true if the change leads to another steady state.
-const IN_THE_KEY: [(Change, bool); 40] = [
+const IN_THE_KEY: [(Change, bool); 41] = [
     (("seed", &|case| case.parameters.seed = 2), true),
     (("method", &|case| case.how.method = Precondition::Fill), true),
     (("passes", &|case| case.how.method = Precondition::Random { passes: 2 }), true),
@@ -323,6 +323,7 @@ const IN_THE_KEY: [(Change, bool); 40] = [
     (("map_cache.page_entries", &|case| map_cache(case).page_entries = 32), true),
     (("map_cache.journal", &|case| map_cache(case).journal = None), true),
     (("journal", &|case| case.config.journal = Some(JournalConfig { size: Bytes(64 * UNIT_BYTES), entry_bytes: 8 })), true),
+    (("scrub_reads", &|case| case.config.scrub_reads = Some(1000)), false),
     (("paired_pages", &|case| case.config.paired_pages = crate::PairedPages::Backup), false),
     (("write_modes", &|case| case.parameters.facts.write_modes = ["a", "b"].map(str::to_owned).to_vec()), false),
     (("erase_modes", &|case| case.parameters.facts.erase_modes = vec!["a".to_owned()]), false),
