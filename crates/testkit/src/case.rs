@@ -4,6 +4,7 @@
 pub mod cuts;
 pub mod faults;
 mod layers;
+pub mod sequences;
 
 use crate::Violation;
 use crate::commands::{Commands, Mix, Wanted};

@@ -62,6 +62,7 @@ mod saved;
 mod saved_layers;
 mod scaled;
 mod search;
+mod sequences;
 mod sizes;
 mod starting_states;
 mod steady;

@@ -3,7 +3,7 @@
 use super::{Detail, Passed, detailed};
 use crate::Violation;
 use crate::commands::{Commands, Mix, Wanted};
-use crate::oracle::{Oracle, ensure};
+use crate::oracle::{Check, Oracle, ensure};
 use crate::rig::{Rig, built};
 use drive::{Description, Drive, PowerLoss, PowerLossConfig};
 use ftl::{Defect, Forgery, PairedPages};
@@ -160,6 +160,27 @@ pub fn every_cut_of(description: &Description, seed: u64, commands: u32) -> Resu
     examine(description, seed, &mut stream, commands, |_| {})
 }
 
+/// Checks what becomes of a drive of this description and seed if it loses power now, perhaps with a defect planted in
+/// its recovery.
+pub(super) fn after_cut(
+    (description, seed): (&Description, u64),
+    drive: &Drive,
+    oracle: &Oracle,
+    forgery: Option<Forgery>,
+    cuts: &mut Cuts,
+) -> Check {
+    let anew = built(description, seed, None);
+    let recovered = match forgery {
+        None => drive.after_power_loss(anew, Nanos(1)).map(Some),
+        Some(forgery) => drive.after_forged_loss(anew, forgery),
+    };
+    let Some((other, loss)) = recovered.expect("a small drive fits into memory") else { return Ok(()) };
+    cuts.add(&loss);
+    let may_lose = oracle.lost_to_pairs(&other);
+    ensure(loss.durable_lost == may_lose, || format!("durable data is lost, {may_lose} units may be: {loss:?}"))?;
+    oracle.check_recovered(&other)
+}
+
 /// Examines a drive of this description, in which `plant` may plant a defect, after every step of a stream of commands.
 fn examine(
     description: &Description,
@@ -170,14 +191,7 @@ fn examine(
 ) -> Result<Cuts, Violation> {
     let (mut rig, mut cuts) = (Rig::losing_power(description, seed)?, Cuts::default());
     plant(&mut rig.drive);
-    let mut watch = |drive: &Drive, oracle: &Oracle| {
-        let anew = built(description, seed, None);
-        let (other, loss) = drive.after_power_loss(anew, Nanos(1)).expect("a small drive fits into memory");
-        cuts.add(&loss);
-        let may_lose = oracle.lost_to_pairs(&other);
-        ensure(loss.durable_lost == may_lose, || format!("durable data is lost, {may_lose} units may be: {loss:?}"))?;
-        oracle.check_recovered(&other)
-    };
+    let mut watch = |drive: &Drive, oracle: &Oracle| after_cut((description, seed), drive, oracle, None, &mut cuts);
     for _ in 0..commands {
         submit_next(&mut rig, stream, &mut |rig| rig.advance_in_steps(&mut watch).map(drop))?;
     }
