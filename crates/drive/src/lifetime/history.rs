@@ -2,7 +2,7 @@
 
 use super::limit::worn_out_note;
 use super::passes::{Passes, Tally};
-use super::{Interval, Life, Plan, mean_wear_of};
+use super::{Interval, Life, Plan, mean_wear_of, total_wear_of};
 use crate::drive::Drive;
 use crate::run_loop::End;
 use crate::session::ProgressMeter;
@@ -66,7 +66,7 @@ impl Crossings<'_> {
     /// Returns the intervals; the last one ends now.
     fn intervals(mut self, drive: &Drive) -> Vec<Interval> {
         self.seen.push((mean_wear_of(drive), Tally::of(drive)));
-        let blocks = f64::from(drive.medium().geometry.block_count);
+        let (_, blocks) = total_wear_of(drive);
         let interval = |pair: &[(f64, Tally)]| {
             let tally = pair[1].1.since(&pair[0].1);
             Interval { from: pair[0].0, to: pair[1].0, cycles: tally.erases / blocks, tally, measured: None }
@@ -83,7 +83,7 @@ pub(super) fn full(
     passes: &mut Passes<'_>,
     watch: &mut ProgressMeter<'_>,
 ) -> Result<Life, Problems> {
-    let blocks = f64::from(drive.medium().geometry.block_count);
+    let (_, blocks) = total_wear_of(&drive);
     let mut crossings = Crossings { edges: &plan.edges, seen: Vec::new() };
     crossings.look(&drive);
     let (mut rows, mut ended_by, mut go_on) = (Rows::default(), None, true);

@@ -97,7 +97,10 @@ impl Limit {
             return Some(Until::Spare.name());
         }
         let is_reached = match self.until {
-            Until::MeanWear => medium.wear_total() as f64 >= self.wear * 1000.0 * f64::from(medium.geometry.block_count),
+            Until::MeanWear => {
+                let (thousandths, blocks) = super::total_wear_of(drive);
+                thousandths as f64 >= self.wear * 1000.0 * blocks
+            }
             Until::FirstBlock | Until::ErrorRate => f64::from(medium.wear_most()) >= self.wear * 1000.0,
             Until::Spare => false,
         };

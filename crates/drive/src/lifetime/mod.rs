@@ -19,7 +19,7 @@ use crate::drive::{Drive, Identity};
 use crate::options::{LifeOptions, Setup};
 use crate::session::{self, DriveText, Files, Progress, ProgressMeter, Session};
 use crate::streams::WriteFailure;
-use kit::{Nanos, Problem, Problems};
+use kit::{BlockId, Nanos, Problem, Problems};
 use limit::{Limit, Until};
 use passes::{Passes, Tally};
 use serde::Deserialize;
@@ -301,10 +301,24 @@ fn named<T: Copy>(place: &str, what: &str, name: &str, known: &[(&'static str, T
     found.map(|(_, value)| *value)
 }
 
-/// Returns the mean effective wear of a drive's blocks \[nominal erases\].
+/// Returns the mean effective wear of the blocks of a drive that age \[nominal erases\].
 fn mean_wear_of(drive: &Drive) -> f64 {
+    let (thousandths, blocks) = total_wear_of(drive);
+    thousandths as f64 / 1000.0 / blocks
+}
+
+/// Returns the sum of the effective wear of the blocks of a drive that age, in thousandths of a nominal erase, and their
+/// number: blocks that were bad from the beginning are never erased.
+fn total_wear_of(drive: &Drive) -> (u64, f64) {
     let medium = drive.medium();
-    medium.wear_total() as f64 / 1000.0 / f64::from(medium.geometry.block_count)
+    let unused: u64 = medium.factory_bad().iter().map(|&block| u64::from(medium.wear_thousandths(block))).sum();
+    (medium.wear_total() - unused, f64::from(medium.geometry.block_count) - medium.factory_bad().len() as f64)
+}
+
+/// Returns the blocks of a drive that age.
+fn ageing_blocks(drive: &Drive) -> impl Iterator<Item = BlockId> + Clone + '_ {
+    let medium = drive.medium();
+    (0..medium.geometry.block_count).map(BlockId).filter(|block| !medium.factory_bad().contains(block))
 }
 
 /// Parses a duration from the command line.

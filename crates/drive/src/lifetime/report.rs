@@ -5,7 +5,7 @@ use super::passes::Tally;
 use super::{Interval, Life, LifetimeRequest, Method, Plan};
 use crate::description::Description;
 use crate::drive::Drive;
-use kit::{BlockId, Nanos};
+use kit::Nanos;
 use serde_json::{Map, Value, json};
 use workload::Input;
 
@@ -24,9 +24,9 @@ impl Start {
     pub fn of(drive: &Drive) -> Start {
         let medium = drive.medium();
         Start {
-            blocks: f64::from(medium.geometry.block_count),
+            blocks: super::total_wear_of(drive).1,
             user_bytes: drive.user_bytes(),
-            cycles: spread((0..medium.geometry.block_count).map(|block| f64::from(medium.erase_count(BlockId(block)))))[0],
+            cycles: spread(super::ageing_blocks(drive).map(|block| f64::from(medium.erase_count(block))))[0],
             wear: super::mean_wear_of(drive),
         }
     }
@@ -114,7 +114,7 @@ pub(super) fn report(facts: &Facts<'_>, life: &Life, wall_s: f64) -> Value {
 /// Returns mean, least and greatest number of cycles, and of effective wear, over the blocks of a drive.
 fn spans(drive: &Drive) -> (Option<[f64; 3]>, Option<[f64; 3]>) {
     let medium = drive.medium();
-    let blocks = || (0..medium.geometry.block_count).map(BlockId);
+    let blocks = || super::ageing_blocks(drive);
     let cycles = spread(blocks().map(|block| f64::from(medium.erase_count(block))));
     (Some(cycles), Some(spread(blocks().map(|block| medium.effective_wear(block)))))
 }

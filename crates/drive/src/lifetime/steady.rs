@@ -1,11 +1,11 @@
 //! Extrapolation of a life from one steady round in each interval of wear.
 
 use super::passes::{Passes, Tally};
-use super::{Interval, Life, Plan, mean_wear_of};
+use super::{Interval, Life, Plan, ageing_blocks, mean_wear_of, total_wear_of};
 use crate::drive::{Drive, Identity};
 use crate::run_loop::End;
 use crate::session::ProgressMeter;
-use kit::{BlockId, Problems, SimTime};
+use kit::{Problems, SimTime};
 
 /// Largest number of rounds in an interval. If no two rounds agree by then, the last one is used, and a note says so.
 const ROUNDS: u32 = 20;
@@ -37,7 +37,7 @@ pub(super) fn extrapolate<'b>(
     passes: &mut Passes<'b>,
     watch: &mut ProgressMeter<'b>,
 ) -> Result<Life, Problems> {
-    let blocks = f64::from(drive.medium().geometry.block_count);
+    let (_, blocks) = total_wear_of(&drive);
     let mut cycles = mean_cycles(&drive);
     let mut ageing = Ageing { plan, fresh, passes, watch, blocks, per_round: 0.0, per_erase: 1.0, commands: 0.0 };
     let (mut intervals, mut notes) = (Vec::new(), Vec::new());
@@ -55,8 +55,8 @@ pub(super) fn extrapolate<'b>(
 
 fn mean_cycles(drive: &Drive) -> f64 {
     let medium = drive.medium();
-    let blocks = medium.geometry.block_count;
-    (0..blocks).map(|block| f64::from(medium.erase_count(BlockId(block)))).sum::<f64>() / f64::from(blocks)
+    let cycles = ageing_blocks(drive).map(|block| f64::from(medium.erase_count(block)));
+    cycles.clone().sum::<f64>() / cycles.count() as f64
 }
 
 impl Ageing<'_, '_> {

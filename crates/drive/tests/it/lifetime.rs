@@ -104,6 +104,24 @@ fn a_life_is_the_sum_of_its_intervals() {
     assert_agree(&full, &report(TWO_CLASSES, &[], json!({"method": "extrapolate"})));
 }
 
+/// A drive with an eighth of its blocks bad lives as long as one that has as many fewer blocks, and as the cycles of the
+/// others allow with its write amplification.
+#[test]
+fn bad_blocks_shorten_a_life_as_missing_ones_do() {
+    let live = |blocks: &str, more: &[&str]| report("", &with(&[blocks, "ftl.user_capacity=2MiB"], more), json!({}));
+    let whole = live("flash.blocks_per_plane=32", &[]);
+    let bad = live("flash.blocks_per_plane=32", &["faults.bad_blocks=[3,11,19,27,35,43,51,59]"]);
+    let fewer = live("flash.blocks_per_plane=28", &[]);
+    for (what, life, blocks) in [("whole", &whole, 64.0), ("bad", &bad, 56.0), ("fewer", &fewer, 56.0)] {
+        let expected = blocks * 16.0 * 4096.0 * 1200.0 / number(life, "write_amplification");
+        assert_near(what, number(life, "host_bytes_written"), expected, 0.02);
+    }
+    for key in ["host_bytes_written", "write_amplification"] {
+        assert_near(key, number(&bad, key), number(&fewer, key), 0.03);
+    }
+    assert!(number(&bad, "host_bytes_written") < 0.88 * number(&whole, "host_bytes_written"));
+}
+
 #[test]
 fn every_value_of_a_report_has_a_definition() {
     let mut seen = BTreeSet::new();

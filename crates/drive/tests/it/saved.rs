@@ -178,31 +178,31 @@ fn assert_journeys_go_on(detail: Detail, mut seed: u64, most: u32) -> (u64, u64)
 
 #[test]
 fn random_drives_go_on_exactly_with_whatever_is_under_way() {
-    assert_journeys_go_on(Detail::None, 5_000_000, 700);
+    assert_journeys_go_on(Detail::None, 5_000_000, 70);
 }
 
 /// Lost data, reads of blocks, kept read levels and the write modes of programs are in the file.
 #[test]
 fn random_drives_whose_reads_fail_go_on_exactly() {
-    let (media_errors, retries) = assert_journeys_go_on(Detail::Errors, 6_000_000, 500);
-    assert!(media_errors > 1000 && retries > 1000, "{media_errors} media errors, {retries} retries");
+    let (media_errors, retries) = assert_journeys_go_on(Detail::Errors, 6_000_000, 50);
+    assert!(media_errors > 100 && retries > 100, "{media_errors} media errors, {retries} retries");
 }
 
 /// The turns of submission queues and the ends of messages for which nobody waits are in the file.
 #[test]
 fn random_drives_with_a_detailed_controller_go_on_exactly() {
-    assert_journeys_go_on(Detail::Controller, 7_000_000, 500);
+    assert_journeys_go_on(Detail::Controller, 7_000_000, 50);
 }
 
 /// A drive at rest has nothing that waits for power, so that the file has nothing of it.
 #[test]
 fn random_drives_with_power_go_on_exactly() {
-    assert_journeys_go_on(Detail::Power, 8_000_000, 300);
+    assert_journeys_go_on(Detail::Power, 8_000_000, 35);
 }
 
 #[test]
 fn drives_with_larger_mapping_units_go_on() {
-    assert_journeys_go_on(Detail::Units, 9_000_000, 100);
+    assert_journeys_go_on(Detail::Units, 9_000_000, 35);
 }
 
 #[test]

@@ -151,7 +151,7 @@ fn every_layer_goes_on_exactly_from_a_file() {
             let description = described(layer, sets);
             let identity = Identity::of(&description, "baseline", 7);
             let (mut waiting, mut erases) = (0, 0);
-            for seed in 0..4 {
+            for seed in 0..2 {
                 let mut rested = fresh(&description);
                 rested.adopt();
                 for round in 0..6u64 {
@@ -180,7 +180,7 @@ fn every_layer_goes_on_exactly_from_a_file() {
                 }
                 erases += rested.translator().medium().erase_total();
             }
-            assert!(sets.iter().all(|sets| *sets != BUFFER) || waiting > 50, "{name}: {waiting} units waited");
+            assert!(sets.iter().all(|sets| *sets != BUFFER) || waiting > 25, "{name}: {waiting} units waited");
             assert!(erases > 0 || layer.contains("in_place"), "{name}: nothing was erased");
         }
     }

@@ -7,6 +7,12 @@ impl Medium {
     /// Takes a block that was never used out of use, as bad from the factory.
     pub(crate) fn begin_bad(&mut self, block: BlockId) {
         self.retire(block);
+        self.factory_bad.push(block);
+    }
+
+    /// Returns the blocks that were bad from the beginning, and are never used.
+    pub fn factory_bad(&self) -> &[BlockId] {
+        &self.factory_bad
     }
 
     /// Keeps a free block to replace one that fails.

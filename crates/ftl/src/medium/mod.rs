@@ -61,6 +61,8 @@ pub struct Medium {
     pub(crate) retired: Vec<u32>,
     /// Blocks that have failed and still hold data.
     bad: BTreeSet<u32>,
+    /// Blocks that were bad from the beginning.
+    factory_bad: Vec<BlockId>,
     /// Instant at which each block was opened for its first program \[ns; negative: before the run\].
     pub(crate) first_program: Vec<i64>,
     /// Closed blocks of each die as a doubly linked list in the order of closing: the neighbours of each block, and the
@@ -99,6 +101,7 @@ impl Medium {
             wear_total: 0,
             wear_most: 0,
             retired: vec![0; dies],
+            factory_bad: Vec::new(),
             bad: BTreeSet::new(),
             first_program: vec![0; blocks],
             older: vec![NONE; blocks],
@@ -141,6 +144,7 @@ impl Medium {
             wear_most,
             retired,
             bad,
+            factory_bad,
             first_program,
             older,
             newer,
@@ -167,6 +171,7 @@ impl Medium {
         (new.erase_total, new.wear_total, new.wear_most) = (*erase_total, *wear_total, *wear_most);
         new.retired.copy_from_slice(retired);
         new.bad.clone_from(bad);
+        new.factory_bad.clone_from(factory_bad);
         new.first_program.copy_from_slice(first_program);
         new.older.copy_from_slice(older);
         new.newer.copy_from_slice(newer);
