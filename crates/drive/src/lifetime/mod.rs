@@ -307,8 +307,8 @@ fn mean_wear_of(drive: &Drive) -> f64 {
     thousandths as f64 / 1000.0 / blocks
 }
 
-/// Returns the sum of the effective wear of the blocks of a drive that age, in thousandths of a nominal erase, and their
-/// number: blocks that were bad from the beginning are never erased.
+/// Returns the sum of the effective wear of the blocks of a drive that age, in thousandths of a nominal erase, and
+/// their number: blocks that were bad from the beginning are never erased.
 fn total_wear_of(drive: &Drive) -> (u64, f64) {
     let medium = drive.medium();
     let unused: u64 = medium.factory_bad().iter().map(|&block| u64::from(medium.wear_thousandths(block))).sum();

@@ -104,8 +104,8 @@ fn a_life_is_the_sum_of_its_intervals() {
     assert_agree(&full, &report(TWO_CLASSES, &[], json!({"method": "extrapolate"})));
 }
 
-/// A drive with an eighth of its blocks bad lives as long as one that has as many fewer blocks, and as the cycles of the
-/// others allow with its write amplification.
+/// A drive with an eighth of its blocks bad lives as long as one that has as many fewer blocks, and as the cycles of
+/// the others allow with its write amplification.
 #[test]
 fn bad_blocks_shorten_a_life_as_missing_ones_do() {
     let live = |blocks: &str, more: &[&str]| report("", &with(&[blocks, "ftl.user_capacity=2MiB"], more), json!({}));

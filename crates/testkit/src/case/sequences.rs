@@ -33,8 +33,9 @@ const ALL: [Next; 8] = [
 ];
 
 /// Runs every sequence of at most `length` steps on the drive of a description, which begins in its starting state
-/// each time, and lets power go after every step of the last command and of what is left in flight then. With a forgery, the recovery has that defect. Returns the number of sequences and the
-/// findings; the error names the sequence.
+/// each time, and lets power go after every step of the last command and of what is left in flight then. With a
+/// forgery, the recovery has that defect. Returns the number of sequences and the findings; the error names the
+/// sequence.
 pub fn every_sequence(description: &Description, length: u32, forgery: Option<Forgery>) -> Result<(u64, Cuts), Violation> {
     let (mut count, mut cuts) = (0, Cuts::default());
     for length in 1..=length {
