@@ -95,9 +95,13 @@ impl Ftl {
     /// `block`.
     #[inline]
     pub(super) fn settle_sets(&mut self, block: Option<BlockId>, out: &mut Outbox) {
-        if self.state.rain.is_none() {
-            return;
+        if self.state.rain.is_some() {
+            self.settle_sealed(block, out);
         }
+    }
+
+    #[inline(never)]
+    fn settle_sealed(&mut self, block: Option<BlockId>, out: &mut Outbox) {
         while let Some(sealed) = self.state.store.medium.next_sealed() {
             self.settle_set_of(sealed, out);
         }
@@ -310,8 +314,14 @@ impl Ftl {
     }
 
     /// Returns how far the data that a die moves may use up its free blocks: all of them if the collection frees one.
+    #[inline]
     pub(super) fn class_of_moved(&self, die: DieId) -> AllocationClass {
         let Some(rain) = &self.state.rain else { return AllocationClass::Relocation };
+        self.class_in_set(rain, die)
+    }
+
+    #[inline(never)]
+    fn class_in_set(&self, rain: &Rain, die: DieId) -> AllocationClass {
         let victim = self.state.collectors[die.index()].victim;
         let set = victim.and_then(|victim| self.state.store.medium.set_of(victim));
         match set.map(|set| rain.set(set).stage) {
@@ -321,10 +331,15 @@ impl Ftl {
     }
 
     /// Passes on what [`Ftl::take_of_set`] has begun.
+    #[inline]
     pub(super) fn wake_for_sets(&mut self, out: &mut Outbox) {
-        if self.state.rain.is_none() {
-            return;
+        if self.state.rain.is_some() {
+            self.pass_on(out);
         }
+    }
+
+    #[inline(never)]
+    fn pass_on(&mut self, out: &mut Outbox) {
         while let Some(die) = self.scratch.woken.pop() {
             out.ready.mark(die);
         }

@@ -49,7 +49,9 @@ impl Ftl {
     /// Returns the slot of the next operation of this die's collection. `for_space`: if no block is being emptied, a
     /// victim may be chosen to gain space.
     pub(super) fn collect(&mut self, die: DieId, for_space: bool, now: SimTime, out: &mut Outbox) -> Option<u32> {
-        if let Some(erase) = self.erase_member(die, now, out) {
+        if self.state.rain.is_some()
+            && let Some(erase) = self.erase_member(die, now, out)
+        {
             return Some(erase);
         }
         if self.state.collectors[die.index()].victim.is_none() {
