@@ -105,7 +105,7 @@ impl Medium {
         let (width, programmed) = (self.programs_per_wordline(block), u32::from(self.block(block).programmed));
         let program = self.geometry.program_of(unit);
         let end = (program / width + 1) * width;
-        // A program of padding has no units.
+        // The last program of a block closes it when it begins.
         let under_way = || {
             let (of, unit) = self.geometry.split(self.programs[self.geometry.die_of(block).index()].first);
             of == block && self.geometry.program_of(unit) == programmed

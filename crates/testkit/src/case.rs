@@ -130,7 +130,6 @@ fn beside_flash(rng: &mut Rng) -> Detail {
 
 /// Returns the overrides by which a seed's drive has these parts.
 pub fn overrides(seed: u64, detail: Detail) -> Vec<String> {
-    let with_errors = || overrides_of_errors(seed);
     match detail {
         Detail::None => Vec::new(),
         Detail::Units => {
@@ -142,7 +141,7 @@ pub fn overrides(seed: u64, detail: Detail) -> Vec<String> {
             let beside = beside_flash(&mut rng);
             overrides(seed, beside).into_iter().chain(larger).chain([format!("ftl.mapping_unit={unit}")]).collect()
         }
-        Detail::Errors => with_errors(),
+        Detail::Errors => overrides_of_errors(seed),
         Detail::Faults => {
             let mut rng = Rng::stream(seed, "testkit.faults");
             let beside = beside_flash(&mut rng);
@@ -166,6 +165,7 @@ pub fn overrides(seed: u64, detail: Detail) -> Vec<String> {
             let beside = beside_flash(&mut rng);
             let (text, sets) = (text(seed), overrides(seed, beside));
             let read = |sets: &[String]| Description::read("random.toml", &text, sets);
+            // A description that is refused needs no currents.
             let Ok(mut whole) = read(&sets) else { return sets };
             let mut sets = sets;
             if rng.chance(0.8) {
@@ -185,7 +185,7 @@ pub fn overrides(seed: u64, detail: Detail) -> Vec<String> {
             let mut rng = Rng::stream(seed, "testkit.controller");
             let mut sets = controller(&mut rng);
             if rng.chance(0.7) {
-                sets.extend(with_errors());
+                sets.extend(overrides_of_errors(seed));
             }
             let whole = Description::read("random.toml", &text(seed), &sets);
             if let (Ok(whole), true) = (whole, rng.chance(0.35)) {

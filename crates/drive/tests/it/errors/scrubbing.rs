@@ -48,6 +48,16 @@ fn no_block_is_read_much_more_often_than_its_limit() {
     assert!(without >= 5000 && with < 1300, "{without} and {with} reads");
 }
 
+/// Each attempt at a read counts: five of them fail.
+#[test]
+fn every_attempt_is_a_read_of_its_block() {
+    let (errors, plan) = (rate(0.02), "ecc.plan={ kind = \"read_retry\", steps = 4, reduction = 0.0 }");
+    let mut rig = Rig::new(&[BCH, &errors, plan, "state.precondition=fill"]);
+    let ppn = rig.drive.map().place_of(kit::Lpn(0)).expect("the drive is full");
+    rig.one(Op::Read, 0, 1);
+    assert_eq!(rig.drive.medium().stored_unread(ppn, rig.drive.now()).reads, 5);
+}
+
 /// Where no read can fail, or another layer translates, there is nothing to scrub.
 #[test]
 fn scrubbing_needs_reads_that_can_fail_and_the_page_map() {
