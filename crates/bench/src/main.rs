@@ -33,6 +33,8 @@ const SMALL_ERRORS: &[&str] = &[
     "ecc.decoder={ kind='engines', decoders=2 }",
     "ecc.plan=read_retry",
 ];
+/// The same drive with faults that never happen.
+const SMALL_FAULTS: &[&str] = &["flash.blocks_per_plane=64", "title=ideal, small", "faults={}"];
 /// The same drive with a host link, and nothing else.
 const SMALL_PLAIN: &[&str] = &[
     "flash.blocks_per_plane=64",
@@ -204,6 +206,18 @@ const SCENARIOS: &[Scenario] = &[
         name: "small-write-errors-qd32",
         preset: "ideal-512g",
         set: SMALL_ERRORS,
+        job: "rw=randwrite\nnorandommap=1\niodepth=32\nio_size=64g\nnumber_ios=1000000",
+    },
+    Scenario {
+        name: "small-read-faults-qd32",
+        preset: "ideal-512g",
+        set: SMALL_FAULTS,
+        job: "rw=randread\nnorandommap=1\niodepth=32\nio_size=64g\nnumber_ios=1000000",
+    },
+    Scenario {
+        name: "small-write-faults-qd32",
+        preset: "ideal-512g",
+        set: SMALL_FAULTS,
         job: "rw=randwrite\nnorandommap=1\niodepth=32\nio_size=64g\nnumber_ios=1000000",
     },
     Scenario {

@@ -73,6 +73,8 @@ pub struct Drive {
     power_states: Option<Box<PowerStates>>,
     /// Faults; `None` if nothing fails.
     faults: Option<Box<faults::DriveFaults>>,
+    /// True if the end of each operation is judged: one may fail, or deliver data that is lost.
+    judges: bool,
     /// Reads that have failed and whose data is being restored.
     restorations: Slab<restore::Restoration>,
     /// Hangs of the controller; `None` if no script has any.
@@ -87,7 +89,7 @@ pub struct Drive {
     pulling: bool,
     /// True while an instant is handled step by step, and not over.
     in_instant: bool,
-    /// True if the drive loses power after some steps, or its flash can fail.
+    /// True if the drive loses power after some steps, or its flash has failed.
     is_watched: bool,
     /// Number of steps after which the drive loses power; `None` if it does not, or at a time.
     steps_left: Option<u64>,
@@ -129,24 +131,9 @@ impl Drive {
             host.protect_buffer();
         }
         out.signals.buffer_capacity_pages = host.buffer().capacity();
-        let mut flash = Flash::new(&description.flash, &description.attempts(), &geometry, seed);
-        if description.ecc.source().is_some() {
-            flash.hold_in_retries(description.ecc.retries_hold);
-        }
-        if controller.shares_decoders() {
-            flash.announce_transfers();
-        }
-        if let Some(buffers) = &description.controller.page_buffers {
-            flash.use_page_buffers(buffers.count);
-        }
-        if let Some(power) = &description.power {
-            flash.measure_power(power);
-        }
-        if let Some(faults) = &description.faults {
-            flash.slow_down(SlowOperations::new(faults, &geometry, seed));
-        }
+        let flash = Drive::flash_of(description, &controller, seed);
         let user_units = description.ftl.user_units(&geometry);
-        Drive {
+        let mut drive = Drive {
             now: SimTime::ZERO,
             out,
             hints_reads: controller.corrects_reads() || controller.chooses_by_unit(),
@@ -168,6 +155,7 @@ impl Drive {
             ftl,
             power_states,
             faults: faults::DriveFaults::of(description, seed),
+            judges: false,
             restorations: Slab::default(),
             hangs: None,
             withholds: false,
@@ -175,12 +163,36 @@ impl Drive {
             is_read_only: false,
             pulling: true,
             in_instant: false,
-            is_watched: description.faults.is_some(),
+            is_watched: false,
             steps_left: None,
             recording: true,
             spare_parts: Vec::with_capacity(64),
             statistics: Statistics::default(),
+        };
+        drive.note_health();
+        drive
+    }
+
+    /// Returns the flash of a description, at rest.
+    fn flash_of(description: &Description, controller: &Controller, seed: u64) -> Flash {
+        let geometry = description.geometry();
+        let mut flash = Flash::new(&description.flash, &description.attempts(), &geometry, seed);
+        if description.ecc.source().is_some() {
+            flash.hold_in_retries(description.ecc.retries_hold);
         }
+        if controller.shares_decoders() {
+            flash.announce_transfers();
+        }
+        if let Some(buffers) = &description.controller.page_buffers {
+            flash.use_page_buffers(buffers.count);
+        }
+        if let Some(power) = &description.power {
+            flash.measure_power(power);
+        }
+        if let Some(faults) = &description.faults {
+            flash.slow_down(SlowOperations::new(faults, &geometry, seed));
+        }
+        flash
     }
 
     /// Returns the drive with a record of its firmware ([`Drive::take_firmware`]), which begins when it adopts its
@@ -448,7 +460,7 @@ impl Drive {
         self.steps_left == Some(0)
     }
 
-    /// Handles an instant of a drive that may lose power, or whose flash can fail. Returns true if the drive loses
+    /// Handles an instant of a drive that may lose power, or whose flash has failed. Returns true if the drive loses
     /// power within it, or nothing will complete any more.
     #[inline(never)]
     fn handle_watched(&mut self, at: SimTime) -> bool {

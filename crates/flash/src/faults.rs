@@ -220,6 +220,8 @@ pub struct Faults {
     rated_pe_cycles: u32,
     geometry: Geometry,
     state: FaultState,
+    /// True for each kind of operation that may fail: reads, programs and erases.
+    may_fail: [bool; 3],
 }
 
 /// Probabilities by wear class, then mode, then page type.
@@ -256,7 +258,7 @@ impl Table {
 impl Faults {
     /// Creates the faults of a drive that a description gives probabilities for.
     pub fn new(config: &FaultsConfig, rated_pe_cycles: u32, geometry: &Geometry, seed: u64) -> Faults {
-        Faults {
+        let mut faults = Faults {
             programs: Table::new(&config.program_failure, &config.by_write_mode, &config.by_page_type),
             erases: Table::new(&config.erase_failure, &config.by_erase_mode, &[]),
             rated_pe_cycles,
@@ -266,7 +268,21 @@ impl Faults {
                 watched: BTreeMap::new(),
                 lost: vec![false; geometry.die_count as usize],
             },
-        }
+            may_fail: [false; 3],
+        };
+        faults.state_changed();
+        faults
+    }
+
+    /// Takes account of a new state: of scripted operations, or of lost dies.
+    fn state_changed(&mut self) {
+        let has_exact = !self.state.watched.is_empty() || self.state.lost.contains(&true);
+        self.may_fail = [has_exact, has_exact || !self.programs.is_zero(), has_exact || !self.erases.is_zero()];
+    }
+
+    /// Returns true if any operation may fail.
+    pub fn may_occur(&self) -> bool {
+        self.may_fail.contains(&true)
     }
 
     /// Has operations fail; those of each kind on a block are counted from now on.
@@ -274,18 +290,22 @@ impl Faults {
         for one in scripted {
             self.state.watched.entry((one.block.0, kind_of(one.kind))).or_default().failing.push(one.number);
         }
+        self.state_changed();
     }
 
     /// Returns the outcome of an operation that ends now, on a block whose effective wear is `wear_thousandths`. A read
     /// that fails has the outcome [`Outcome::ReadFailed`].
-    pub fn outcome(&mut self, operation: &Operation, wear_thousandths: u32) -> Outcome {
+    pub fn outcome(&mut self, operation: &Operation, wear_thousandths: impl FnOnce() -> u32) -> Outcome {
+        if !self.may_fail[usize::from(kind_of(operation.kind))] {
+            return Outcome::Done;
+        }
         let failed = match operation.kind {
             OperationKind::Read => Outcome::ReadFailed,
             OperationKind::Program | OperationKind::Copyback => Outcome::ProgramFailed,
             OperationKind::Erase | OperationKind::LazyErase => Outcome::EraseFailed,
         };
         let is_scripted = !self.state.watched.is_empty() && self.is_scripted(operation);
-        let fails = is_scripted || self.state.lost[operation.die.index()] || self.is_drawn(operation, wear_thousandths);
+        let fails = is_scripted || self.state.lost[operation.die.index()] || self.is_drawn(operation, wear_thousandths());
         if fails { failed } else { Outcome::Done }
     }
 
@@ -317,7 +337,9 @@ impl Faults {
 
     /// Loses a die: every operation on it fails from now on. Returns false if it was lost before.
     pub fn lose(&mut self, die: DieId) -> bool {
-        !std::mem::replace(&mut self.state.lost[die.index()], true)
+        let is_new = !std::mem::replace(&mut self.state.lost[die.index()], true);
+        self.state_changed();
+        is_new
     }
 
     /// Returns true if a die is lost.
@@ -337,6 +359,7 @@ impl Faults {
         if fits {
             let rng = self.state.rng.clone();
             self.state = if same_seed { state } else { FaultState { rng, ..state } };
+            self.state_changed();
         }
         fits
     }
@@ -394,7 +417,7 @@ mod tests {
         let mut faults = Faults::new(&config, 100, &geometry(), 1);
         let mut check = |operation: &Operation, wear: u32, p: f64| {
             let count = 20_000;
-            let failed = (0..count).filter(|_| faults.outcome(operation, wear) != Outcome::Done).count() as f64;
+            let failed = (0..count).filter(|_| faults.outcome(operation, || wear) != Outcome::Done).count() as f64;
             let (mean, deviation) = (p * f64::from(count), (p * (1.0 - p) * f64::from(count)).sqrt());
             assert!((failed - mean).abs() <= 4.0 * deviation, "{operation:?} at {wear}: {failed}, expected {mean}");
         };
@@ -420,7 +443,7 @@ mod tests {
         let script = |kind, number| Scripted { kind, block: BlockId(7), number };
         faults.script(&[script(OperationKind::Program, 3), script(OperationKind::Program, 5), script(OperationKind::Read, 1)]);
         let mut outcomes = |kind, block| {
-            let failed = (1..=6).filter(|_| faults.outcome(&operation(kind, block, 0, 0), 0) != Outcome::Done);
+            let failed = (1..=6).filter(|_| faults.outcome(&operation(kind, block, 0, 0), || 0) != Outcome::Done);
             failed.collect::<Vec<u32>>()
         };
         assert_eq!(outcomes(OperationKind::Program, 6), [0; 0]);
@@ -431,7 +454,7 @@ mod tests {
         faults.script(&[script(OperationKind::Read, 6), script(OperationKind::Read, 7), script(OperationKind::Erase, 1)]);
         assert_eq!(faults.pending(), 2, "the sixth read was before; erases count from now on");
         let outcome = |faults: &mut Faults, die| {
-            faults.outcome(&Operation { die: DieId(die), ..operation(OperationKind::Erase, 50, 0, 0) }, 0)
+            faults.outcome(&Operation { die: DieId(die), ..operation(OperationKind::Erase, 50, 0, 0) }, || 0)
         };
         assert_eq!([0, 1].map(|die| outcome(&mut faults, die)), [Outcome::EraseFailed, Outcome::Done]);
     }

@@ -59,16 +59,26 @@ pub struct SlowOperations {
     rates: [Option<SlowConfig>; 3],
     geometry: Geometry,
     state: SlowState,
+    /// True if any operation may be slow.
+    may_occur: bool,
 }
 
 impl SlowOperations {
     /// Creates the slow operations of a drive that a description gives probabilities for.
     pub fn new(config: &FaultsConfig, geometry: &Geometry, seed: u64) -> SlowOperations {
-        SlowOperations {
+        let mut slow = SlowOperations {
             rates: [config.slow_read, config.slow_program, config.slow_erase],
             geometry: *geometry,
             state: SlowState { rng: Rng::stream(seed, "faults.slow"), watched: BTreeMap::new(), count: 0 },
-        }
+            may_occur: false,
+        };
+        slow.state_changed();
+        slow
+    }
+
+    /// Takes account of a new state of the scripted operations.
+    fn state_changed(&mut self) {
+        self.may_occur = self.rates.iter().any(Option::is_some) || !self.state.watched.is_empty();
     }
 
     /// Makes operations slow; those of each kind on a block are counted from now on.
@@ -77,11 +87,12 @@ impl SlowOperations {
             let watched = self.state.watched.entry((one.block, kind_of(one.kind))).or_default();
             watched.slow.push((one.number, one.factor));
         }
+        self.state_changed();
     }
 
     /// Returns true if any operation may be slow.
     pub fn may_occur(&self) -> bool {
-        self.rates.iter().any(Option::is_some) || !self.state.watched.is_empty()
+        self.may_occur
     }
 
     /// Returns the number of operations that were slow.
@@ -96,7 +107,13 @@ impl SlowOperations {
 
     /// Returns the time in the array of an operation that begins there and normally takes `time`. Further attempts at a
     /// read, and reads of no data, are never slow.
+    #[inline]
     pub fn time(&mut self, operation: &Operation, time: Nanos) -> Nanos {
+        if self.may_occur { self.changed_time(operation, time) } else { time }
+    }
+
+    #[inline(never)]
+    fn changed_time(&mut self, operation: &Operation, time: Nanos) -> Nanos {
         let reads_nothing = operation.kind == OperationKind::Read && !operation.reads_data();
         if matches!(operation.owner, Owner::Retry(_) | Owner::Scan) || reads_nothing {
             return time;
@@ -127,6 +144,7 @@ impl SlowOperations {
     pub fn go_on(&mut self, state: SlowState, same_seed: bool) {
         let rng = self.state.rng.clone();
         self.state = if same_seed { state } else { SlowState { rng, ..state } };
+        self.state_changed();
     }
 }
 

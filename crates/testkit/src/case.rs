@@ -227,10 +227,20 @@ fn beside(seed: u64, stream: &str, more: fn(&mut Rng, &str, &[String]) -> Vec<St
 /// Runs the case of a seed with about `commands` commands; `None` if its description is refused.
 pub fn run(seed: u64, detail: Detail, commands: u32, tamper: Option<Tamper<'_>>) -> Result<Option<Passed>, Violation> {
     let Some(description) = detailed(seed, detail) else { return Ok(None) };
+    run_of(&description, (seed, detail), commands, tamper)
+}
+
+/// Runs the case of a seed, of these parts, on a drive of `description`.
+pub fn run_of(
+    description: &Description,
+    (seed, detail): (u64, Detail),
+    commands: u32,
+    tamper: Option<Tamper<'_>>,
+) -> Result<Option<Passed>, Violation> {
     if let Detail::Layer(beside) = detail {
-        return layers::run(&description, (seed, beside), commands, tamper);
+        return layers::run(description, (seed, beside), commands, tamper);
     }
-    run_described(&description, seed, commands, tamper).map(Some)
+    run_described(description, seed, commands, tamper).map(Some)
 }
 
 /// Runs the case of a seed under a guest policy; `None` if its description is refused, or cannot be run by that policy.

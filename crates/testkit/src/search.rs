@@ -1,7 +1,7 @@
 //! Search for defects: random cases of all kinds, each replayed by one command, and made smaller once it fails.
 
 use crate::Violation;
-use crate::case::{Beside, Detail, cuts, faults, overrides, run, text_with};
+use crate::case::{Beside, Detail, cuts, faults, overrides, run_of, text_with};
 use drive::Description;
 use ftl::{Defect, PairedPages};
 use kit::Nanos;
@@ -193,7 +193,7 @@ impl Case {
                     cuts::run_held_up(self.seed, self.commands, (Nanos::SECOND, self.seed.is_multiple_of(2)))?.is_some()
                 }
                 Course::EveryCut => cuts::every_cut_of_case(&description, self.seed, self.commands, self.defect).map(|_| true)?,
-                Course::Plain => run(self.seed, detail, self.commands, None)?.is_some(),
+                Course::Plain => run_of(&description, (self.seed, detail), self.commands, None)?.is_some(),
             })
         };
         match catch_unwind(AssertUnwindSafe(run)) {

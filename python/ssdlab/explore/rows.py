@@ -19,7 +19,6 @@ from ssdlab.results import flat
 __all__ = ["cell", "numbers", "row", "schema", "type_of"]
 
 _STATISTICS = ("count", "mean_ns", "stddev_ns", "min_ns", "p50_ns", "p90_ns", "p99_ns", "p99_9_ns", "p99_99_ns", "max_ns")
-_REASONS = ("host", "rmw", "gc", "wear", "rewrite", "reprogram", "map", "padding", "journal")
 #: Texts of the summary that every sweep keeps.
 TEXTS = ("bottleneck.resource", "bottleneck.next")
 
@@ -54,7 +53,7 @@ def kept_always() -> tuple[str, ...]:
         *(f"latency.{op}.{name}" for op in ("all", "read", "write") for name in _STATISTICS),
         *(f"throughput.{name}" for name in ("iops", "read_bytes_per_s", "write_bytes_per_s", "most_in_flight")),
         *(f"causes.{op}.{cause}" for op in ("all", "read", "write") for cause in terms.causes()),
-        *(f"flash.{what}.{reason}" for what in ("reads", "programs") for reason in _REASONS),
+        *(f"flash.{what}.{reason}" for what in ("reads", "programs") for reason in terms.reasons()),
         *(f"flash.operations.{kind}" for kind in ("read", "program", "erase", "copyback")),
         "flash.suspensions",
         "host_units_written",

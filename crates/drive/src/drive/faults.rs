@@ -58,6 +58,7 @@ impl Drive {
         for &(after, die) in &script.losses {
             self.out.events.push(self.now + after, Class::Timer, Event::Timer(Timer::DieFails(die)));
         }
+        self.note_health();
     }
 
     /// Returns the number of scripted faults that have not happened, without the loss of power, of a run with `script`.
@@ -109,7 +110,7 @@ impl Drive {
             return ended;
         }
         let medium = self.ftl.medium();
-        let wear = medium.wear_thousandths(medium.geometry.block_of(operation.first));
+        let wear = || medium.wear_thousandths(medium.geometry.block_of(operation.first));
         let outcome = faults.outcome(operation, wear);
         if outcome == Outcome::ReadFailed {
             failed_reads.insert(ended.slot);
@@ -162,7 +163,6 @@ impl Drive {
     /// Goes on with the faults of a saved drive; `same_seed`: with their random numbers, too. Returns false if they are
     /// those of another drive.
     pub(super) fn restore_faults(&mut self, saved: Option<SavedFaults>, same_seed: bool) -> bool {
-        self.note_health();
         let (own, saved) = match (&mut self.faults, saved) {
             (Some(own), Some(saved)) => (own, saved),
             (own, saved) => return own.is_none() && saved.is_none(),
@@ -194,10 +194,14 @@ impl Drive {
         }
     }
 
-    /// Takes account of what a failure has changed: a drive that has become read-only refuses writes.
+    /// Takes account of what a failure, a script or a starting state has changed: a drive that has become read-only
+    /// refuses writes, and the ends of operations are judged once one may fail, or deliver lost data.
     #[cold]
     pub(super) fn note_health(&mut self) {
         self.is_read_only = self.ftl.page_map_mut().is_some_and(|map| map.health().is_read_only);
         self.checks_commands |= self.is_read_only;
+        let may_fail = |faults: &DriveFaults| faults.faults.may_occur() || self.ftl.has_lost();
+        self.judges = self.faults.as_deref().is_some_and(may_fail);
+        self.is_watched = self.steps_left.is_some() || self.has_failures();
     }
 }

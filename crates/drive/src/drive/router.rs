@@ -73,10 +73,10 @@ impl Drive {
         match event {
             Event::Die { die, generation } => {
                 if let Some(ended) = self.flash.die_event(die, generation, self.now, &mut self.out) {
-                    let ended = if self.faults.is_some() { self.judge(ended) } else { ended };
+                    let ended = if self.judges { self.judge(ended) } else { ended };
                     if self.controller.receives_reads() {
                         self.die_done(ended);
-                    } else if self.faults.is_some() {
+                    } else if self.judges {
                         self.done_with_faults(ended);
                     } else {
                         self.operation_done(ended);

@@ -158,11 +158,12 @@ impl Drive {
             power_states,
             // Saved with those of the flash stage and of the link.
             faults: _,
-            // Follows from the health of the FTL.
+            // Follow from the faults and the health of the FTL.
             is_read_only: _,
-            // It is over when the drive has lost power.
+            judges: _,
+            is_watched: _,
+            // Over or empty at rest.
             is_held_up: _,
-            // Empty at rest.
             restorations: _,
             spare_parts: _,
             // Belong to the run, not to the drive.
@@ -171,7 +172,6 @@ impl Drive {
             pulling: _,
             in_instant: _,
             steps_left: _,
-            is_watched: _,
             recording: _,
             statistics: _,
         } = self;
@@ -278,6 +278,7 @@ impl Drive {
                 true
             }
         };
+        self.note_health();
         notes.extend(differs);
         Ok(Resumed { exact, keeps_policy, notes })
     }

@@ -7,18 +7,19 @@ use ftl::Defect;
 use std::time::Duration;
 use testkit::search::{Case, Kind};
 
-/// Runs cases of all kinds in turns, each with the next seed, until the time is over. Its limit is that of whoever
-/// calls it: nothing is asserted about how far it comes.
+/// Runs cases of all kinds, or of one (`SSDLAB_KIND`), in turns, each with the next seed, until the time is over;
+/// `SSDLAB_COMMANDS` is the number of commands of each. Nothing is asserted about how far it comes.
 #[test]
 #[ignore = "as long as it is asked to"]
 #[expect(clippy::disallowed_types, reason = "the length of the search is wall-clock time; no result depends on it")]
 fn for_a_while() {
     let (start, seconds) = (std::time::Instant::now(), given("SSDLAB_SECONDS").unwrap_or(60));
-    let mut counts = [0u64; Kind::ALL.len()];
-    let mut commands = 0u64;
+    let kinds = std::env::var("SSDLAB_KIND").map_or(Kind::ALL.to_vec(), |name| vec![Kind::named(&name).expect("SSDLAB_KIND")]);
+    let (mut counts, mut commands) = (vec![0u64; kinds.len()], 0u64);
     for seed in given("SSDLAB_FROM").unwrap_or(0).. {
-        for (kind, count) in Kind::ALL.into_iter().zip(&mut counts) {
+        for (&kind, count) in kinds.iter().zip(&mut counts) {
             let case = Case::new(kind, seed);
+            let case = Case { commands: given("SSDLAB_COMMANDS").map_or(case.commands, |commands| commands as u32), ..case };
             match case.run() {
                 Ok(was_run) => {
                     *count += u64::from(was_run);
@@ -32,7 +33,7 @@ fn for_a_while() {
             }
         }
         if start.elapsed() > Duration::from_secs(seconds) {
-            let found: Vec<String> = Kind::ALL.iter().zip(counts).map(|(kind, count)| format!("{kind:?} {count}")).collect();
+            let found: Vec<String> = kinds.iter().zip(counts).map(|(kind, count)| format!("{kind:?} {count}")).collect();
             println!("seeds up to {seed}, {commands} commands, cases: {}", found.join(", "));
             return;
         }

@@ -273,12 +273,14 @@ impl Space {
 
     /// Returns the stream's frontier in the requested group of planes, or whose turn it is; if nothing can be written
     /// there, the next one that can be written. Advances the turn.
-    #[inline]
+    #[inline(always)]
     fn slot_of(&mut self, medium: &Medium, at: &Target) -> Option<usize> {
         let stream = at.die.index() * self.streams + at.stream;
-        if self.width == 1 {
-            return Some(stream);
-        }
+        if self.width == 1 { Some(stream) } else { self.slot_in_turn(medium, at, stream) }
+    }
+
+    #[inline(never)]
+    fn slot_in_turn(&mut self, medium: &Medium, at: &Target, stream: usize) -> Option<usize> {
         let first = at.plane.unwrap_or(self.turns[stream]) as usize;
         let slot = (first..first + self.width).map(|turn| stream * self.width + turn % self.width).find(|&slot| {
             let block = self.frontiers[slot].block;
@@ -358,7 +360,7 @@ impl Space {
 
     /// Closes a stream's frontiers whose blocks are full. Must be called after the units allocated by
     /// [`Space::advance`] have been placed.
-    #[inline]
+    #[inline(always)]
     pub fn close_full(&mut self, medium: &mut Medium, die: DieId, stream: usize) {
         let first = (die.index() * self.streams + stream) * self.width;
         for slot in first..first + self.width {
@@ -372,6 +374,7 @@ impl Space {
     }
 
     /// Closes a frontier, full or not.
+    #[inline(never)]
     fn close_frontier(&mut self, medium: &mut Medium, die: DieId, slot: usize) {
         let block = std::mem::replace(&mut self.frontiers[slot].block, NONE);
         medium.close(BlockId(block));

@@ -379,6 +379,7 @@ impl Retention {
 
     /// Records the margin with which data of a block is moved at `now`. Data that was overwritten before had no limit
     /// to meet.
+    #[inline]
     pub fn note_moved(&mut self, medium: &Medium, block: BlockId, now: SimTime) {
         let Some(limit) = self.limit_of(medium, block).filter(|&limit| limit >= self.powered_since) else { return };
         let margin = limit.saturating_sub_unsigned(now.0);

@@ -215,7 +215,7 @@ impl Ftl {
     }
 
     /// Tells the mapping cache and the policy that a unit has a new current copy on flash.
-    #[inline]
+    #[inline(always)]
     fn current_copy_changed(&mut self, placed: &Placed, now: SimTime, out: &mut Outbox) {
         if self.state.map_cache.is_some() {
             self.map_changed(placed.lpn, out);
@@ -225,6 +225,7 @@ impl Ftl {
         }
     }
 
+    #[inline(always)]
     pub(super) fn begin_program(&mut self, die: DieId, first: Ppn, mode: ModeId, reason: Reason) {
         let program = &mut self.state.store.medium.programs[die.index()];
         debug_assert!(program.bound == 0, "a die programs one unit at a time");
