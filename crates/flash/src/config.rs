@@ -126,6 +126,10 @@ pub struct FlashConfig {
     pub program_time: PerPageType,
     /// tBERS, block erase time.
     pub erase_time: Nanos,
+    /// Time that the program of a block's last page takes beyond its own: it writes a summary of the block into a page
+    /// that `pages_per_block` does not count (DiskSim's SSD extension). Absent: blocks have no summary.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub summary_time: Option<Nanos>,
     /// Program and erase cycles for which a block is rated.
     #[schemars(range(min = 1, max = 100_000_000))]
     pub rated_pe_cycles: u32,
@@ -429,6 +433,7 @@ pub(crate) mod tests {
             read_time: PerPageType::One(Nanos(50_000)),
             program_time: PerPageType::One(Nanos(600_000)),
             erase_time: Nanos(3_000_000),
+            summary_time: None,
             rated_pe_cycles: 10_000,
             scheduler: SchedulerConfig::named("read_first").expect("a member"),
             time_distribution: TimeDistribution::Constant,

@@ -81,6 +81,8 @@ pub struct Flash {
     random_times: Option<Rng>,
     /// Operations that take longer; `None` if none does.
     slow: Option<Box<SlowOperations>>,
+    /// Summaries of blocks; `None` if blocks have none.
+    summary: Option<Summary>,
     /// True if the last data phase of each read is announced as it begins ([`Event::TransferBegins`]).
     announces_transfers: bool,
     /// Parts of the flash that a repeated read holds.
@@ -119,6 +121,7 @@ impl Flash {
             scheduler,
             random_times: (config.time_distribution == TimeDistribution::Exponential).then(|| Rng::stream(seed, "flash.times")),
             slow: None,
+            summary: config.summary_time.map(|time| Summary { time, units_per_block: geometry.units_per_block }),
             announces_transfers: false,
             retries_hold: Hold::Nothing,
             page_buffers: None,
@@ -438,6 +441,9 @@ impl Flash {
         ledger.charge(Cause::BusWait, now.since(asked));
         let end = now + hold;
         let mut array = array_time(&self.timing, &mut self.random_times, operation);
+        if let Some(summary) = &self.summary {
+            array += summary.time(operation);
+        }
         if let Some(slow) = &mut self.slow {
             array = slow.time(operation, array);
         }
@@ -545,6 +551,21 @@ fn turn(die: &mut Die, work: Work, now: SimTime, signals: &mut Signals) {
 fn schedule(die: &mut Die, die_id: DieId, at: SimTime, events: &mut Events) {
     die.generation = die.generation.wrapping_add(1);
     events.push(at, Class::Done, Event::Die { die: die_id, generation: die.generation });
+}
+
+/// Summaries that are written with the last pages of blocks.
+struct Summary {
+    time: Nanos,
+    units_per_block: u32,
+}
+
+impl Summary {
+    /// Returns the time that an operation takes for it.
+    fn time(&self, operation: &Operation) -> Nanos {
+        let is_program = matches!(operation.kind, OperationKind::Program | OperationKind::Copyback);
+        let is_last = || (operation.first.0 + operation.units).is_multiple_of(self.units_per_block);
+        if is_program && is_last() { self.time } else { Nanos::ZERO }
+    }
 }
 
 #[inline]

@@ -94,6 +94,9 @@ pub struct FtlSection<L = ()> {
     pub write_allocation: WriteAllocation,
     /// Order in which channels, ways (chips), dies and planes take turns.
     pub allocation_order: AllocationOrder,
+    /// Group of planes of a die to which data of the host goes, unless planes take turns in `allocation_order`.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub plane_choice: PlaneChoice,
     /// True if relocated data is written to blocks of its own, and not to those of the first host stream. Data
     /// relocated in another than the first write mode has blocks of its own in any case.
     pub separate_relocations: bool,
@@ -121,6 +124,9 @@ pub struct FtlSection<L = ()> {
     /// True if host writes may be served between the steps of a collection in progress, as long as the die has at least
     /// `gc_critical_blocks` free blocks.
     pub gc_preemptible: bool,
+    /// Time at which a die begins to collect for space.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub gc_start: CollectionStart,
     /// Idle time after which a die collects in the background. Absent: no background collection.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gc_idle_after: Option<Nanos>,
@@ -158,6 +164,29 @@ pub struct FtlSection<L = ()> {
     pub paired_pages: PairedPages,
 }
 
+/// Time at which a die begins to collect for space.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CollectionStart {
+    /// As soon as it is free and has too few free blocks.
+    #[default]
+    Early,
+    /// In the foreground: only when something waits to be written to the die, as a rule by the host.
+    WriteWaits,
+}
+
+/// Group of planes of a die to which data of the host goes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum PlaneChoice {
+    /// A stream has one open block on each die. The next one is taken from the group with the most free blocks.
+    #[default]
+    Block,
+    /// A stream has an open block in each group, and each program goes to the group with the most room, open block and
+    /// free blocks; of equal ones, to the next in turn. Relocated data stays in its group (DiskSim's SSD extension).
+    MostFree,
+}
+
 /// Parity across dies: a redundant array of independent NAND (RAIN). Blocks of `dies` dies form a set, in which the
 /// block of one die holds the parity of the others. The dies take turns as the one with the parity, set by set. A set
 /// is collected and erased as a whole.
@@ -187,6 +216,7 @@ impl<L> FtlSection<L> {
             user_capacity: self.user_capacity,
             write_allocation: self.write_allocation,
             allocation_order: self.allocation_order,
+            plane_choice: self.plane_choice,
             separate_relocations: self.separate_relocations,
             superblock_blocks: self.superblock_blocks,
             reserve_blocks: self.reserve_blocks,
@@ -195,6 +225,7 @@ impl<L> FtlSection<L> {
             gc_spare_fraction: self.gc_spare_fraction,
             gc_fraction_of: self.gc_fraction_of,
             gc_preemptible: self.gc_preemptible,
+            gc_start: self.gc_start,
             gc_idle_after: self.gc_idle_after,
             gc_idle_target_blocks: self.gc_idle_target_blocks,
             unmapped_read: self.unmapped_read,
@@ -207,6 +238,11 @@ impl<L> FtlSection<L> {
             rain: self.rain,
             paired_pages: self.paired_pages,
         }
+    }
+
+    /// Returns true if each write stream has a frontier in each group of planes, and not one on each die.
+    pub(crate) fn has_plane_frontiers(&self) -> bool {
+        self.allocation_order.is_by_plane() || self.plane_choice == PlaneChoice::MostFree
     }
 
     /// Returns the number of mapping units that parity leaves to data.
@@ -248,7 +284,7 @@ impl<L> FtlSection<L> {
 
     /// Returns the number of blocks of each die that hold copies of paired pages, where the policy opens `streams`.
     pub(crate) fn backup_blocks(&self, geometry: &Geometry, streams: u32) -> u32 {
-        let groups = if self.allocation_order.is_by_plane() { geometry.groups_per_die } else { 1 };
+        let groups = if self.has_plane_frontiers() { geometry.groups_per_die } else { 1 };
         self.paired_pages.backup_blocks(geometry, u64::from(streams) * u64::from(groups))
     }
 
@@ -258,7 +294,7 @@ impl<L> FtlSection<L> {
     pub(crate) fn blocks_needed(&self, geometry: &Geometry, user_units: u64, streams: u32) -> [u64; 4] {
         let area = self.area_blocks(geometry, user_units) + self.backup_blocks(geometry, streams);
         let streams = (streams + u32::from(self.map_cache.is_some()))
-            * if self.allocation_order.is_by_plane() { geometry.groups_per_die } else { 1 };
+            * if self.has_plane_frontiers() { geometry.groups_per_die } else { 1 };
         // With parity, a stream has beside its frontier a block of parity, and up to two blocks that are full and wait
         // for the others of their sets.
         let streams = if self.rain.is_some() { 4 * streams } else { streams };

@@ -25,7 +25,7 @@ mod starting;
 pub mod victim;
 pub mod wear;
 
-pub use config::{FractionOf, PartialWrite, RainConfig, ReadInFlight, UnmappedRead};
+pub use config::{CollectionStart, FractionOf, PartialWrite, PlaneChoice, RainConfig, ReadInFlight, UnmappedRead};
 pub use counters::FtlCounters;
 pub use layer::mapping::{DieState, MapCacheReport};
 pub use layer::page_map::endurance::max_streams_per_die;

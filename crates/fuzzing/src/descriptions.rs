@@ -37,7 +37,7 @@ enum Value {
 }
 
 const UNITS: [&str; 16] = ["", "ns", "us", "ms", "s", "d", "y", "B", "KiB", "MiB", "GiB", "MB/s", "GB/s", "MT/s", "MHz", "mA"];
-const WORDS: [&str; 40] = [
+const WORDS: [&str; 43] = [
     "slc",
     "mlc",
     "tlc",
@@ -49,6 +49,9 @@ const WORDS: [&str; 40] = [
     "d_choices",
     "random",
     "rate_limited_greedy",
+    "greedy_in_plane",
+    "most_free",
+    "write_waits",
     "dynamic",
     "static_cold",
     "none",

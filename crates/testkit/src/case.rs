@@ -9,7 +9,7 @@ pub mod sequences;
 use crate::Violation;
 use crate::commands::{Commands, Mix, Wanted};
 use crate::describe::{
-    controller, describe, errors, faults as faults_of, host_faults, journal, map_cache, paired, parity, power,
+    controller, describe, errors, faults as faults_of, host_faults, journal, map_cache, paired, parity, planes, power,
 };
 use crate::oracle::Counts;
 use crate::rig::{MakePolicy, Rig, Tamper};
@@ -65,6 +65,9 @@ pub enum Detail {
     Controller,
     /// Mapping units of more than 4 KiB; many of the drives have a detailed controller, or reads that can fail.
     Units,
+    /// Frontiers in each group of planes, collection in the foreground, summaries of blocks; many of the drives have a
+    /// detailed controller, or reads that can fail.
+    Planes,
     /// Currents of the flash; most drives have a cap on their power or suspension windows, many of them with reads that
     /// can fail or a detailed controller.
     Power,
@@ -132,15 +135,8 @@ fn beside_flash(rng: &mut Rng) -> Detail {
 pub fn overrides(seed: u64, detail: Detail) -> Vec<String> {
     match detail {
         Detail::None => Vec::new(),
-        Detail::Units => {
-            let mut rng = Rng::stream(seed, "testkit.units");
-            // The page as it is drawn, or twice the smallest one.
-            let page = ["16KiB", "8KiB"].into_iter().find(|size| text(seed).contains(&format!("page_size = \"{size}\"")));
-            let larger = page.is_none().then(|| "flash.page_size=8KiB".to_owned());
-            let unit = page.filter(|_| rng.chance(0.5)).unwrap_or("8KiB");
-            let beside = beside_flash(&mut rng);
-            overrides(seed, beside).into_iter().chain(larger).chain([format!("ftl.mapping_unit={unit}")]).collect()
-        }
+        Detail::Units => overrides_of_units(seed),
+        Detail::Planes => beside(seed, "testkit.planes", planes),
         Detail::Errors => overrides_of_errors(seed),
         Detail::Faults => {
             let mut rng = Rng::stream(seed, "testkit.faults");
@@ -198,6 +194,17 @@ pub fn overrides(seed: u64, detail: Detail) -> Vec<String> {
             sets
         }
     }
+}
+
+/// Returns the overrides by which a seed's drive has mapping units of more than 4 KiB.
+fn overrides_of_units(seed: u64) -> Vec<String> {
+    let mut rng = Rng::stream(seed, "testkit.units");
+    // The page as it is drawn, or twice the smallest one.
+    let page = ["16KiB", "8KiB"].into_iter().find(|size| text(seed).contains(&format!("page_size = \"{size}\"")));
+    let larger = page.is_none().then(|| "flash.page_size=8KiB".to_owned());
+    let unit = page.filter(|_| rng.chance(0.5)).unwrap_or("8KiB");
+    let beside = beside_flash(&mut rng);
+    overrides(seed, beside).into_iter().chain(larger).chain([format!("ftl.mapping_unit={unit}")]).collect()
 }
 
 /// Returns the overrides by which the reads of a seed's drive can fail; some of these drives scrub their blocks.

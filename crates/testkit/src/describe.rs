@@ -79,6 +79,7 @@ mod journal;
 mod layers;
 mod paired;
 mod parity;
+mod planes;
 mod power;
 
 pub use controller::{controller, map_cache};
@@ -88,6 +89,7 @@ pub use journal::journal;
 pub use layers::{Layer, describe_layer};
 pub use paired::paired;
 pub use parity::parity;
+pub use planes::planes;
 pub use power::power;
 
 /// Returns the description of a random small drive, based on the preset `tiny`. Most descriptions are accepted; some

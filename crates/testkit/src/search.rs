@@ -52,6 +52,8 @@ pub enum Kind {
     Power,
     /// Mapping units larger than 4 KiB.
     Units,
+    /// Frontiers in each group of planes, collection in the foreground, summaries of blocks.
+    Planes,
     /// Losses of power that destroy earlier pages of a wordline, which nothing protects.
     UnprotectedPairs,
     /// The same with copies of earlier pages.
@@ -76,7 +78,7 @@ enum Course {
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Kind; 24] = [
+    pub const ALL: [Kind; 25] = [
         Kind::Faults,
         Kind::HostFaults,
         Kind::Cuts,
@@ -98,6 +100,7 @@ impl Kind {
         Kind::Controller,
         Kind::Power,
         Kind::Units,
+        Kind::Planes,
         Kind::UnprotectedPairs,
         Kind::PairsWithBackup,
         Kind::EveryCutWithBackup,
@@ -132,6 +135,7 @@ impl Kind {
             Kind::Controller => (Detail::Controller, Course::Plain),
             Kind::Power => (Detail::Power, Course::Plain),
             Kind::Units => (Detail::Units, Course::Plain),
+            Kind::Planes => (Detail::Planes, Course::Plain),
             Kind::UnprotectedPairs => (Detail::Paired(PairedPages::Unprotected), Course::Cuts),
             Kind::PairsWithBackup => (Detail::Paired(PairedPages::Backup), Course::Cuts),
             Kind::EveryCutWithBackup => (Detail::Paired(PairedPages::Backup), Course::EveryCut),

@@ -289,6 +289,15 @@ fn random_cases_with_larger_mapping_units() {
     assert!(seen.passed >= cases, "{} descriptions are refused for {} accepted", seen.refused, seen.passed);
 }
 
+/// Drives with a frontier in each group of planes, whose collections wait for a write, or begin early as elsewhere.
+#[test]
+fn random_cases_with_frontiers_in_planes() {
+    let first = given("SSDLAB_FIRST").unwrap_or(0);
+    let cases = given("SSDLAB_CASES").unwrap_or(CASES / 4);
+    let seen = all_pass(Detail::Planes, first, cases);
+    assert!(seen.relocated[kit::Reason::Gc as usize] > cases, "{seen:?}");
+}
+
 /// Drives with currents: the oracle sees that no cap is exceeded at any instant, that all that waits for power has it
 /// in the end, and that windows hold nothing back for good.
 #[test]

@@ -21,6 +21,7 @@ mod extremes;
 mod faults;
 mod figures;
 mod firmware;
+mod foreground;
 mod fuzz;
 mod golden;
 mod guests;

@@ -71,6 +71,6 @@ impl Flash {
 
     /// Returns true if the time of an array phase follows from its operation.
     fn has_fixed_times(&self) -> bool {
-        self.random_times.is_none() && self.slow.as_ref().is_none_or(|slow| !slow.may_occur())
+        self.random_times.is_none() && self.summary.is_none() && self.slow.as_ref().is_none_or(|slow| !slow.may_occur())
     }
 }

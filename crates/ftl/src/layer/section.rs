@@ -1,7 +1,7 @@
 //! The `[ftl]` section of a description, with the translation layer that it chooses.
 
 use super::TranslationConfig;
-use crate::config::{FtlSection, RainConfig};
+use crate::config::{CollectionStart, FtlSection, PlaneChoice, RainConfig};
 use crate::paired::PairedPages;
 use kit::{Bytes, Geometry, Problems, Rate, words};
 
@@ -63,14 +63,7 @@ impl FtlConfig {
                 format!("{} mapping units in an erase unit: expected at most 65535", geometry.units_per_block),
             );
         }
-        if self.gc_critical_blocks <= self.reserved() {
-            let map = if self.map_cache.is_some() { " and one for the map" } else { "" };
-            let parity = if self.rain.is_some() { " and one for parity" } else { "" };
-            problems.add(
-                "ftl.gc_critical_blocks",
-                format!("{}: expected more than reserve_blocks = {}{map}{parity}", self.gc_critical_blocks, self.reserve_blocks),
-            );
-        }
+        self.collection_problems(problems);
         if let Some(cache) = &self.map_cache {
             cache.problems(geometry.units_per_program, problems);
         }
@@ -79,14 +72,12 @@ impl FtlConfig {
             self.journal_problems(problems);
         }
         self.paired_problems(geometry, problems);
-        if self.gc_low_blocks < self.gc_critical_blocks {
-            problems.add(
-                "ftl.gc_low_blocks",
-                format!("{}: expected at least gc_critical_blocks = {}", self.gc_low_blocks, self.gc_critical_blocks),
-            );
-        }
         if geometry.shape.superblock > 1 && !geometry.shape.blocks_per_plane.is_multiple_of(geometry.shape.superblock) {
             problems.add("ftl.superblock_blocks", "expected a divisor of flash.blocks_per_plane".to_owned());
+        }
+        if self.allocation_order.is_by_plane() && self.plane_choice != PlaneChoice::default() {
+            let what = "planes take turns: expected ftl.allocation_order without P";
+            problems.add("ftl.plane_choice", what.to_owned());
         }
         if let Some(rain) = self.rain {
             self.rain_problems(rain, geometry, problems);
@@ -101,6 +92,27 @@ impl FtlConfig {
             return;
         }
         self.blocks_problems(geometry, (streams, left_out), problems);
+    }
+
+    /// Adds the inconsistencies of the collection.
+    fn collection_problems(&self, problems: &mut Problems) {
+        if self.gc_critical_blocks <= self.reserved() {
+            let map = if self.map_cache.is_some() { " and one for the map" } else { "" };
+            let parity = if self.rain.is_some() { " and one for parity" } else { "" };
+            problems.add(
+                "ftl.gc_critical_blocks",
+                format!("{}: expected more than reserve_blocks = {}{map}{parity}", self.gc_critical_blocks, self.reserve_blocks),
+            );
+        }
+        if self.gc_low_blocks < self.gc_critical_blocks {
+            problems.add(
+                "ftl.gc_low_blocks",
+                format!("{}: expected at least gc_critical_blocks = {}", self.gc_low_blocks, self.gc_critical_blocks),
+            );
+        }
+        if self.gc_start == CollectionStart::WriteWaits && self.gc_preemptible {
+            problems.add("ftl.gc_start", "a collection that begins is finished: expected ftl.gc_preemptible = false".to_owned());
+        }
     }
 
     /// Adds the problems of the map's journal that depend on other fields.
@@ -154,9 +166,9 @@ impl FtlConfig {
         if rain.rebuild_rate == Some(Rate(0)) {
             problems.add("ftl.rain.rebuild_rate", "0: expected a rate above zero, or none".to_owned());
         }
-        if self.allocation_order.is_by_plane() {
+        if self.has_plane_frontiers() {
             let what = "planes that take turns program by program have frontiers of their own, and parity is kept for those \
-                        of whole dies: expected ftl.allocation_order without P";
+                        of whole dies: expected ftl.allocation_order without P, and no ftl.plane_choice";
             problems.add("ftl.rain", what.to_owned());
         }
         if self.translation != TranslationConfig::default() {

@@ -63,6 +63,8 @@ pub(crate) struct Space {
     groups: usize,
     /// Number of frontiers of one stream on one die.
     width: usize,
+    /// True if the frontier with the most room is written to, and not the next one in turn.
+    most_free: bool,
     /// Index of the frontier whose turn is next, by die and stream.
     turns: Vec<u32>,
     reserve: u32,
@@ -102,7 +104,7 @@ pub(crate) enum AllocationClass {
 impl Space {
     pub fn new(geometry: &Geometry, streams: Streams, reserve: u32, erase_levels: Vec<u8>) -> Space {
         let groups = geometry.groups_per_die as usize;
-        let Streams { host: host_streams, all: data, shared, by_plane, map, parity } = streams;
+        let Streams { host: host_streams, all: data, shared, by_plane, most_free, map, parity } = streams;
         let streams = if parity { 2 * data } else { data };
         let width = if by_plane { groups } else { 1 };
         let levels = erase_levels.iter().map(|level| usize::from(*level) + 1).max().unwrap_or(1);
@@ -121,6 +123,7 @@ impl Space {
             streams,
             groups,
             width,
+            most_free,
             turns: vec![0; dies * streams],
             reserve: reserve + u32::from(map) + u32::from(parity),
             turn: 0,
@@ -164,9 +167,9 @@ impl Space {
         self.data
     }
 
-    /// Returns the number of frontiers of one stream on one die, which take turns.
+    /// Returns the number of frontiers of one stream on one die that take turns program by program.
     pub fn turns(&self) -> u32 {
-        self.width as u32
+        if self.most_free { 1 } else { self.width as u32 }
     }
 
     /// Returns true if a die has so many free blocks that host data may take `blocks` more of them.
@@ -282,13 +285,27 @@ impl Space {
     #[inline(never)]
     fn slot_in_turn(&mut self, medium: &Medium, at: &Target, stream: usize) -> Option<usize> {
         let first = at.plane.unwrap_or(self.turns[stream]) as usize;
-        let slot = (first..first + self.width).map(|turn| stream * self.width + turn % self.width).find(|&slot| {
+        let mut slots = (first..first + self.width).map(|turn| stream * self.width + turn % self.width).filter(|&slot| {
             let block = self.frontiers[slot].block;
             let is_open = block != NONE && medium.block(BlockId(block)).mode() == at.mode.0;
             if is_open { self.may_go_on(at) } else { self.can_open(at.die, at.class) }
-        })?;
+        });
+        let slot = if self.most_free && at.plane.is_none() {
+            // Of equal ones the first.
+            slots.min_by_key(|&slot| Reverse(self.room_of(medium, at, slot)))
+        } else {
+            slots.next()
+        }?;
         self.turns[stream] = (slot % self.width) as u32 + 1;
         Some(slot)
+    }
+
+    /// Returns the units that can be written to a frontier and to the free blocks of its group.
+    fn room_of(&self, medium: &Medium, at: &Target, slot: usize) -> u32 {
+        let Frontier { block, next_unit } = self.frontiers[slot];
+        let units = |mode: u8| medium.units_in(ModeId(mode));
+        let open = if block == NONE { 0 } else { units(medium.block(BlockId(block)).mode()) - next_unit };
+        self.free[at.die.index() * self.groups + slot % self.width].count() * units(at.mode.0) + open
     }
 
     #[inline]
@@ -594,6 +611,8 @@ pub(crate) struct Streams {
     pub shared: bool,
     /// True if each stream has a frontier in each group of planes.
     pub by_plane: bool,
+    /// True if the frontier with the most room is written to, and not the next one in turn.
+    pub most_free: bool,
     /// True if the last stream is that of map data.
     pub map: bool,
     /// True if each stream has another one for the parity of its data.

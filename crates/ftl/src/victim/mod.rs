@@ -4,6 +4,7 @@ pub mod cost_benefit;
 pub mod d_choices;
 pub mod fifo;
 pub mod greedy;
+pub mod greedy_in_plane;
 pub mod random;
 pub mod rate_limited_greedy;
 pub mod windowed_greedy;
@@ -113,6 +114,7 @@ kit::family! {
         WindowedGreedy = windowed_greedy,
         Random = random,
         RateLimitedGreedy = rate_limited_greedy,
+        GreedyInPlane = greedy_in_plane,
     }
 }
 

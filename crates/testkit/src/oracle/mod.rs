@@ -313,7 +313,7 @@ impl Oracle {
     }
 
     /// Returns the number of units that were accepted and are neither bound, replaced in the buffer, nor trimmed.
-    fn waiting(&self) -> u64 {
+    pub(crate) fn waiting(&self) -> u64 {
         let counts = &self.counts;
         self.carried + counts.accepted - counts.absorbed - counts.dropped - counts.bound
     }

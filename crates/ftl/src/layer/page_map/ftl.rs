@@ -19,7 +19,7 @@ mod serve;
 mod start;
 mod translate;
 
-use crate::config::{FtlSection, PartialWrite, ReadInFlight, UnmappedRead};
+use crate::config::{FtlSection, PartialWrite, PlaneChoice, ReadInFlight, UnmappedRead};
 use crate::counters::FtlCounters;
 use crate::declared::{Bits, BlockBytes, Bytes, UnitBits};
 use crate::layer::contract::{Pulled, Report};
@@ -100,7 +100,8 @@ fn streams(config: &FtlSection, needs: &Needs, parameters: &Parameters) -> Strea
         host,
         all: host + parameters.facts.write_modes.len() * needs.relocation_frontiers() + usize::from(has_map),
         shared: !needs.keeps_relocations_apart(config.separate_relocations),
-        by_plane: config.allocation_order.is_by_plane(),
+        by_plane: config.has_plane_frontiers(),
+        most_free: config.plane_choice == PlaneChoice::MostFree,
         map: has_map,
         parity: config.rain.is_some(),
     }
@@ -375,6 +376,7 @@ pub(crate) mod tests {
             wear_leveling: WearConfig::named("none").expect("listed"),
             write_allocation: WriteAllocation::Pull,
             allocation_order: AllocationOrder::Cwd,
+            plane_choice: PlaneChoice::Block,
             separate_relocations: false,
             superblock_blocks: 1,
             reserve_blocks: 1,
@@ -383,6 +385,7 @@ pub(crate) mod tests {
             gc_spare_fraction: 0.0,
             gc_fraction_of: FractionOf::Spare,
             gc_preemptible: true,
+            gc_start: Default::default(),
             gc_idle_after: None,
             gc_idle_target_blocks: 4,
             unmapped_read: UnmappedRead::Zero,

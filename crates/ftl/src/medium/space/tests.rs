@@ -12,23 +12,27 @@ struct Setup {
     planes: u32,
     blocks_per_plane: u32,
     by_plane: bool,
+    most_free: bool,
     host: usize,
     shared: bool,
     reserve: u32,
 }
 
-const SETUPS: [Setup; 6] = [
-    Setup { planes: 1, blocks_per_plane: 5, by_plane: false, host: 1, shared: true, reserve: 1 },
-    Setup { planes: 1, blocks_per_plane: 5, by_plane: false, host: 2, shared: false, reserve: 2 },
-    Setup { planes: 2, blocks_per_plane: 3, by_plane: false, host: 2, shared: true, reserve: 1 },
-    Setup { planes: 2, blocks_per_plane: 3, by_plane: true, host: 1, shared: true, reserve: 1 },
-    Setup { planes: 2, blocks_per_plane: 3, by_plane: true, host: 2, shared: false, reserve: 2 },
-    Setup { planes: 3, blocks_per_plane: 2, by_plane: true, host: 1, shared: false, reserve: 1 },
+const SETUPS: [Setup; 8] = [
+    Setup { planes: 1, blocks_per_plane: 5, by_plane: false, most_free: false, host: 1, shared: true, reserve: 1 },
+    Setup { planes: 1, blocks_per_plane: 5, by_plane: false, most_free: false, host: 2, shared: false, reserve: 2 },
+    Setup { planes: 2, blocks_per_plane: 3, by_plane: false, most_free: false, host: 2, shared: true, reserve: 1 },
+    Setup { planes: 2, blocks_per_plane: 3, by_plane: true, most_free: false, host: 1, shared: true, reserve: 1 },
+    Setup { planes: 2, blocks_per_plane: 3, by_plane: true, most_free: false, host: 2, shared: false, reserve: 2 },
+    Setup { planes: 3, blocks_per_plane: 2, by_plane: true, most_free: false, host: 1, shared: false, reserve: 1 },
+    Setup { planes: 2, blocks_per_plane: 3, by_plane: true, most_free: true, host: 2, shared: false, reserve: 2 },
+    Setup { planes: 3, blocks_per_plane: 2, by_plane: true, most_free: true, host: 1, shared: true, reserve: 1 },
 ];
 
 impl Setup {
     fn streams(&self) -> Streams {
-        Streams { host: self.host, all: self.host + 2, shared: self.shared, by_plane: self.by_plane, map: false, parity: false }
+        let Setup { by_plane, most_free, host, shared, .. } = *self;
+        Streams { host, all: host + 2, shared, by_plane, most_free, map: false, parity: false }
     }
 
     /// Returns the stream of data relocated in a mode, as the FTL chooses it.
@@ -120,14 +124,23 @@ impl Model {
         })
     }
 
-    /// Returns the frontier that takes a write: the one whose turn it is, or else the next one that may.
+    /// Returns the frontier that takes a write: the one whose turn it is, or else the next one that may; without a
+    /// group of planes that is asked for, the one with the most room, if the rule is that.
     fn slot_of(&self, at: &Target) -> Option<usize> {
         let width = self.frontiers[at.stream].len();
         let first = at.plane.map_or(self.turns[at.stream], |plane| plane as usize);
-        (first..first + width).map(|turn| turn % width).find(|&slot| {
+        let may = |&slot: &usize| {
             let goes_on = self.frontiers[at.stream][slot].is_some_and(|open| open.mode == at.mode.0);
             if goes_on { self.may_go_on(at) } else { self.may_open(at.class) }
-        })
+        };
+        let may_take: Vec<usize> = (first..first + width).map(|turn| turn % width).filter(may).collect();
+        let room = |slot: usize| {
+            let open = self.frontiers[at.stream][slot].map_or(0, |open| units_in(open.mode) - open.next_unit);
+            self.free_in(slot) as u32 * units_in(at.mode.0) + open
+        };
+        let most = may_take.iter().map(|&slot| room(slot)).max();
+        let by_room = self.setup.most_free && at.plane.is_none();
+        may_take.into_iter().find(|&slot| !by_room || Some(room(slot)) == most)
     }
 
     /// Returns the block that is opened, if any, and the block and unit that are written.
@@ -332,7 +345,7 @@ fn levels() -> (Medium, Space, Box<dyn WearLeveling>) {
     let wear = WearConfig::named("dynamic").expect("listed").build(());
     let geometry = geometry(1, 1, 4, 2, 1);
     let mut medium = Medium::new(geometry, vec![2, 1]).expect("a small drive fits into memory");
-    let streams = Streams { host: 1, all: 3, shared: true, by_plane: false, map: false, parity: false };
+    let streams = Streams { host: 1, all: 3, shared: true, by_plane: false, most_free: false, map: false, parity: false };
     let mut space = Space::new(&geometry, streams, 1, vec![0, 1, 1]);
     for (block, mode) in [(0, 0), (1, 1), (2, 2)] {
         space.advance(&mut medium, &host_at(0), 1, SimTime(0)).expect("a block is free");

@@ -1,6 +1,7 @@
 //! Choice of the next operation of an idle die, and the policy's part in it.
 
 use super::*;
+use crate::config::CollectionStart;
 use crate::policy::BeforeDispatch;
 
 impl Ftl {
@@ -53,7 +54,7 @@ impl Ftl {
     fn has_nothing_for(&self, die: DieId) -> bool {
         let free = self.state.space.free_blocks(die);
         // Until the host writes, a drive has no reason to gain free space.
-        let gains_space = self.state.counters.host_units > 0;
+        let gains_space = self.state.counters.host_units > 0 && self.derived.config.gc_start == CollectionStart::Early;
         let enough_space = !gains_space || free >= self.derived.low && free >= self.derived.critical;
         enough_space
             && !self.derived.needs.moves
@@ -109,7 +110,11 @@ impl Ftl {
         }
         let list = self.state.writes.list_of(die);
         // A drive that has adopted another one may begin with units that wait.
-        let gains_space = self.state.counters.host_units > 0 || self.state.writes.queue.len(list) > 0;
+        let gains_space = self.state.writes.queue.len(list) > 0
+            || match self.derived.config.gc_start {
+                CollectionStart::Early => self.state.counters.host_units > 0,
+                CollectionStart::WriteWaits => self.may_write_map() || !self.state.moves.ready.is_empty(),
+            };
         let free = if gains_space { self.state.space.free_blocks(die) } else { u32::MAX };
         let collector = &self.state.collectors[die.index()];
         if collector.urgent || free < self.derived.critical || !self.derived.config.gc_preemptible && collector.victim.is_some() {

@@ -90,6 +90,7 @@ fn of_config(config: &FtlSection) -> String {
         victim,
         wear_leveling,
         allocation_order,
+        plane_choice,
         separate_relocations,
         superblock_blocks,
         reserve_blocks,
@@ -109,6 +110,7 @@ fn of_config(config: &FtlSection) -> String {
         mapping_unit: _,
         // Matters to a steady state.
         gc_preemptible: _,
+        gc_start: _,
         // Decide how operations are served that take time.
         write_allocation: _,
         gc_idle_after: _,
@@ -122,11 +124,12 @@ fn of_config(config: &FtlSection) -> String {
     let rain = rain.map_or(String::new(), |rain| format!(" {rain:?}"));
     let journal = journal.map_or(String::new(), |journal| format!(" {journal:?}"));
     let scrub = scrub_reads.map_or(String::new(), |reads| format!(" {reads} reads"));
+    let planes = if *plane_choice == Default::default() { String::new() } else { format!(" {plane_choice:?}") };
     let paired = if *paired_pages == Default::default() { String::new() } else { format!(" {paired_pages:?}") };
     format!(
         "{:?} {victim:?} {wear_leveling:?} {allocation_order:?} \
          {separate_relocations} {superblock_blocks} {reserve_blocks} {gc_critical_blocks} {gc_low_blocks} \
-         {gc_spare_fraction:?} {gc_fraction_of:?} {retire_at_cycles:?}{scrub}{journal}{rain}{paired}",
+         {gc_spare_fraction:?} {gc_fraction_of:?} {retire_at_cycles:?}{scrub}{journal}{rain}{paired}{planes}",
         map_cache.as_ref().map(of_map_cache),
     )
 }

@@ -296,7 +296,7 @@ fn relocations_are_separated_once() {
 }
 
 /// Fields in the key, each with true if the change leads to another steady state.
-const IN_THE_KEY: [(Change, bool); 41] = [
+const IN_THE_KEY: [(Change, bool); 42] = [
     (("seed", &|case| case.parameters.seed = 2), true),
     (("method", &|case| case.how.method = Precondition::Fill), true),
     (("passes", &|case| case.how.method = Precondition::Random { passes: 2 }), true),
@@ -310,6 +310,7 @@ const IN_THE_KEY: [(Change, bool); 41] = [
     (("victim", &|case| case.config.victim = VictimConfig::named("fifo").expect("listed")), true),
     (("wear_leveling", &|case| case.config.wear_leveling = WearConfig::named("dynamic").expect("listed")), false),
     (("allocation_order", &|case| case.config.allocation_order = AllocationOrder::Cwdp), true),
+    (("plane_choice", &|case| case.config.plane_choice = crate::PlaneChoice::MostFree), true),
     (("separate_relocations", &|case| case.config.separate_relocations = true), true),
     (("superblock_blocks", &|case| case.config.superblock_blocks = 2), false),
     (("reserve_blocks", &|case| case.config.reserve_blocks = 2), false),
