@@ -171,7 +171,9 @@ pub enum CollectionStart {
     /// As soon as it is free and has too few free blocks.
     #[default]
     Early,
-    /// In the foreground: only when something waits to be written to the die, as a rule by the host.
+    /// In the foreground: only when something waits to be written to the die, as a rule by the host, and before that.
+    /// Its free blocks are then fewer than are kept while no write waits otherwise (`gc_low_blocks`,
+    /// `gc_spare_fraction`).
     WriteWaits,
 }
 
@@ -274,7 +276,8 @@ impl<L> FtlSection<L> {
         let spare = 1.0 - user_units as f64 / self.data_units(geometry) as f64;
         let spare = if self.gc_fraction_of == FractionOf::All { 1.0 } else { spare };
         let kept = (self.gc_spare_fraction * spare * f64::from(geometry.blocks_per_die)).floor() as u32;
-        (self.gc_critical_blocks, self.gc_low_blocks.max(kept))
+        let low = self.gc_low_blocks.max(kept);
+        (if self.gc_start == CollectionStart::WriteWaits { low } else { self.gc_critical_blocks }, low)
     }
 
     /// Returns the number of blocks of each die that hold the journal and the checkpoint of the map of `user_units`.

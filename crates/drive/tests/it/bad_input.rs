@@ -260,8 +260,8 @@ fn every_preset_is_accepted_and_survives_being_written() {
         let again = Description::read("again", &description.to_toml(), &[]).unwrap_or_else(|problems| panic!("{problems}"));
         assert_eq!(description, again, "{}", preset.name);
         let names: Vec<&str> = description.flash.write_modes.iter().map(|mode| mode.name.as_str()).collect();
-        // The drives of the SSDExplorer thesis, and those without a page map, write in one mode.
-        let alone = ["vertex", "nvram", "rram", "explorer", "qos", "retry", "ldpc", "zns"];
+        // The drives of the SSDExplorer thesis and of DiskSim, and those without a page map, write in one mode.
+        let alone = ["vertex", "nvram", "rram", "explorer", "qos", "retry", "ldpc", "zns", "disksim"];
         let has_one = alone.iter().any(|name| preset.name.starts_with(name));
         assert!(names.contains(&"normal") && names.contains(&"fast") != has_one, "{}: {names:?}", preset.name);
     }

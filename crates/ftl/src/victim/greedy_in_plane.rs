@@ -7,8 +7,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
 
-/// The block with the fewest valid units in the group of planes with the fewest free blocks, of equal ones that with the
-/// highest number: where data stays in its planes, each of them needs free blocks of its own. A group in which
+/// The block with the fewest valid units in the group of planes with the fewest free blocks, of equal ones that with
+/// the highest number: where data stays in its planes, each of them needs free blocks of its own. A group in which
 /// collecting would free nothing is passed over. DiskSim's SSD extension cleans one plane after another in this way.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -60,8 +60,8 @@ mod tests {
         }
     }
 
-    /// Two planes of four blocks: the one with one free block is collected, although the other one has an emptier block;
-    /// with equally many the first; and the other one, if nothing can be gained in it.
+    /// Two planes of four blocks: the one with one free block is collected, although the other one has an emptier
+    /// block; with equally many the first; and the other one, if nothing can be gained in it.
     #[test]
     fn the_planes_with_the_fewest_free_blocks_are_collected() {
         let mut rng = kit::Rng::stream(1, "unused");

@@ -4,8 +4,8 @@ use super::pick;
 use drive::Description;
 use kit::Rng;
 
-/// Returns overrides by which a random drive has a frontier in each group of planes, and twice its blocks: each frontier
-/// takes one. `text` and `others` are the description without them.
+/// Returns overrides by which a random drive has a frontier in each group of planes, and twice its blocks: each
+/// frontier takes one. `text` and `others` are the description without them.
 pub fn planes(rng: &mut Rng, text: &str, others: &[String]) -> Vec<String> {
     // A description that is refused needs none.
     let Ok(whole) = Description::read("random.toml", text, others) else { return Vec::new() };
