@@ -111,9 +111,9 @@ pub fn run_of(
     let is_full = has_failed && (has_stalled || rig.drive.must_repeat());
     if !is_full {
         ended?;
-        rig.finish().or_else(|why| if is_left_over(&rig, has_failed) { Ok(()) } else { Err(why) })?;
+        rig.finish().or_else(|why| if rig.drive.must_repeat() { Ok(()) } else { Err(why) })?;
     }
-    let is_full = is_full || is_left_over(&rig, has_failed);
+    let is_full = is_full || rig.drive.must_repeat();
     failed.full = is_full.into();
     failed.refused += rig.oracle.counts.refused;
     (failed.resets, failed.submitted_again) = (rig.drive.hang_counts().resets, rig.drive.hang_counts().submitted_again);
@@ -123,12 +123,6 @@ pub fn run_of(
     (failed.restored, failed.units_lost) = ((health.reads_restored, health.restoring_reads), health.units_lost);
     (failed.dies, failed.spares, failed.read_only) = (health.dies_lost, health.spares_used, health.is_read_only.into());
     Ok((Passed::of(rig), failed))
-}
-
-/// Returns true if a drive at rest has data left for which it has no room any more: programs to repeat, or, once some
-/// have failed, units in its write buffer.
-fn is_left_over(rig: &Rig<'_>, has_failed: bool) -> bool {
-    rig.drive.must_repeat() || has_failed && rig.oracle.waiting() > 0 && rig.drive.next_event().is_none()
 }
 
 /// Returns true if the drive of a case has faults of the host link and of the controller: only those have a host with

@@ -313,7 +313,7 @@ impl Oracle {
     }
 
     /// Returns the number of units that were accepted and are neither bound, replaced in the buffer, nor trimmed.
-    pub(crate) fn waiting(&self) -> u64 {
+    fn waiting(&self) -> u64 {
         let counts = &self.counts;
         self.carried + counts.accepted - counts.absorbed - counts.dropped - counts.bound
     }
