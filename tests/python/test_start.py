@@ -170,9 +170,9 @@ def test_a_shell_completes(cli, monkeypatch, typed, word, shell):
 @pytest.mark.parametrize(
     ("words", "found"),
     [
-        (["run", "tiny", "job", "--set", "ftl.victim", "=", "gr"], ["greedy"]),
+        (["run", "tiny", "job", "--set", "ftl.victim", "=", "gr"], ["greedy", "greedy_in_plane"]),
         (["run", "tiny", "job", "--set", "flash.cell", "="], ["slc", "mlc", "tlc", "qlc"]),
-        (["run", "tiny", "job", "--set", "=", "ftl.victim", "=", "gr"], ["greedy"]),
+        (["run", "tiny", "job", "--set", "=", "ftl.victim", "=", "gr"], ["greedy", "greedy_in_plane"]),
         (["run", "tiny", "job", "--set", "a", "=", "1", "--precondition", "st"], ["steady"]),
         (["compare", "tiny", "job", "--vary", "ftl.victim", "=", "greedy,fi"], ["greedy,fifo"]),
     ],
@@ -190,7 +190,7 @@ def test_bash_itself_completes_a_value(cli, monkeypatch):
     ask = "COMP_WORDS=(ssdlab run tiny job --set ftl.victim = gr); COMP_CWORD=7; _ssdlab_completion ssdlab; echo ${COMPREPLY[@]}"
     command = ["bash", "--norc", "-c", f"{script}\n{ask}"]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=PATIENCE, env=environment)
-    assert done.stdout == "greedy\n", done.stderr
+    assert done.stdout == "greedy greedy_in_plane\n", done.stderr
 
 
 def test_every_description_of_a_word_is_one_short_line():
