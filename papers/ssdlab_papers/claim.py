@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ssdlab.explore.statistics import Estimate
@@ -21,11 +21,17 @@ from ssdlab_papers.sentence import sentence
 
 __all__ = [
     "CLAIM_VERDICTS",
+    "COUNTED_VERDICTS",
+    "NOTICEABLE",
     "SCORED_VERDICTS",
     "Claim",
+    "falls",
     "interval_of",
     "number",
     "on_loads",
+    "rises",
+    "sanity",
+    "set_apart",
     "statement",
     "taken",
     "unclaimed",
@@ -33,9 +39,36 @@ __all__ = [
 ]
 
 #: Verdicts of claims, in the order in which they are counted.
-CLAIM_VERDICTS = ("reproduced", "direction only", "holds if", "differs", "not testable", "input", "shown")
+CLAIM_VERDICTS = (
+    "reproduced",
+    "direction only",
+    "holds if",
+    "differs",
+    "contradicts itself",
+    "not testable",
+    "not comparable",
+    "derived",
+    "input",
+    "sanity",
+    "shown",
+)
 #: Verdicts of the scoreboard: all but that of what no work claims.
 SCORED_VERDICTS = CLAIM_VERDICTS[:-1]
+#: Verdicts that are counted: a claim that cannot fail says nothing of the work.
+COUNTED_VERDICTS = tuple(verdict for verdict in SCORED_VERDICTS if verdict != "sanity")
+#: The smallest change that is one, in all works: 1 % of a value, or one point of a share. A claim that something rises
+#: or falls is not borne out by less: traces spread ours by more, and no figure shows it.
+NOTICEABLE = 0.01
+
+
+def rises(change: float) -> bool:
+    """Returns True if a change is a rise: it is noticeable, and above zero."""
+    return change >= NOTICEABLE
+
+
+def falls(change: float) -> bool:
+    """Returns True if a change is a fall: it is noticeable, and below zero."""
+    return change <= -NOTICEABLE
 
 
 def _side(bound: float, with_it: str, without: str) -> str:
@@ -68,7 +101,8 @@ class Claim(Entry):
     condition: str = ""
     #: Region in which the published value comes out, where it does not at the stated setting.
     region: str = ""
-    #: ``not testable``, ``input``, or ``shown`` for what no work claims; empty: the claim is scored.
+    #: A verdict that does not follow from the numbers: ``contradicts itself``, ``not testable``, ``not comparable``,
+    #: ``derived``, ``input`` or ``sanity``; ``shown`` for what no work claims. Empty: the claim is scored.
     unscored: str = ""
 
     @property
@@ -337,6 +371,34 @@ def untestable(*, work: str, where: str, what: str, published: str, note: str, s
         unscored="not testable",
         note=note,
     )
+
+
+def set_apart(claim: Claim, verdict: str, note: str) -> Claim:
+    """Returns a claim with a verdict that does not follow from its numbers.
+
+    Args:
+        claim: The claim.
+        verdict: ``contradicts itself``, if published numbers exclude each other; ``not comparable``, if ours is another
+            quantity; ``derived``, if it follows from another published row, which is scored; ``input``, if it states
+            what the model was given; ``not testable``.
+        note: The reason. For a contradiction, its arithmetic.
+    """
+    assert verdict in SCORED_VERDICTS[SCORED_VERDICTS.index("differs") + 1 :], verdict
+    return replace(claim, unscored=verdict, note=note)
+
+
+def sanity(claim: Claim, why: str) -> Claim:
+    """Returns a claim that cannot fail on this load, because what it is about does not occur: it is not counted.
+
+    One that is missed all the same stays as it is.
+
+    Args:
+        claim: The claim.
+        why: What does not occur, such as a fast write.
+    """
+    if not claim.is_met:
+        return claim
+    return replace(claim, unscored="sanity", note="; ".join(filter(None, (f"cannot fail: {why}", claim.note))))
 
 
 def taken(

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from ssdlab_papers.claim import CLAIM_VERDICTS, SCORED_VERDICTS, Claim
+from ssdlab_papers.claim import COUNTED_VERDICTS, Claim
 from ssdlab_papers.entry import Entry
 from ssdlab_papers.outcome import VERDICTS, Outcome
 
@@ -36,9 +36,11 @@ _OTHER_VERSION = "Another version may give other figures: the change log says wh
 
 _LEGEND_OF_CLAIMS = """\
 Of published claims: **reproduced**: ours lies in the accepted range, which is the resolution of the published value and half \
-of the interval of ours; **direction only**: it does not, but points the way that the claim says; **holds if**: it does under \
-the condition that the note gives; **differs**; **not testable**: its input is lost; **input**: a parameter of our model, not \
-scored. ± is half of the 95 % confidence interval over the seeds. What the works' text does not carry is marked [F] found in \
+of the interval of ours; **direction only**: it does not, but points the way that the claim says, by 1 % or one point at least; \
+**holds if**: it does under the condition that the note gives; **differs**; **contradicts itself**: published numbers exclude \
+each other, and the note has the arithmetic; **not testable**: its input is lost; **not comparable**: ours is another quantity; \
+**derived**: it follows from another published row, which is scored; **input**: a parameter of our model, or what follows from \
+it at once; **sanity**: it cannot fail here, and is left out of every count. ± is half of the 95 % confidence interval over the seeds. What the works' text does not carry is marked [F] found in \
 another source, [D] derived, [R] recalled or [A] assumed, and `FACTS 1.2` is a section of the collection of these numbers, \
 `docs/models/facts.md`."""
 
@@ -57,7 +59,7 @@ def first_page(outcomes: Sequence[Outcome]) -> str:
     run = " and ".join(f"`ssdlab paper {' '.join(names)}{options}`" for options, names in commands.items())
     lines = ["# Published results", "", f"What {run} found; this page is generated.", "", *_versions(outcomes)]
     lines += [*_headlines(outcomes), "## Experiments", ""]
-    for with_claims, legend, verdicts in ((False, LEGEND, VERDICTS), (True, _LEGEND_OF_CLAIMS, CLAIM_VERDICTS)):
+    for with_claims, legend, verdicts in ((False, LEGEND, VERDICTS), (True, _LEGEND_OF_CLAIMS, (*COUNTED_VERDICTS, "shown"))):
         counted = [each for each in outcomes if each.has_claims == with_claims]
         if counted:
             rows = [(f"[{each.name}]({_file(each)})", each.summary, *map(str, each.counts.values())) for each in counted]
@@ -128,8 +130,8 @@ def _headlines(outcomes: Sequence[Outcome]) -> Iterator[str]:
         chosen = [(claim, outcome) for claim, outcome in claims if claim.headline and _work(claim) == work]
         yield from (f"## {work}", "", *_rows(_CLAIM_COLUMNS, [_row_of(claim, _file(of)) for claim, of in chosen]), "")
     counts = [[claim.verdict for claim, _ in claims if _work(claim) == work] for work in works]
-    rows = [(work, *(str(found.count(each)) for each in SCORED_VERDICTS)) for work, found in zip(works, counts, strict=True)]
-    yield from ("## All claims by verdict", "", *_rows(("work", *SCORED_VERDICTS), rows), "")
+    rows = [(work, *(str(found.count(each)) for each in COUNTED_VERDICTS)) for work, found in zip(works, counts, strict=True)]
+    yield from ("## All claims by verdict", "", *_rows(("work", *COUNTED_VERDICTS), rows), "")
 
 
 def _work(claim: Claim) -> str:

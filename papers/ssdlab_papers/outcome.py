@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from ssdlab_papers.claim import CLAIM_VERDICTS, Claim
+from ssdlab_papers.claim import COUNTED_VERDICTS, Claim
 from ssdlab_papers.entry import Entry, Picture, Table
 
 #: Verdicts of values, in the order in which they are counted.
@@ -41,8 +41,8 @@ class Outcome:
 
     @property
     def counts(self) -> dict[str, int]:
-        """Number of entries by verdict."""
-        verdicts = CLAIM_VERDICTS if self.has_claims else VERDICTS
+        """Number of entries by verdict; claims that cannot fail are not counted."""
+        verdicts = (*COUNTED_VERDICTS, "shown") if self.has_claims else VERDICTS
         return {verdict: sum(entry.verdict == verdict for entry in self.entries) for verdict in verdicts}
 
     @property

@@ -20,6 +20,15 @@ __all__ = ["MOST_WORDS", "sentence"]
 MOST_WORDS = 25
 #: Largest number of words of the measured value in the sentence.
 _OURS = 8
+#: Sentences on verdicts that do not follow from the numbers.
+_APART = {
+    "contradicts itself": "The work's own numbers exclude each other",
+    "not comparable": "Not comparable with ours",
+    "derived": "Follows from another published row, which is scored",
+    "input": "A parameter of the model, not a result",
+    "sanity": "Cannot fail here, and is not counted",
+    "shown": "Shown for comparison, as no work claims it",
+}
 _COUNTS = re.compile(r"in (none|\d+) of (\d+) (plausible )?settings")
 
 
@@ -42,10 +51,8 @@ def _fact(claim: Claim) -> str:
     """Returns what the verdict rests on."""
     if claim.verdict == "not testable":
         return "Not testable" if claim.unscored else "Not testable, since the seeds spread more than the value"
-    if claim.verdict == "input":
-        return "A parameter of the model, not a result"
-    if claim.verdict == "shown":
-        return "Shown for comparison, as no work claims it"
+    if claim.verdict in _APART:
+        return _APART[claim.verdict]
     if claim.verdict == "holds if":
         return _conditional(claim)
     if claim.value is None or not math.isfinite(claim.ours) or claim.value == 0.0:

@@ -12,7 +12,19 @@ import ssdlab_papers as papers
 from conftest import wrong
 from ssdlab.explore.statistics import Estimate, estimate
 from ssdlab_papers import Outcome
-from ssdlab_papers.claim import SCORED_VERDICTS, Claim, number, on_loads, statement, taken, untestable
+from ssdlab_papers.claim import (
+    SCORED_VERDICTS,
+    Claim,
+    falls,
+    number,
+    on_loads,
+    rises,
+    sanity,
+    set_apart,
+    statement,
+    taken,
+    untestable,
+)
 from ssdlab_papers.layout import first_page, page_of
 from ssdlab_papers.page import save
 
@@ -103,11 +115,44 @@ def test_the_scoreboard_has_every_claim_and_the_page_the_headlines(tmp_path):
     head = text[text.index("## OFWAR") : text.index("## All claims")]
     assert head.count("because") == 1
     assert head.count("| [deviation](ofwar.md#ofwar-fig9-deviation) |") == 1
-    assert "| OFWAR | 5 | 0 | 0 | 0 | 1 | 1 |" in text
+    assert "| OFWAR | 5 | 0 | 0 | 0 | 0 | 1 | 0 | 0 | 1 |" in text
     assert "seeds were run, mostly two" in first_page([outcome(*all_of_them, full=False)])
     page = page_of(outcome(*all_of_them))
     assert page.count("### ofwar-fig9-deviation\n") == len(claimed())
     assert "- why: its input is lost" in page
+
+
+def test_a_claim_that_cannot_fail_is_on_its_page_and_in_no_count(tmp_path):
+    first, *others = claimed()
+    idle = sanity(replace(first, note="a part"), "no write is fast")
+    assert (idle.verdict, idle.note) == ("sanity", "cannot fail: no write is fast; a part")
+    missed = replace(first, ours=0.0)
+    assert sanity(missed, "no write is fast") is missed
+    found = outcome(idle, *others)
+    assert sum(found.counts.values()) == len(others)
+    assert {score["verdict"] for score in map(Claim.as_score, found.claims)} == {"sanity", "reproduced"}
+    text = first_page([outcome(replace(idle, headline=True), *others)])
+    assert "| OFWAR | 4 | 0 | 0 | 0 | 0 | 0 | 0 | 0 | 0 |" in text
+    assert "Cannot fail here, and is not counted" in page_of(found)
+
+
+@pytest.mark.parametrize(
+    ("verdict", "said"),
+    [
+        ("contradicts itself", "The work's own numbers exclude each other: 3 of 4 are 5."),
+        ("not comparable", "Not comparable with ours: 3 of 4 are 5."),
+        ("derived", "Follows from another published row, which is scored: 3 of 4 are 5."),
+    ],
+)
+def test_a_verdict_that_does_not_follow_from_the_numbers_has_its_reason(verdict, said):
+    apart = set_apart(claimed()[0], verdict, "3 of 4 are 5")
+    assert (apart.verdict, apart.sentence) == (verdict, said)
+    with pytest.raises(AssertionError):
+        set_apart(claimed()[0], "reproduced", "a verdict that the numbers give")
+
+
+def test_a_change_of_less_than_a_point_is_none():
+    assert [rises(0.01), rises(0.0099), falls(-0.01), falls(-0.0099)] == [True, False, True, False]
 
 
 def test_values_without_claims_have_no_scoreboard(tmp_path):
@@ -131,7 +176,7 @@ def test_each_committed_claim_has_a_verdict_that_follows_from_its_numbers(file):
             assert high - low <= abs(high + low) / 2 or high == low, score
         if isinstance(score["published"], float | int) and low is not None and high is not None:
             assert low <= score["published"] <= high, score
-        if score["verdict"] in ("holds if", "not testable", "input"):
+        if score["verdict"] in SCORED_VERDICTS[SCORED_VERDICTS.index("differs") + 1 :] or score["verdict"] == "holds if":
             assert score["reason"], score
 
 

@@ -317,7 +317,7 @@ impl<'a> Rig<'a> {
             return Err(Violation(format!("the shutdown does not come to an end\n{stall_report}\n{last:?}")));
         }
         self.follow()?;
-        self.oracle.finish(&self.drive)
+        self.oracle.finish(&self.drive).map_err(|Violation(why)| Violation(format!("{why}\n{}", stall_report(&self.drive))))
     }
 
     /// Brings a drive without commands in flight to rest and lets it continue. Its physical history begins anew.

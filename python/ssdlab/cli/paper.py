@@ -33,8 +33,12 @@ _COLOURS = {
     "direction only": "yellow",
     "holds if": "yellow",
     "differs": "red",
+    "contradicts itself": "dim",
     "not testable": "dim",
+    "not comparable": "dim",
+    "derived": "dim",
     "input": "dim",
+    "sanity": "dim",
 }
 #: First names that are no experiments.
 _ABOUT_CLAIMS = ("claim", "claims")

@@ -10,7 +10,8 @@
 //! emptied by itself, because its data reaches a retention limit, for example; but a set is erased as a whole. It is
 //! collected for space only once it is **whole**: all its blocks are full and the parity is written. All of them are
 //! emptied before the first is erased. A group collects one set at a time, and begins while each of its dies has a free
-//! block: nothing but a collection takes the last one, and each collection returns one to each die.
+//! block: nothing but a collection takes the last one, and each collection returns one to each die. If a program fails
+//! in the last one, the collection is given up for that of a set without current data, which needs no room.
 
 mod power;
 
@@ -415,6 +416,20 @@ impl Rain {
         let fits = |(number, set): &(u32, &Set)| set.group == group && self.can_collect(*number, medium, &free_blocks);
         let valid = |set: &Set| set.data().map(|block| u32::from(medium.block(block).valid)).sum::<u32>();
         self.in_use().filter(fits).min_by_key(|(number, set)| (valid(set), *number)).map(|(number, _)| number)
+    }
+
+    /// Returns the first whole set of a group that holds no current data.
+    pub fn stale(&self, group: u32, medium: &Medium) -> Option<u32> {
+        let is_stale = |set: &Set| set.stage == Stage::Whole && set.data().all(|block| medium.block(block).valid == 0);
+        self.in_use().find(|(_, set)| set.group == group && is_stale(set)).map(|(number, _)| number)
+    }
+
+    /// Ends the collection of a set before all its data has been moved: it is whole again.
+    pub fn stop_emptying(&mut self, set: u32) {
+        let one = &mut self.sets[set as usize];
+        (one.stage, one.emptied) = (Stage::Whole, 0);
+        self.collected[one.group as usize] = None;
+        self.may_rebuild |= one.is_degraded;
     }
 
     /// Takes the next block that a die is to erase.

@@ -32,7 +32,7 @@ pub struct Failed {
     pub read_only: u64,
     /// Commands that these refused.
     pub refused: u64,
-    /// Read-only drives that had no room left for what they had accepted.
+    /// Drives that had no room left for what they had accepted: read-only ones, or such that had lost all dies.
     pub full: u64,
     /// Commands that were submitted again after a reset of the controller.
     pub submitted_again: u64,
@@ -108,7 +108,8 @@ pub fn run_of(
     let health = rig.drive.health().expect("a drive with a page map").clone();
     let has_stalled = rig.drive.next_event().is_none() && rig.drive.commands_in_flight() > 0;
     let has_failed = health.is_read_only || health.program_failures + health.erase_failures > 0;
-    let is_full = has_failed && (has_stalled || rig.drive.must_repeat());
+    let is_gone = health.dies_lost == u64::from(rig.drive.medium().geometry.die_count);
+    let is_full = is_gone || has_failed && (has_stalled || rig.drive.must_repeat());
     if !is_full {
         ended?;
         rig.finish().or_else(|why| if rig.drive.must_repeat() { Ok(()) } else { Err(why) })?;

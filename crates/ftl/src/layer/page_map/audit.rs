@@ -179,8 +179,11 @@ impl Ftl {
             for open in self.state.space.open_blocks().filter(|open| self.state.store.medium.geometry.die_of(open.block) == die) {
                 text += &format!("; {open:?}, mode {}", self.state.store.medium.block(open.block).mode());
             }
-            text +=
-                &format!("; {} retired; valid of programmed units in the others:", self.state.store.medium.retired_blocks(die));
+            text += &format!(
+                "; lost: {}, {} retired; valid of programmed units in the others:",
+                self.is_lost(die),
+                self.state.store.medium.retired_blocks(die)
+            );
             let blocks = (0..self.state.store.medium.geometry.block_count)
                 .map(kit::BlockId)
                 .filter(|block| self.state.store.medium.geometry.die_of(*block) == die);

@@ -372,6 +372,10 @@ impl Ftl {
                 }
                 let Some(place) = self.state.space.advance(&mut self.state.store.medium, &target, units_per_program, now) else {
                     self.drop_stale_moves(&mut out.ready);
+                    if target.class == AllocationClass::Move && self.bring_emptied_forward() {
+                        continue;
+                    }
+                    self.give_up_set(first.from, out);
                     return None;
                 };
                 self.begin_program(die, place, written_in, first.reason);

@@ -313,6 +313,53 @@ impl Ftl {
         true
     }
 
+    /// Brings the first waiting move out of a set that is being emptied to the front: it may go where others may not,
+    /// and its group collects nothing else before. Returns false if there is none.
+    #[cold]
+    pub(super) fn bring_emptied_forward(&mut self) -> bool {
+        let is_of_set = |slot: &u32| self.class_of_move(self.state.moves.get(*slot).page.from) == AllocationClass::Relocation;
+        let Some(at) = self.state.moves.ready.iter().position(is_of_set).filter(|_| self.state.rain.is_some()) else {
+            return false;
+        };
+        let ready = &mut self.state.moves.ready;
+        ready.remove(at).into_iter().for_each(|slot| ready.push_front(slot));
+        true
+    }
+
+    /// Gives up the collection of the set of a unit that is to be moved, because no die of its group has a free block
+    /// left: a program has failed in the last one. A set without current data is collected first; without one nothing
+    /// changes.
+    #[cold]
+    pub(super) fn give_up_set(&mut self, from: Ppn, out: &mut Outbox) {
+        let State { rain, store, space, collectors, .. } = &mut self.state;
+        let medium = &mut store.medium;
+        let Some(rain) = rain else { return };
+        let Some(set) = medium.set_of(medium.geometry.block_of(from)) else { return };
+        let group = rain.set(set).group;
+        let has_room = rain.live_dies(group).any(|die| space.free_blocks(die) > 0);
+        let Some(stale) = rain.stale(group, medium).filter(|_| rain.set(set).stage == Stage::Emptying && !has_room) else {
+            return;
+        };
+        let blocks: Vec<BlockId> = rain.set(set).data().filter(|&block| medium.block(block).is(BlockState::Victim)).collect();
+        let die_of = |block: &BlockId| medium.geometry.die_of(*block).index();
+        let reads = |block: &BlockId| collectors[die_of(block)].reading || collectors[die_of(block)].encoding.is_some();
+        if blocks.iter().any(reads) {
+            return;
+        }
+        for block in blocks {
+            let collector = &mut collectors[medium.geometry.die_of(block).index()];
+            if collector.victim == Some(block) {
+                collector.victim = None;
+                collector.programs(collector.gathered.len());
+                collector.urgent = collector.has_urgent_request();
+            }
+            medium.put_back(block, BlockState::Closed);
+        }
+        rain.stop_emptying(set);
+        self.collect_set(stale, Reason::Gc);
+        self.wake_for_sets(out);
+    }
+
     /// Returns how far the data that a die moves may use up its free blocks: all of them if the collection frees one.
     #[inline]
     pub(super) fn class_of_moved(&self, die: DieId) -> AllocationClass {
