@@ -90,10 +90,8 @@ impl Drive {
             self.flash.release(self.out.operations[slot].die, recovery, self.now, &mut self.out);
         }
         match lost {
-            Some(places) => {
-                self.has_failed(slot);
-                self.restore_or_lose(slot, places);
-            }
+            Some(_) if self.has_failed(slot) => self.restore_or_lose_all(slot),
+            Some(places) => self.restore_or_lose(slot, places),
             None => self.read_ends(slot),
         }
     }

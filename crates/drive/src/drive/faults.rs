@@ -152,6 +152,11 @@ impl Drive {
             self.deliver_lost(slot);
             return self.correction_done(slot);
         }
+        self.restore_or_lose_all(slot);
+    }
+
+    /// Handles a read that has failed as a whole, whatever of its data could have been corrected.
+    pub(super) fn restore_or_lose_all(&mut self, slot: u32) {
         let operation = self.out.operations[slot];
         let places: Vec<Ppn> = match self.ftl.places_of(&operation) {
             Some(places) => places.to_vec(),
