@@ -57,6 +57,8 @@ impl Ftl {
         if self.state.collectors[die.index()].victim.is_none() {
             let has_begun = self.begin_collection(die, for_space, now, &out.signals);
             self.wake_for_sets(out);
+            // It may have closed open blocks.
+            self.update_no_space(now, &mut out.signals);
             if !has_begun {
                 return self.program_parity(die, now, out);
             }
