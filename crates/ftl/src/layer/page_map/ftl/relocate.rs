@@ -128,6 +128,9 @@ impl Ftl {
             return false;
         }
         let Some(block) = self.choose_victim(die, now, signals) else {
+            if self.collect_lost(die) {
+                return self.begin_collection(die, false, now, signals);
+            }
             self.hurry_group(die);
             return false;
         };
