@@ -10,6 +10,7 @@ import pytest
 import ssdlab
 from conftest import wrong
 from ssdlab.explore.statistics import Estimate
+from ssdlab_papers.address import address, known
 from ssdlab_papers.claim import CLAIM_VERDICTS, Claim, number, statement
 from ssdlab_papers.entry import Picture, Table
 from ssdlab_papers.layout import first_page
@@ -136,6 +137,99 @@ def test_the_tables_of_the_thesis_are_whole():
         for sample in range(4):
             kiops, us = (table["100% read", host][2 * sample] for table in (soft._TABLE_2_8, soft._TABLE_2_9))
             assert kiops * us / 1000 == pytest.approx(queue, rel=0.03)
+
+
+def mixes(**latency) -> soft._Both:
+    """Returns runs of every cell, with the same numbers in all of them."""
+    common = {"status": "ok", "seed": 1, "throughput.iops": 1e5, "latency.all.mean_ns": 5e5, "latency.all.p99_99_ns": 5e6}
+    rows = [
+        {**common, **soft._at(load, host, sample, plan)}
+        for load, host in soft._TABLE_2_8
+        for sample in "ABCD"
+        for plan in ("soft", "nasd")
+    ]
+    points = Points.__new__(Points)
+    points.rows = [{"workload": "reads.fio", **row, **latency} for row in rows]
+    reads, mixed = Points.__new__(Points), Points.__new__(Points)
+    reads.rows = [row for row in points.rows if row["workload"] == "reads.fio"]
+    mixed.rows = [row for row in points.rows if row["workload"] != "reads.fio"]
+    return soft._Both(reads, mixed)
+
+
+def cells_of(table: str) -> dict[str, Claim]:
+    (quantity,) = (each for each in soft._QUANTITIES if each.table == table)
+    return {claim.what: claim for claim in soft._cells(quantity, mixes())}
+
+
+def test_cells_that_no_full_queue_can_have_contradict_themselves():
+    apart = {
+        claim.what for table in ("2.8", "2.9") for claim in cells_of(table).values() if claim.verdict == "contradicts itself"
+    }
+    of_msn = {what for what in cells_of("2.8") if what.startswith("MSN")}
+    assert apart == of_msn
+    assert len(of_msn) == 16
+    claim = cells_of("2.9")["MSN, enterprise host, sample A: gain by NASD"]
+    assert "142 kIOPS x 1485 us = 210.9 commands outstanding, 82.4 % of the stated depth of 256" in claim.note
+    assert "would save 3.98 % of the latency at a constant depth, table 2.9 has 0.57 %" in claim.note
+    # A percentile has no part in the arithmetic.
+    assert "contradicts itself" not in {claim.verdict for claim in cells_of("2.10").values()}
+
+
+def test_a_cell_contradicts_itself_by_its_numbers_and_not_by_its_name(monkeypatch):
+    reads = soft.Cell("100% read", "consumer", "A")
+    assert reads.outstanding == pytest.approx((204 * 312 / 64e3, 203.5 * 311.5 / 64e3, 204.5 * 312.5 / 64e3))
+    assert not reads.contradicts_itself
+    for latency, contradicts in ((296, True), (299, False), (313, False), (316, True)):
+        row = (latency, *soft._TABLE_2_9["100% read", "consumer"][1:])
+        monkeypatch.setitem(soft._TABLE_2_9, ("100% read", "consumer"), row)
+        assert reads.contradicts_itself == contradicts, latency
+    with monkeypatch.context() as changed:
+        changed.setitem(soft._TABLE_2_9, ("MSN", "consumer"), (440, 4.6, *soft._TABLE_2_9["MSN", "consumer"][2:]))
+        assert not soft.Cell("MSN", "consumer", "A").contradicts_itself
+
+
+def test_a_miss_of_the_bandwidth_counts_once():
+    assert {claim.verdict for claim in cells_of("2.9").values()} == {"contradicts itself", "derived", "input"}
+    latency = cells_of("2.9")["Exchange, enterprise host, sample A: SD"]
+    assert (latency.verdict, latency.note) == (
+        "derived",
+        "depth / bandwidth of table 2.8: 256 / 171 kIOPS = 1497 us; table 2.9 has 1465 us",
+    )
+    # What a fitted bandwidth gives is no result either.
+    fitted = {f"{load}, {host} host, sample {sample}: SD" for load, host, sample in soft._FITTED}
+    assert {what for what, claim in cells_of("2.8").items() if claim.verdict == "input"} == fitted
+    assert {what for what, claim in cells_of("2.9").items() if claim.verdict == "input"} == fitted
+
+
+def test_a_gain_of_latency_is_scored_if_it_does_not_follow_from_that_of_bandwidth(monkeypatch):
+    cell = soft.Cell("Exchange", "enterprise", "A")
+    assert cell.implied_gain == pytest.approx(100 * (1 - 1 / 1.0247))
+    for saved, follows in ((3.3, True), (3.5, False), (1.45, True), (1.4, False)):
+        row = (1465, saved, *soft._TABLE_2_9["Exchange", "enterprise"][2:])
+        monkeypatch.setitem(soft._TABLE_2_9, ("Exchange", "enterprise"), row)
+        assert bool(cell.follows("gain by NASD")) == follows
+        assert (cells_of("2.9")["Exchange, enterprise host, sample A: gain by NASD"].verdict == "derived") == follows
+
+
+def test_the_time_for_a_write_is_fitted_to_a_cell_that_does_not_contradict_itself():
+    assert not any(soft.Cell(*each).contradicts_itself for each in soft._FITTED)
+    ((load, host, sample),) = [each for each in soft._FITTED if each[0] != "100% read"]
+    cycles = tomllib.loads((SPECS / "soft_mixes.toml").read_text())["set"]["controller.firmware.cycles.allocate"]
+    firmware = tomllib.loads(ssdlab.check("ldpc-a"))["controller"]["firmware"]
+    assert (firmware["count"], firmware["clock"]) == (8, "600MHz")
+    assert f"{1e6 * cycles / 600e6 / 8:.0f} us of the drive" in soft._FITTED[load, host, sample]
+
+
+def test_causes_of_contradictions_have_the_share_of_the_depth():
+    declared = {each.id: each for each in known().values() if each.verdict == "contradicts itself"}
+    for quantity in soft._QUANTITIES[:2]:
+        for cell in soft._every_cell():
+            for part in ("SD", "gain by NASD"):
+                subject = f"{soft._subject(cell.load, cell.host, cell.sample)}: {part}"
+                found = address(**soft._place(quantity), what=subject)
+                assert (found.id in declared) == cell.contradicts_itself
+                if cell.contradicts_itself:
+                    assert f" {100 * cell.outstanding[0]:.0f} % of its depth" in found.because
 
 
 def test_a_drop_is_interpolated_seed_by_seed():
