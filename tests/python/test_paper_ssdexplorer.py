@@ -195,7 +195,7 @@ def test_a_miss_of_the_bandwidth_counts_once():
         "derived",
         "depth / bandwidth of table 2.8: 256 / 171 kIOPS = 1497 us; table 2.9 has 1465 us",
     )
-    # What a fitted bandwidth gives is no result either.
+    # The latency at a fitted bandwidth is no result either.
     fitted = {f"{load}, {host} host, sample {sample}: SD" for load, host, sample in soft._FITTED}
     assert {what for what, claim in cells_of("2.8").items() if claim.verdict == "input"} == fitted
     assert {what for what, claim in cells_of("2.9").items() if claim.verdict == "input"} == fitted
@@ -243,6 +243,51 @@ def test_a_drop_is_interpolated_seed_by_seed():
     points.rows = rows
     found = retry.drop_point(points, "retry-c1", 0.10)
     assert found.mean == pytest.approx((2e-3 + 2e-4 * 5 / 11 + 2e-3 + 2e-4 * 5 / 12) / 2)
+
+
+FIELDS = {"work": "SSDExplorer", "seeds": 1}
+
+
+def test_a_spread_that_another_decoder_has_is_a_region():
+    tried = {60: (1285.0, 894.0), 70: (2012.0, 1904.0), 74: (1850.0, 2010.0), 80: (1287.0, 1686.0)}
+    claim = retry.broader((0.0, 0.0), tried, FIELDS)
+    assert (claim.verdict, claim.region) == ("holds if", "a fast Chien search up to 74 or 80 errors")
+    assert "60: -0.39 us, 70: -0.11 us, 74: +0.16 us, 80: +0.40 us" in claim.note
+    # Less than 1 % of a spread is no broadening, in the region and in the claim.
+    assert retry.broader((2000.0, 2019.0), {74: (2000.0, 2019.0)}, FIELDS).verdict == "differs"
+    assert retry.broader((2000.0, 2020.0), {74: (2000.0, 2020.0)}, FIELDS).verdict == "reproduced"
+
+
+def test_a_value_of_the_data_sheet_comes_out_at_the_settings_within_the_published_error():
+    reads = {"33 words": 250.3, "34 words": 249.8, "35 words": 248.8}
+    claim = translation.of_data_sheet("SR", 278.7, reads, FIELDS)
+    assert (claim.verdict, claim.region) == ("holds if", "a handshake of 34 words for each FIS")
+    assert "33 words 250.3 MB/s, 34 words 249.8 MB/s, 35 words 248.8 MB/s" in claim.note
+    assert translation.of_data_sheet("SR", 278.7, {"35 words": 248.8}, FIELDS).verdict == "differs"
+    assert translation.of_data_sheet("SR", 250.2, {"34 words": 249.8}, FIELDS).verdict == "reproduced"
+    writes = {"1000us and 34 words": 179.5, "1200us and 34 words": 156.8}
+    assert translation.of_data_sheet("SW", 283.0, writes, FIELDS).region.endswith("tPROG and handshake of 1000us and 34 words")
+    # The search of the full form is done for a claim that has no region yet.
+    searched = translation.of_data_sheet("SW", 283.0, writes, FIELDS, is_searched=True)
+    assert (searched.verdict, "1000us and 34 words 179.5 MB/s" in searched.note) == ("differs", True)
+
+
+def test_a_drive_behind_a_link_is_not_compared_with_a_line_over_one_without():
+    def points(*drives: str) -> Points:
+        found = Points.__new__(Points)
+        common = {"status": "ok", "throughput.read_bytes_per_s": 1e8, "reliability.retries": 0, "commands.read": 1}
+        rates = (1e-4, 2.15e-3)
+        found.rows = [
+            {**common, "drive": drive, "seed": seed, "ecc.errors.rates[0]": rate}
+            for drive in drives
+            for rate in rates
+            for seed in (1, 2)
+        ]
+        return found
+
+    behind = ("retry-c3", "retry-c4")
+    claims = {claim.what: claim.verdict for claim in retry._link(points(*behind), points(*behind))}
+    assert sorted(claims.values()) == ["input", "not comparable", "not comparable"]
 
 
 def test_a_curve_has_the_bounds_of_its_estimates():

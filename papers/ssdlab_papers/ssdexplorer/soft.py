@@ -213,7 +213,7 @@ class Cell:
 
     @property
     def implied_gain(self) -> float:
-        """What NASD saves of the mean latency at a constant depth, by its gain of bandwidth [%]."""
+        """Saving of the mean latency that the gain of bandwidth implies at a constant depth [%]."""
         return 100.0 * (1.0 - 1.0 / (1.0 + self._row(_TABLE_2_8)[1] / 100.0))
 
     @property
