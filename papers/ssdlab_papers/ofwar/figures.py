@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterator, Sequence
 
 from ssdlab.charts import Axis, Chart, Mark, Series
 from ssdlab.units import percent
-from ssdlab_papers.claim import Claim, on_loads, unclaimed
+from ssdlab_papers.claim import Claim, falls, on_loads, unclaimed
 from ssdlab_papers.entry import Entry, Picture, Table
 from ssdlab_papers.formats import change_text, points_text
 from ssdlab_papers.ofwar.loads import LENGTHS, STAND_IN, TOO_LIGHT, Loads, loads, of_paper, stand_ins
 from ssdlab_papers.ofwar.regions import with_region_of_load
 from ssdlab_papers.ofwar.runs import (
-    ABOVE_0,
+    CHANGE,
     COLUMNS,
     NOTICEABLE,
     WORK,
@@ -40,14 +40,14 @@ DIGIT = 0.0005
 #: The paper's means over its ten traces: figure, quantity, title, value, format, and whether a value agrees with the
 #: claim that it makes: times fall, and costs are at most these.
 MEANS: dict[str, tuple[str, Quantity, str, float, Callable[[float], str], Callable[[float], bool]]] = {
-    "response": ("figure 10a, abstract", response, "mean response time", -0.523, change_text, lambda value: value < 0.0),
+    "response": ("figure 10a, abstract", response, "mean response time", -0.523, change_text, falls),
     "deviation": (
         "figure 9",
         deviation,
         "standard deviation of the response time",
         -0.399,
         change_text,
-        lambda value: value < 0.0,
+        falls,
     ),
     "rewritten": ("figure 10b", rewritten, "rewritten pages", 0.141, percent, lambda value: value <= 0.141),
     "extra": ("figure 11", extra, "extra writes", 0.061, percent, lambda value: value <= 0.061),
@@ -159,7 +159,7 @@ def _up_to(used: Loads, found: Found) -> Claim:
         what="mean response time, largest reduction on any load at the stated setting",
         unit=change_text,
         load=titles(used.real or used.alike),
-        agrees=lambda value: value < 0.0,
+        agrees=falls,
         headline=True,
         words="-52.3 % (up to)",
         note="section 5 gives the same number as the average; the largest of ten cannot equal their average unless all do",
@@ -194,7 +194,7 @@ def _of_trace(load: Load, found: Found) -> Claim:
         published="fails to noticeably reduce" if light else "significant reduction",
         low=-NOTICEABLE if light else float("-inf"),
         high=float("inf") if light else -NOTICEABLE,
-        agrees=not light and gain.mean < 0.0,
+        agrees=not light and falls(gain.mean),
         load=load.title,
         real_trace=load.is_trace,
         note=note,
@@ -213,7 +213,7 @@ def _others(used: Loads, found: Found) -> Claim:
         what="mean response time, loads in place of traces 1 to 6",
         published="significant reduction on all but Financial1 and Financial2",
         high=-NOTICEABLE,
-        agrees=worst.mean < 0.0,
+        agrees=falls(worst.mean),
         load=titles(chosen),
         real_trace=all(load.is_trace for load in chosen),
         note=STAND_IN,
@@ -237,7 +237,7 @@ def _extra_writes(used: Loads, found: Found) -> Iterator[Claim]:
             where="figures 10b, 11, section 5",
             what=f"extra writes less rewritten pages, mean over the loads, {state}",
             published="not every rewrite is an extra write (6.1 % less 14.1 %)",
-            high=-ABOVE_0,
+            high=-CHANGE,
             note=why,
             **common,
         )
@@ -252,7 +252,7 @@ def _extra_writes(used: Loads, found: Found) -> Iterator[Claim]:
         where="section 3.2",
         what="extra writes of a collection that does not prefer fast blocks, less those of one that does",
         published="more: the preference reduces the loss of endurance",
-        low=ABOVE_0,
+        low=CHANGE,
         note="what is preferred for being fast is collected before its data dies",
         **common,
     )

@@ -11,6 +11,7 @@ from typing import Any
 
 from ssdlab import DriveLike, WorkloadLike
 from ssdlab.explore.statistics import Estimate
+from ssdlab_papers import claim
 from ssdlab_papers.claim import Claim, interval_of, statement
 from ssdlab_papers.session import run as simulate
 from ssdlab_papers.sweeps import Row, Sample, over_seeds
@@ -36,8 +37,8 @@ COLUMNS = (
         )
     ),
 )
-#: Strictly above zero, or below it with the other sign: a claim that something rises fails if it stays.
-ABOVE_0 = 1e-9
+#: The smallest change that is one. What the paper calls noticeable is more.
+CHANGE = claim.NOTICEABLE
 #: The smallest change that the paper calls noticeable: 8 % (Financial2, section 6.2). What it calls significant is no
 #: less, and what it does not notice is less.
 NOTICEABLE = 0.08

@@ -13,14 +13,14 @@ from typing import Any
 from ssdlab.charts import Axis, Chart
 from ssdlab.explore.statistics import Estimate
 from ssdlab.units import percent
-from ssdlab_papers.claim import Claim, on_loads, untestable
+from ssdlab_papers.claim import Claim, falls, on_loads, untestable
 from ssdlab_papers.entry import Entry, Picture, Table
 from ssdlab_papers.formats import change_text, points_text
 from ssdlab_papers.ofwar.figures import DIGIT
 from ssdlab_papers.ofwar.loads import LENGTHS, QUEUE_FULL, STAND_IN, TOO_LIGHT, Loads, loads, stand_ins
 from ssdlab_papers.ofwar.regions import with_region_of_load
 from ssdlab_papers.ofwar.runs import (
-    ABOVE_0,
+    CHANGE,
     COLUMNS,
     NOTICEABLE,
     VISIBLE,
@@ -159,10 +159,10 @@ def _shape(
         return untestable(
             work=WORK, where=where, what=what, published=published, note=note or "no load of this kind is in the quick form"
         )
-    falls = published.startswith("falls")
-    found = change_along(quantity, live, max if falls else min)
+    is_fall = published.startswith("falls")
+    found = change_along(quantity, live, max if is_fall else min)
     text = change_text if quantity is response else percent
-    bounds = {"high": further.pop("high", -ABOVE_0)} if falls else {"low": further.pop("low", ABOVE_0)}
+    bounds = {"high": further.pop("high", -CHANGE)} if is_fall else {"low": further.pop("low", CHANGE)}
     return statement_on(
         found,
         f"{points_text(found.mean)} at the worst ({_along(live, quantity, text)})",
@@ -255,7 +255,7 @@ def _no_trace(name: str, mean: float, writes: float) -> Iterator[Claim]:
 
 def _agrees(published: float) -> Callable[[float], bool]:
     """Returns whether a value points the way of a gain, which is below zero, or of a cost, which is at most this."""
-    return lambda value: value < 0.0 if published < 0.0 else value <= published
+    return lambda value: falls(value) if published < 0.0 else value <= published
 
 
 def _at_8(load: Load, lines: Lines) -> Pair:
@@ -361,7 +361,7 @@ def _hits(live: Sequence[Line]) -> Iterator[Claim]:
             where="figure 18a, section 6.3",
             what="hit rate of IOzone with N_th_rw = 0 less the highest of the others",
             published="only IOzone has a high hit rate",
-            low=ABOVE_0,
+            low=CHANGE,
             load=titles([line.load for line in live]),
             real_trace=all(line.load.is_trace for line in live),
             note=note,

@@ -10,7 +10,7 @@ from typing import Any
 from ssdlab.charts import Axis, Chart
 from ssdlab.explore.statistics import Estimate, estimate
 from ssdlab_papers.address import address
-from ssdlab_papers.claim import NOTICEABLE, Claim, falls, number, rises, set_apart, statement, taken, untestable
+from ssdlab_papers.claim import NOTICEABLE, Claim, falls, number, rises, same_way, set_apart, statement, taken, untestable
 from ssdlab_papers.entry import Picture, Table
 from ssdlab_papers.setting import Setting
 from ssdlab_papers.ssdexplorer.runs import WORK, run_sweep
@@ -339,13 +339,14 @@ def _sd(quantity: _Quantity, found: _Both, cell: Cell) -> Claim:
 def _of_gain(quantity: _Quantity, found: _Both, cell: Cell) -> Claim:
     """Returns the claim on the gain by NASD of a cell."""
     better = _gain(found, quantity, cell.load, cell.host, cell.sample)
+    _, published = _published(quantity, cell)
     least = better.mean if better.low is None else better.low
     return number(
         better,
-        _published(quantity, cell)[1],
+        published,
         _GAIN_RESOLUTION,
         unit=lambda value: f"{value:.2f} %",
-        agrees=rises(least / 100.0),
+        agrees=same_way(least / 100.0, published / 100.0),
         note="" if least > 0.0 else "the seeds do not support a gain",
         **_common(quantity, cell, _GAIN),
     )
