@@ -7,7 +7,7 @@ from typing import Any
 
 from ssdlab.charts import Axis, Chart, Series
 from ssdlab.explore.statistics import Estimate
-from ssdlab_papers.claim import NOTICEABLE, Claim, number, statement
+from ssdlab_papers.claim import NOTICEABLE, Claim, number, set_apart, statement
 from ssdlab_papers.entry import Picture, Table
 from ssdlab_papers.ssdexplorer.rram.cases import MLC, PAGES, RRAM, WORK, Found, causes, in_words, of_page
 from ssdlab_papers.sweeps import Points
@@ -41,16 +41,17 @@ def _dominant(found: Found) -> Iterator[Claim]:
     for where, name, medium in (("figure 3.14", "RRAM", RRAM), ("figure 3.15", "1X-MLC", MLC)):
         parts = causes(found.pages, of_page("4KiB", 1, medium))
         over = parts["transfer"] / parts["sense"]
-        yield statement(
+        claim = statement(
             over,
             f"{parts['transfer']:.1f} us over {parts['sense']:.0f} us: {over:.2f}",
             where=where,
             what=f"transfer over tR, {name}",
             published="the transfer dominates" if medium == RRAM else "the transfer does not dominate, compared to RRAM",
-            note="follows from the stated rate and array time" if medium == RRAM else "tR of 40 us, of sample B-MLC (table 2.3)",
             **bounds[medium],
             **common,
         )
+        stated = "1 us (stated)" if medium == RRAM else "40 us, of sample B-MLC (table 2.3)"
+        yield set_apart(claim, "input", f"follows at once from 200 MT/s (stated) and a tR of {stated}")
 
 
 def _transfers(found: Found) -> Iterator[Claim]:
