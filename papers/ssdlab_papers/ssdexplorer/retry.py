@@ -27,6 +27,8 @@ _DROP_B = 0.10
 _VISIBLE = 0.01
 #: Error rates near the points A and B, at which single reads are looked at.
 _AT_A, _AT_B = 2.05e-3, 2.16e-3
+#: Share of reads from which on something occurs at all: that is no change, and has no threshold.
+_SOME = 1e-6
 #: Smallest share of uncorrectable pages that is drawn.
 _LEAST_SHARE = 1e-8
 _LOAD = "random reads of 16 KiB, depth 256, no host interface"
@@ -204,7 +206,7 @@ def _single_reads(setting: Setting) -> Iterator[Claim]:
         where="figure 2.18",
         what="reads with a further contribution, the execution of read retry: share at B less that at the beginning of life",
         published="present at B",
-        low=1e-6,
+        low=_SOME,
         **common,
     )
 
