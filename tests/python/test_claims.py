@@ -31,7 +31,7 @@ from ssdlab_papers.page import save
 
 RESULTS = Path(__file__).parents[2] / "docs"
 PACKAGE = Path(papers.__file__).parent
-WORKS = ("ofwar", "retention", "ssdexplorer")
+WORKS = ("ofwar", "ssdexplorer")
 KEYS = [
     "id", "work", "claim", "where", "published", "ours", "low", "high", "seeds", "load", "real_trace", "verdict", "sentence",
     "reason",
