@@ -40,10 +40,9 @@ of the interval of ours; **direction only**: it does not, but points the way tha
 **holds if**: it does under the condition that the note gives; **differs**; **contradicts itself**: published numbers exclude \
 each other, and the note has the arithmetic; **not testable**: its input is lost; **not comparable**: ours is another quantity; \
 **derived**: it follows from another published row, which is scored; **input**: a parameter of our model, or what follows from \
-it at once; **sanity**: it cannot fail here, and is left out of every count. ± is half of the 95 % confidence \
-interval over the seeds. What the works' text does not carry is marked [F] found in another source, \
-[D] derived, [R] recalled or [A] assumed, and `FACTS 1.2` is a section of the collection of these numbers, \
-`docs/models/facts.md`."""
+it at once; **sanity**: it cannot fail here, and is left out of every count. ± is half of the 95 % confidence interval over the \
+seeds. What the works' text does not carry is marked [F] found in another source, [D] derived, [R] recalled or [A] assumed, \
+and `FACTS 1.2` is a section of the collection of these numbers, `docs/models/facts.md`."""
 
 
 def pages(outcomes: Sequence[Outcome]) -> dict[str, str]:

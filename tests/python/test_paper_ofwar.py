@@ -13,7 +13,22 @@ from ssdlab.explore.statistics import Estimate
 from ssdlab_papers.claim import Claim, number
 from ssdlab_papers.entry import Picture, Table
 from ssdlab_papers.formats import change_text, points_text
-from ssdlab_papers.ofwar import assumed, examples, figures, parallelism, power, regions, rules, runs, sweeps, synthetic, wear
+from ssdlab_papers.ladder import Ladder, Step, steps_of
+from ssdlab_papers.ofwar import (
+    assumed,
+    examples,
+    figures,
+    parallelism,
+    power,
+    regions,
+    rules,
+    runs,
+    settled,
+    simulator,
+    sweeps,
+    synthetic,
+    wear,
+)
 from ssdlab_papers.ofwar.loads import LENGTHS, OF_THE_PAPER, Loads, loads
 from ssdlab_papers.ofwar.runs import SHAPES, Effect, Line, Pair, Run, shape
 from ssdlab_papers.regions import Region
@@ -156,6 +171,7 @@ def test_what_rises_is_met_by_a_rise_on_every_load_only():
         return sweeps._shape([], lines, runs.response, where="f", what="w", published=published).verdict
 
     assert verdict([50.0, 55.0, 60.0], [70.0, 70.0, 71.0]) == "reproduced"
+    assert verdict([50.0, 55.0, 60.0], [70.0, 70.0, 70.9]) == "differs"
     assert verdict([50.0, 55.0, 60.0], [70.0, 70.0, 70.0]) == "differs"
     assert verdict([60.0, 55.0, 50.0], published="falls: as said") == "reproduced"
     assert verdict([60.0, 55.0, 60.0], published="falls: as said") == "differs"
@@ -223,7 +239,11 @@ def test_means_are_scored_on_all_loads_with_their_parts():
 
     def means(response: float, programs: float = 1500, rewrite: float = 141) -> list[Claim]:
         pair = sample(100.0 * (1 + response), programs=programs, rewrite=rewrite, deviation=6.01)
-        found = {figures.key(each, way): Pair(each, sample(), pair) for each in used.alike for way in (*figures._WAYS, "filled")}
+        found = {
+            figures.key(each, way): Pair(each, sample(), pair)
+            for each in used.alike
+            for way in (*figures._WAYS, *figures._COLLECTING)
+        }
         return [*figures.means(used, found), figures._up_to(used, found)]
 
     assert [claim.verdict for claim in means(-0.523, 1561)] == ["reproduced"] * 5
@@ -434,3 +454,63 @@ def test_each_reading_of_the_rules_is_run_under_its_own_rule(monkeypatch):
     preset, greedy, *others = (claim.ours for claim in found)
     assert preset == greedy
     assert all(other != preset for other in others)
+
+
+def test_a_ladder_names_the_step_that_matters_most_and_those_that_pass_the_published_value():
+    steps = [Step(name, {}, "so it is said") for name in ("ours", "filled", "own bus", "striped")]
+
+    def climbed(*values: float) -> Ladder:
+        found = [Estimate(1, value, None, None) for value in values]
+        common = {"work": "OFWAR", "where": "figure 10a", "name": "n", "what": "w", "load": "l", "real_trace": True}
+        return Ladder(**common, published=-0.5, unit=change_text, steps=steps, found=found)
+
+    far = climbed(-0.2, -0.22, -0.4, -0.3)
+    assert far.most == 2
+    assert far.text.startswith("nearest -40.0 %, after: own bus; the step that matters most: own bus (-22.0 % to -40.0 %)")
+    assert far.text.endswith("no step passes -50.0 %")
+    passing = climbed(-0.2, -0.1, -0.6, -0.4)
+    assert passing.text.endswith("the published value is passed by: own bus, striped")
+    assert climbed(-0.5, -0.4, -0.3, -0.2).most == 0
+    claim, picture, table = far.entries()
+    assert (claim.verdict, picture.name, len(table.rows)) == ("shown", "n", 4)
+
+
+def test_the_steps_of_a_ladder_keep_the_changes_before_them():
+    found = steps_of(simulator.STEPS)
+    assert found[0] == {"drive": "ofwar-64g", "precondition": "steady"}
+    assert found[2] == {"drive": "ofwar-64g", "precondition": "fill", "flash.channels": 32, "flash.chips_per_channel": 1}
+    assert found[-1]["drive"] == runs.SIMULATED
+    for fields in found:
+        drive = {name: value for name, value in fields.items() if name not in ("drive", "precondition")}
+        pages = 64 if fields["drive"] == "ofwar-64g" else 63
+        assert ssdlab.describe(fields["drive"], set=drive)["physical_bytes"] == pages << 30
+
+
+def passes(extra: float, before: float, debt: float = 0.0, rewritten: float = 0.14, name: str = "iozone") -> settled.Settled:
+    first, last = settled.Pass(rewritten, before, 0.0), settled.Pass(rewritten, extra, debt)
+    return settled.Settled(load(name), 5, first, last)
+
+
+def test_a_pass_counts_once_it_uses_up_no_free_blocks_and_costs_what_the_one_before_did():
+    assert passes(0.06, 0.065).is_settled
+    assert not passes(0.06, 0.08).is_settled
+    assert not passes(0.06, 0.06, debt=0.05).is_settled
+    kept, beyond = passes(0.061, 0.061), passes(0.9, 0.9, debt=0.5, name="telegram")
+    mean, less = settled.claims([kept, beyond, passes(0.0, 0.0, rewritten=0.0, name="financial1")])
+    assert (mean.ours, mean.verdict, less.verdict) == (0.061, "reproduced", "reproduced")
+    assert mean.load == load().title
+    assert "Telegram" in mean.note
+    assert "Financial1" in mean.note
+    (none,) = settled.claims([beyond])
+    assert none.verdict == "not testable"
+
+
+def test_a_pass_is_the_difference_of_two_runs():
+    def row(host: float, rewrite: float, gc: float, free: float) -> dict[str, float]:
+        programs = {**dict.fromkeys(runs._PROGRAMS, 0.0), "flash.programs.host": host, "flash.programs.gc": gc}
+        programs["flash.programs.rewrite"] = rewrite
+        return {"host_units_written": host, "throughput.read_bytes": host * 4096, "free_blocks.at_end": free, **programs}
+
+    found = settled.Pass.between([row(630, 100, 0, 50), row(630, 0, 0, 50)], [row(1260, 163, 63, 49), row(1260, 0, 63, 50)])
+    # 630 pages written and as many read; 63 rewritten; as many collected under both; one block of 63 pages used up.
+    assert (found.rewritten, found.extra, found.debt) == pytest.approx((63 / 1260, 63 / 1260, 0.1))

@@ -37,6 +37,7 @@ presets![
     "open-host-2tb",
     "open-mppa-2tb",
     "ofwar-64g",
+    "ofwar-disksim",
     "disksim-reference",
     "rr-106g",
     "rr-ecc-106g",

@@ -9,7 +9,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ssdlab_papers.entry import Entry, Picture, Table
-from ssdlab_papers.ofwar import assumed, examples, figures, parallelism, power, rules, sweeps, synthetic, wear
+from ssdlab_papers.ofwar import (
+    assumed,
+    examples,
+    figures,
+    parallelism,
+    power,
+    rules,
+    settled,
+    simulator,
+    sweeps,
+    synthetic,
+    wear,
+)
 from ssdlab_papers.section import Sections
 from ssdlab_papers.setting import Setting
 
@@ -27,6 +39,8 @@ def sections(setting: Setting) -> Sections:
     return {
         "examples": examples.entries,
         "figures": lambda: figures.entries(setting),
+        "simulator": lambda: simulator.entries(setting),
+        "settled": lambda: settled.entries(setting),
         "rules": lambda: rules.entries(setting),
         "parallelism": lambda: parallelism.entries(setting),
         "synthetic": lambda: synthetic.entries(setting),

@@ -9,7 +9,7 @@ from ssdlab_papers.claim import Claim, unclaimed
 from ssdlab_papers.entry import Picture, Table
 from ssdlab_papers.formats import change_text
 from ssdlab_papers.ofwar.loads import LENGTHS, loads
-from ssdlab_papers.ofwar.runs import WORK, Pair, over_loads, point, response
+from ssdlab_papers.ofwar.runs import WORK, Pair, on_bus, over_loads, response
 from ssdlab_papers.sensitivity import option, sensitivity
 from ssdlab_papers.setting import Setting
 from ssdlab_papers.sweeps import Sample
@@ -43,7 +43,7 @@ def entries(setting: Setting, draws: int = DRAWS) -> Iterator[Claim | Picture | 
     used = [load for load in loads(setting).leading if load.name in _LOADS]
 
     def points(fields: Mapping[str, object]) -> list[dict[str, object]]:
-        return [point(load, LENGTHS[load.name].quick, policy, fields) for load in used for policy in ("ofwar", "baseline")]
+        return [on_bus(load, LENGTHS[load.name].quick, policy, fields) for load in used for policy in ("ofwar", "baseline")]
 
     def gain(runs: Sequence[Sample]) -> Estimate:
         pairs = [Pair(load, runs[2 * at + 1], runs[2 * at]) for at, load in enumerate(used)]

@@ -23,10 +23,10 @@ from ssdlab_papers.ofwar.runs import (
     Pair,
     deviation,
     extra,
+    on_bus,
     on_drive,
     on_full,
     over_loads,
-    point,
     response,
     rewritten,
     shape,
@@ -164,7 +164,7 @@ def _depths(setting: Setting, used: Loads) -> Iterator[Claim]:
         requests = LENGTHS[load.name].requests_of_sweep(setting)
         ways: list[tuple[str, dict[str, object]]] = [("baseline", {}), ("all_fast", {})]
         ways += [("ofwar", {"policy.ofwar.queue_depth": depth}) for depth in depths]
-        points = [point(load, requests, policy, {**shape(units), **fields}) for units in all_units for policy, fields in ways]
+        points = [on_bus(load, requests, policy, {**shape(units), **fields}) for units in all_units for policy, fields in ways]
         runs = samples(setting, f"depth of the queue, {load.name}", points, columns=COLUMNS)
         for place, units in enumerate(all_units):
             base, bound, *others = runs[place * len(ways) : (place + 1) * len(ways)]

@@ -9,7 +9,7 @@ from ssdlab_papers.claim import Claim, unclaimed
 from ssdlab_papers.formats import change_text
 from ssdlab_papers.ofwar.figures import MEANS
 from ssdlab_papers.ofwar.loads import LENGTHS, loads
-from ssdlab_papers.ofwar.runs import COLUMNS, WORK, Pair, over_loads, point
+from ssdlab_papers.ofwar.runs import COLUMNS, WORK, Pair, on_bus, over_loads
 from ssdlab_papers.setting import Setting
 from ssdlab_papers.sweeps import samples
 from ssdlab_papers.traces import titles
@@ -45,7 +45,7 @@ def entries(setting: Setting) -> Iterator[Claim]:
         for load in used:
             requests = LENGTHS[load.name].quick * (1 if setting.quick else _LONGER)
             own = {name: value for name, value in fields.items() if not name.startswith("policy.")}
-            points += [point(load, requests, "ofwar", fields), point(load, requests, "baseline", own)]
+            points += [on_bus(load, requests, "ofwar", fields), on_bus(load, requests, "baseline", own)]
     runs = samples(setting, "rules of collection", points, columns=COLUMNS)
     pairs = [Pair(load, base, run) for load, run, base in zip([*used] * len(RULES), runs[::2], runs[1::2], strict=True)]
     for at, (name, (_, where, why)) in enumerate(RULES.items()):

@@ -13,17 +13,16 @@ from typing import Any
 from ssdlab.charts import Axis, Chart
 from ssdlab.explore.statistics import Estimate
 from ssdlab.units import percent
-from ssdlab_papers.claim import Claim, falls, on_loads, untestable
+from ssdlab_papers.claim import NOTICEABLE, Claim, on_loads, untestable
+from ssdlab_papers.claim import falls as is_fall
 from ssdlab_papers.entry import Entry, Picture, Table
 from ssdlab_papers.formats import change_text, points_text
 from ssdlab_papers.ofwar.figures import DIGIT
 from ssdlab_papers.ofwar.loads import LENGTHS, QUEUE_FULL, STAND_IN, TOO_LIGHT, Loads, loads, stand_ins
 from ssdlab_papers.ofwar.regions import with_region_of_load
 from ssdlab_papers.ofwar.runs import (
-    CHANGE,
     COLUMNS,
-    NOTICEABLE,
-    VISIBLE,
+    SIGNIFICANT,
     WORK,
     Line,
     Pair,
@@ -159,10 +158,10 @@ def _shape(
         return untestable(
             work=WORK, where=where, what=what, published=published, note=note or "no load of this kind is in the quick form"
         )
-    is_fall = published.startswith("falls")
-    found = change_along(quantity, live, max if is_fall else min)
+    falls = published.startswith("falls")
+    found = change_along(quantity, live, max if falls else min)
     text = change_text if quantity is response else percent
-    bounds = {"high": further.pop("high", -CHANGE)} if is_fall else {"low": further.pop("low", CHANGE)}
+    bounds = {"high": further.pop("high", -NOTICEABLE)} if falls else {"low": further.pop("low", NOTICEABLE)}
     return statement_on(
         found,
         f"{points_text(found.mean)} at the worst ({_along(live, quantity, text)})",
@@ -255,7 +254,7 @@ def _no_trace(name: str, mean: float, writes: float) -> Iterator[Claim]:
 
 def _agrees(published: float) -> Callable[[float], bool]:
     """Returns whether a value points the way of a gain, which is below zero, or of a cost, which is at most this."""
-    return lambda value: falls(value) if published < 0.0 else value <= published
+    return is_fall if published < 0.0 else lambda value: value <= published
 
 
 def _at_8(load: Load, lines: Lines) -> Pair:
@@ -291,7 +290,7 @@ def _waiting(used: Loads, lines: Lines) -> Iterator[Claim]:
         where="figure 17, section 6.2",
         what="extra writes as N_th_w grows: largest rise from one value to the next on any load",
         published="continuously drops",
-        high=VISIBLE,
+        high=NOTICEABLE,
         load=titles([line.load for line in live]),
         real_trace=all(line.load.is_trace for line in live),
         note="a rise of less than a point cannot be seen in the figure",
@@ -323,8 +322,8 @@ def _owed(used: Loads, lines: Lines) -> Iterator[Claim]:
             where="figure 19, section 6.3",
             what="mean response time with N_th_rw of 2 K over that with 0, farthest from 1 on loads in place of traces 1 to 6",
             published="no noticeable change",
-            low=1.0 - VISIBLE,
-            high=1.0 + VISIBLE,
+            low=1.0 - NOTICEABLE,
+            high=1.0 + NOTICEABLE,
             load=titles([line.load for line in others]),
             real_trace=all(line.load.is_trace for line in others),
             note=f"{STAND_IN}; most rewrites occur in idle time",
@@ -361,7 +360,7 @@ def _hits(live: Sequence[Line]) -> Iterator[Claim]:
             where="figure 18a, section 6.3",
             what="hit rate of IOzone with N_th_rw = 0 less the highest of the others",
             published="only IOzone has a high hit rate",
-            low=CHANGE,
+            low=NOTICEABLE,
             load=titles([line.load for line in live]),
             real_trace=all(line.load.is_trace for line in live),
             note=note,
@@ -375,7 +374,7 @@ def _hits(live: Sequence[Line]) -> Iterator[Claim]:
         where="figure 18b, section 6.3",
         what="hit rate with N_th_rw of 2 K over that with 0, loads but IOzone: least gain, as a share of the hits",
         published="significantly improves (text: 2 K; caption: 128)",
-        low=NOTICEABLE,
+        low=SIGNIFICANT,
         load=titles([line.load for line in rest]),
         real_trace=all(line.load.is_trace for line in rest),
         note=f"{note}; significant: no less than the smallest change that the paper calls noticeable, 8 %",

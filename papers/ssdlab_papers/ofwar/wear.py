@@ -18,7 +18,7 @@ from ssdlab_papers.claim import unclaimed
 from ssdlab_papers.entry import Entry, Picture
 from ssdlab_papers.formats import change_text
 from ssdlab_papers.ofwar.loads import LENGTHS, loads
-from ssdlab_papers.ofwar.runs import COLUMNS, WORK, Pair, over_loads, point, response, rewritten, shape
+from ssdlab_papers.ofwar.runs import COLUMNS, WORK, Pair, on_bus, over_loads, response, rewritten, shape
 from ssdlab_papers.setting import Setting
 from ssdlab_papers.sweeps import samples
 from ssdlab_papers.traces import titles
@@ -56,7 +56,7 @@ def entries(setting: Setting) -> Iterator[Entry | Picture]:
     wear = (0.0, 1.0) if setting.quick else _WEAR
     with drive_file(setting, "ofwar-worn", worn_drive()) as drive:
         points = [
-            point(load, LENGTHS[load.name].quick, policy, _at(drive, share))
+            on_bus(load, LENGTHS[load.name].quick, policy, _at(drive, share))
             for share in wear
             for load in used
             for policy in _POLICIES

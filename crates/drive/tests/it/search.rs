@@ -54,13 +54,18 @@ fn one_case() {
 }
 
 /// Cases that a search has found, each with the overrides that its smaller form leaves out.
-const ONCE_FAILED: [(Kind, u64, u32, &[usize]); 3] = [
+const ONCE_FAILED: [(Kind, u64, u32, &[usize]); 5] = [
     // A program failed in the last free block while the data of a lost die was moved there.
     (Kind::ParityFaults, 3_000_000, 396, &[0, 2, 3, 4, 8, 9, 10]),
     // So it did, and the policy's urgent moves stood before those of that data.
     (Kind::ParityFaults, 3_000_000, 396, &[0, 2, 4, 8, 9, 10]),
     // Of a read on a lost die only what no code could have corrected was restored.
     (Kind::ParityFaults, 3_001_178, 56, &[2, 3, 4, 5, 6, 7, 8, 9, 10, 15]),
+    // A drive was saved that had just closed the last open block of the host, and did not say that it had no space.
+    (Kind::ParityFaults, 3_001_362, 400, &[0, 1, 2, 3, 9]),
+    // All space to be gained was that of sets whose data was on a lost die, too little was free to rebuild them, and
+    // no die chose them.
+    (Kind::ParityFaults, 3_002_400, 400, &[]),
 ];
 
 /// Cases that have failed pass.

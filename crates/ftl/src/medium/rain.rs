@@ -418,6 +418,22 @@ impl Rain {
         self.in_use().filter(fits).min_by_key(|(number, set)| (valid(set), *number)).map(|(number, _)| number)
     }
 
+    /// Returns the whole set of a group, with a block on a live die, whose current data is all on lost dies and has the
+    /// fewest valid units, up to `most`.
+    pub fn least_lost(&self, group: u32, medium: &Medium, most: u32) -> Option<u32> {
+        let is_lost = |block: &BlockId| self.lost[medium.geometry.die_of(*block).index()];
+        let valid = |set: &Set| -> u32 { set.data().map(|block| u32::from(medium.block(block).valid)).sum() };
+        let fits = |set: &Set| {
+            set.group == group
+                && set.stage == Stage::Whole
+                && set.all().any(|block| !is_lost(&block))
+                && set.data().all(|block| is_lost(&block) || medium.block(block).valid == 0)
+                && valid(set) <= most
+        };
+        let found = self.in_use().filter(|(_, set)| set.is_degraded && fits(set));
+        found.min_by_key(|(number, set)| (valid(set), *number)).map(|(number, _)| number)
+    }
+
     /// Returns the first whole set of a group that holds no current data.
     pub fn stale(&self, group: u32, medium: &Medium) -> Option<u32> {
         let is_stale = |set: &Set| set.stage == Stage::Whole && set.data().all(|block| medium.block(block).valid == 0);

@@ -279,11 +279,8 @@ impl Ftl {
     }
 
     /// Completes a lazy erase: the free block joins the list of its new level.
-    pub(super) fn lazy_erase_done(&mut self, ended: Ended, operation: &Operation) {
+    pub(super) fn lazy_erase_done(&mut self, operation: &Operation) {
         let block = self.state.store.medium.geometry.block_of(operation.first);
-        if Ftl::has_failed(ended) {
-            return self.lazy_erase_failed(block);
-        }
         let worn = self.state.store.medium.wear_thousandths(block);
         let wear = |mode: ModeId| self.derived.parameters.wear_of_erase(mode, worn);
         let more = wear(operation.mode).saturating_sub(wear(self.state.store.medium.erase_mode(block)));

@@ -375,7 +375,7 @@ impl Ftl {
                     if target.class == AllocationClass::Move && self.bring_emptied_forward() {
                         continue;
                     }
-                    self.give_up_set(first.from, out);
+                    self.give_up_set(first.from, now, out);
                     return None;
                 };
                 self.begin_program(die, place, written_in, first.reason);

@@ -36,7 +36,8 @@ impl Ftl {
             }
             // The drive ends the read whose data it restores.
             Owner::Restoration(_) => {}
-            Owner::FreeBlock => self.lazy_erase_done(ended, operation),
+            Owner::FreeBlock if Ftl::has_failed(ended) => self.lazy_erase_failed(operation, now, out),
+            Owner::FreeBlock => self.lazy_erase_done(operation),
             Owner::Journal => self.area_erased(ended, operation, out),
             Owner::Scan => out.handoff.scanned.push(operation.die),
             Owner::Collector => match operation.kind {

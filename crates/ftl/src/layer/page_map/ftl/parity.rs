@@ -330,7 +330,7 @@ impl Ftl {
     /// left: a program has failed in the last one. A set without current data is collected first; without one nothing
     /// changes.
     #[cold]
-    pub(super) fn give_up_set(&mut self, from: Ppn, out: &mut Outbox) {
+    pub(super) fn give_up_set(&mut self, from: Ppn, now: SimTime, out: &mut Outbox) {
         let State { rain, store, space, collectors, .. } = &mut self.state;
         let medium = &mut store.medium;
         let Some(rain) = rain else { return };
@@ -358,6 +358,7 @@ impl Ftl {
         rain.stop_emptying(set);
         self.collect_set(stale, Reason::Gc);
         self.wake_for_sets(out);
+        self.update_no_space(now, &mut out.signals);
     }
 
     /// Returns how far the data that a die moves may use up its free blocks: all of them if the collection frees one.

@@ -84,6 +84,18 @@ impl Ftl {
         self.collect_set(set, Reason::Evacuate);
     }
 
+    /// Begins to collect for space, at any rate, a set of a die's group whose current data is all on lost dies: there
+    /// no die chooses a victim. Returns false if there is none that would free space.
+    #[cold]
+    pub(super) fn collect_lost(&mut self, die: DieId) -> bool {
+        let State { rain, store, space, .. } = &self.state;
+        let Some(rain) = rain else { return false };
+        let group = rain.group_of(die);
+        let has_room = rain.live_dies(group).any(|die| space.free_blocks(die) > 0);
+        let most = if has_room { store.medium.max_valid_to_collect() } else { 0 };
+        rain.least_lost(group, &store.medium, most).is_some_and(|set| self.collect_set(set, Reason::Gc))
+    }
+
     /// Handles the timer of a group that may rebuild its next set.
     pub(super) fn rebuild_due(&mut self, group: u32, out: &mut Outbox) {
         let Some(rain) = &mut self.state.rain else { return };

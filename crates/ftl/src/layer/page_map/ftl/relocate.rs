@@ -57,6 +57,8 @@ impl Ftl {
         if self.state.collectors[die.index()].victim.is_none() {
             let has_begun = self.begin_collection(die, for_space, now, &out.signals);
             self.wake_for_sets(out);
+            // It may have closed open blocks.
+            self.update_no_space(now, &mut out.signals);
             if !has_begun {
                 return self.program_parity(die, now, out);
             }
@@ -126,6 +128,9 @@ impl Ftl {
             return false;
         }
         let Some(block) = self.choose_victim(die, now, signals) else {
+            if self.collect_lost(die) {
+                return self.begin_collection(die, false, now, signals);
+            }
             self.hurry_group(die);
             return false;
         };

@@ -486,12 +486,12 @@ impl Ftl {
 
     /// Takes a free block whose lazy erase has failed out of use.
     #[cold]
-    pub(super) fn lazy_erase_failed(&mut self, block: BlockId) {
-        let die = self.state.store.medium.geometry.die_of(block);
-        if !self.is_lost(die) {
-            self.state.space.count_out(die);
+    pub(super) fn lazy_erase_failed(&mut self, operation: &Operation, now: SimTime, out: &mut Outbox) {
+        if !self.is_lost(operation.die) {
+            self.state.space.count_out(operation.die);
         }
-        self.erase_failed(block);
+        self.erase_failed(self.state.store.medium.geometry.block_of(operation.first));
+        self.update_no_space(now, &mut out.signals);
     }
 
     /// Returns true if a block is to be retired instead of being erased.
