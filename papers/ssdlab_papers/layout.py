@@ -54,8 +54,7 @@ def first_page(outcomes: Sequence[Outcome]) -> str:
     """Returns the page with a table for each work and the list of the experiments."""
     commands: dict[str, list[str]] = {}
     for outcome in outcomes:
-        form = " --quick" if outcome.quick else " --full" if outcome.full else ""
-        commands.setdefault(form + (" --traces DIR" if outcome.traces else ""), []).append(outcome.name)
+        commands.setdefault(_options(outcome), []).append(outcome.name)
     run = " and ".join(f"`ssdlab paper {' '.join(names)}{options}`" for options, names in commands.items())
     lines = ["# Published results", "", f"What {run} found; this page is generated.", "", *_versions(outcomes)]
     lines += [*_headlines(outcomes), "## Experiments", ""]
@@ -89,7 +88,7 @@ def page_of(outcome: Outcome) -> str:
     if outcome.claims:
         lines += ["## Claims in detail", ""]
         for claim in outcome.claims:
-            lines += _detail(claim, notes)
+            lines += _detail(claim, notes, _options(outcome))
     if notes:
         lines += ["## Notes", ""]
         for number, note in enumerate(notes, 1):
@@ -99,6 +98,12 @@ def page_of(outcome: Outcome) -> str:
 
 def _file(outcome: Outcome) -> str:
     return f"{outcome.name}.md"
+
+
+def _options(outcome: Outcome) -> str:
+    """Returns the options with which an outcome is repeated: its form, and a folder of traces."""
+    form = " --quick" if outcome.quick else " --full" if outcome.full else ""
+    return form + (" --traces DIR" if outcome.traces else "")
 
 
 def _versions(outcomes: Sequence[Outcome]) -> list[str]:
@@ -147,8 +152,8 @@ def _row_of(claim: Claim, file: str = "") -> tuple[str, ...]:
     return f"[{claim.what}]({file}#{claim.id})", claim.published, ours or "–", verdict, claim.sentence
 
 
-def _detail(claim: Claim, notes: Sequence[str]) -> Iterator[str]:
-    """Yields the lines of a claim under its address."""
+def _detail(claim: Claim, notes: Sequence[str], options: str) -> Iterator[str]:
+    """Yields the lines of a claim under its address, the command that repeats it alone among them."""
     yield from (
         f"### {claim.id}",
         "",
@@ -162,6 +167,7 @@ def _detail(claim: Claim, notes: Sequence[str]) -> Iterator[str]:
         facts.append(("why", f"[note {notes.index(claim.note) + 1}](#note-{notes.index(claim.note) + 1})"))
     else:
         facts.append(("why", claim.note))
+    facts.append(("repeat", f"`ssdlab paper claim {claim.id}{options}`"))
     yield from (f"- {name}: {_text(text)}" for name, text in facts if text)
     yield ""
 

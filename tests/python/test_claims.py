@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -29,6 +30,8 @@ from ssdlab_papers.layout import first_page, page_of
 from ssdlab_papers.page import save
 
 RESULTS = Path(__file__).parents[2] / "docs"
+PACKAGE = Path(papers.__file__).parent
+WORKS = ("ofwar", "ssdexplorer")
 KEYS = [
     "id", "work", "claim", "where", "published", "ours", "low", "high", "seeds", "load", "real_trace", "verdict", "sentence",
     "reason",
@@ -59,6 +62,18 @@ def test_a_value_beyond_the_range_is_a_miss(claim):
     assert beyond
     assert not any(each.is_met for each in beyond)
     assert all(each.verdict in ("direction only", "differs") for each in beyond)
+
+
+@pytest.mark.parametrize(
+    "path", [each for work in WORKS for each in sorted((PACKAGE / work).rglob("*.py"))] + [PACKAGE / "cell.py"]
+)
+def test_the_sign_of_a_change_has_one_threshold(path):
+    # A comparison with 0 or 1 accepts any change, however small, as a rise or a fall.
+    lines = path.read_text(encoding="utf-8").splitlines()
+    found = [line for line in lines if re.search(r"agrees=.*[<>]=? *[01](\.0)?(?![\d.])", line)]
+    found += [line for line in lines if re.search(r"\b(low|high)=(1\.0 *[-+] *)?-?1e-[4-9]", line)]
+    found += [line for line in lines if re.search(r"nextafter\([01](\.0)?,", line)]
+    assert found == [], "rises and falls of ssdlab_papers.claim have the threshold"
 
 
 def test_the_range_is_the_resolution_and_half_of_the_interval():

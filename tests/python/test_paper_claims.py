@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,9 @@ from ssdlab.cli import app
 from ssdlab.explore.statistics import Estimate
 from ssdlab_papers.address import known
 from ssdlab_papers.claim import Claim, number
+from ssdlab_papers.layout import page_of
 from ssdlab_papers.ofwar import regions
+from ssdlab_papers.outcome import Outcome
 from ssdlab_papers.setting import Setting
 
 #: Sections that take less than a second.
@@ -73,6 +76,47 @@ def test_a_claim_runs_its_section_up_to_it(small):
     assert (claim.id, claim.seeds) == ("ofwar-fig9", 1)
     assert small == ["ofwar-fig10a", "ofwar-fig9"]
     assert papers.run_claim("ofwar-fig9", full=True).seeds == 5
+
+
+def test_every_row_of_the_scoreboard_is_found_by_its_id(monkeypatch):
+    rows = json.loads((Path(__file__).parents[2] / "docs/results/scoreboard.json").read_text(encoding="utf-8"))
+    assert len(rows) > 400
+    ran: list[str] = []
+
+    def stubs(experiment: str, names: Iterable[str]):
+        """Returns sections of these names, which yield their claims without a run."""
+
+        def section(name: str) -> Iterator[Claim]:
+            ran.append(name)
+            for each in papers.claims():
+                if (each.experiment, each.section) == (experiment, name):
+                    given = {"work": each.work, "where": each.where, "what": each.claim, "unit": str}
+                    yield number(Estimate(1, 3.0, None, None), 2.0, 0.1, **given)
+
+        return {name: partial(section, name) for name in names}
+
+    for experiment, sections in list(papers.SECTIONS.items()):
+        # The names are those of the sections with this claim wanted.
+        monkeypatch.setitem(papers.SECTIONS, experiment, lambda setting, one=experiment, of=sections: stubs(one, of(setting)))
+    for row in rows:
+        ran.clear()
+        claim = papers.run_claim(row["id"])
+        assert (claim.id, ran) == (row["id"], [known()[row["id"]].section])
+        assert (claim.work, claim.where) == (row["work"], row["where"])
+
+
+def test_a_page_has_the_command_that_repeats_each_claim():
+    claims = [
+        number(Estimate(1, 3.0, None, None), 2.0, 0.1, work="OFWAR", where="figure 9", what=what, unit=str) for what in "ab"
+    ]
+    for form, options in (
+        ({"quick": True}, " --quick"),
+        ({"quick": False, "full": True, "traces": True}, " --full --traces DIR"),
+        ({"quick": False}, ""),
+    ):
+        page = page_of(Outcome(name="ofwar", summary="OFWAR", entries=tuple(claims), **form))
+        lines = [line for line in page.splitlines() if line.startswith("- repeat: ")]
+        assert lines == [f"- repeat: `ssdlab paper claim {claim.id}{options}`" for claim in claims]
 
 
 def test_a_claim_is_shown_with_its_verdict_and_its_sentence(small):

@@ -117,6 +117,9 @@ def test_what_was_chosen_for_a_figure_is_an_input():
         "median, 256 B, depth 32",
         "mean latency, 4 KiB pages, depth 1",
         "page with the lowest mean latency and the highest bandwidth, depth 1",
+        # Ratios of a stated rate and a stated array time.
+        "transfer over tR, RRAM",
+        "transfer over tR, 1X-MLC",
     }
 
 
@@ -227,7 +230,9 @@ def test_chapter_3(tmp_path):
     assert claims["median, 256 B, depth 32"].ours == pytest.approx(66.0, abs=0.2)
     assert claims["mean latency, 4 KiB pages, depth 1"].ours == pytest.approx(9.425, abs=0.02)
     assert claims["use of the channels by reads of 4 KiB, depth 16 [%]"].ours == pytest.approx(44.6, abs=0.5)
-    assert claims["mean latency with pages of 2 KiB over that of the best other size, depth 16"].verdict == "holds if"
-    last = claims["mean latency with pages of 2 KiB over that of the best other size, depth 32"]
-    assert (last.verdict, last.shown.split(":")[0]) == ("holds if", "2 KiB")
+    # In short runs the link limits 1 to 4 KiB alike: a lead of less than 1 % is none.
+    for depth in (16, 32):
+        tied = claims[f"mean latency with pages of 2 KiB over that of the best other size, depth {depth}"]
+        assert (tied.verdict, tied.shown.split(":")[0]) == ("differs", "2 KiB")
+        assert 0.99 < tied.ours < 1.0
     assert claims["bandwidth with pages of 4 KiB over that of the best other size, depth 32"].verdict == "differs"

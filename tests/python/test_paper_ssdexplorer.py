@@ -10,6 +10,7 @@ import pytest
 import ssdlab
 from conftest import wrong
 from ssdlab.explore.statistics import Estimate
+from ssdlab_papers.address import address, known
 from ssdlab_papers.claim import CLAIM_VERDICTS, Claim, number, statement
 from ssdlab_papers.entry import Picture, Table
 from ssdlab_papers.layout import first_page
@@ -138,6 +139,101 @@ def test_the_tables_of_the_thesis_are_whole():
             assert kiops * us / 1000 == pytest.approx(queue, rel=0.03)
 
 
+def mixes(**latency) -> soft._Both:
+    """Returns runs of every cell, with the same numbers in all of them."""
+    common = {"status": "ok", "seed": 1, "throughput.iops": 1e5, "latency.all.mean_ns": 5e5, "latency.all.p99_99_ns": 5e6}
+    rows = [
+        {**common, **soft._at(load, host, sample, plan)}
+        for load, host in soft._TABLE_2_8
+        for sample in "ABCD"
+        for plan in ("soft", "nasd")
+    ]
+    points = Points.__new__(Points)
+    points.rows = [{"workload": "reads.fio", **row, **latency} for row in rows]
+    reads, mixed = Points.__new__(Points), Points.__new__(Points)
+    reads.rows = [row for row in points.rows if row["workload"] == "reads.fio"]
+    mixed.rows = [row for row in points.rows if row["workload"] != "reads.fio"]
+    return soft._Both(reads, mixed)
+
+
+def cells_of(table: str) -> dict[str, Claim]:
+    (quantity,) = (each for each in soft._QUANTITIES if each.table == table)
+    return {claim.what: claim for claim in soft._cells(quantity, mixes())}
+
+
+def test_cells_that_no_full_queue_can_have_contradict_themselves():
+    apart = {
+        claim.what for table in ("2.8", "2.9") for claim in cells_of(table).values() if claim.verdict == "contradicts itself"
+    }
+    of_msn = {what for what in cells_of("2.8") if what.startswith("MSN")}
+    assert apart == of_msn
+    assert len(of_msn) == 16
+    claim = cells_of("2.9")["MSN, enterprise host, sample A: gain by NASD"]
+    assert "142 kIOPS x 1485 us = 210.9 commands outstanding, 82.4 % of the stated depth of 256" in claim.note
+    assert "would save 3.98 % of the latency at a constant depth, table 2.9 has 0.57 %" in claim.note
+    # A percentile has no part in the arithmetic: it is scored, with a word on its run.
+    tails = cells_of("2.10")
+    assert {claim.verdict for claim in tails.values()} == {"differs"}
+    assert {what for what, claim in tails.items() if "contradict its depth" in claim.note} == of_msn
+
+
+def test_a_cell_contradicts_itself_by_its_numbers_and_not_by_its_name(monkeypatch):
+    reads = soft.Cell("100% read", "consumer", "A")
+    assert reads.outstanding == pytest.approx((204 * 312 / 64e3, 203.5 * 311.5 / 64e3, 204.5 * 312.5 / 64e3))
+    assert not reads.contradicts_itself
+    for latency, contradicts in ((296, True), (299, False), (313, False), (316, True)):
+        row = (latency, *soft._TABLE_2_9["100% read", "consumer"][1:])
+        monkeypatch.setitem(soft._TABLE_2_9, ("100% read", "consumer"), row)
+        assert reads.contradicts_itself == contradicts, latency
+    with monkeypatch.context() as changed:
+        changed.setitem(soft._TABLE_2_9, ("MSN", "consumer"), (440, 4.6, *soft._TABLE_2_9["MSN", "consumer"][2:]))
+        assert not soft.Cell("MSN", "consumer", "A").contradicts_itself
+
+
+def test_a_miss_of_the_bandwidth_counts_once():
+    assert {claim.verdict for claim in cells_of("2.9").values()} == {"contradicts itself", "derived", "input"}
+    latency = cells_of("2.9")["Exchange, enterprise host, sample A: SD"]
+    assert (latency.verdict, latency.note) == (
+        "derived",
+        "depth / bandwidth of table 2.8: 256 / 171 kIOPS = 1497 us; table 2.9 has 1465 us",
+    )
+    # The latency at a fitted bandwidth is no result either.
+    fitted = {f"{load}, {host} host, sample {sample}: SD" for load, host, sample in soft._FITTED}
+    assert {what for what, claim in cells_of("2.8").items() if claim.verdict == "input"} == fitted
+    assert {what for what, claim in cells_of("2.9").items() if claim.verdict == "input"} == fitted
+
+
+def test_a_gain_of_latency_is_scored_if_it_does_not_follow_from_that_of_bandwidth(monkeypatch):
+    cell = soft.Cell("Exchange", "enterprise", "A")
+    assert cell.implied_gain == pytest.approx(100 * (1 - 1 / 1.0247))
+    for saved, follows in ((3.3, True), (3.5, False), (1.45, True), (1.4, False)):
+        row = (1465, saved, *soft._TABLE_2_9["Exchange", "enterprise"][2:])
+        monkeypatch.setitem(soft._TABLE_2_9, ("Exchange", "enterprise"), row)
+        assert bool(cell.follows("gain by NASD")) == follows
+        assert (cells_of("2.9")["Exchange, enterprise host, sample A: gain by NASD"].verdict == "derived") == follows
+
+
+def test_the_time_for_a_write_is_fitted_to_a_cell_that_does_not_contradict_itself():
+    assert not any(soft.Cell(*each).contradicts_itself for each in soft._FITTED)
+    ((load, host, sample),) = [each for each in soft._FITTED if each[0] != "100% read"]
+    cycles = tomllib.loads((SPECS / "soft_mixes.toml").read_text())["set"]["controller.firmware.cycles.allocate"]
+    firmware = tomllib.loads(ssdlab.check("ldpc-a"))["controller"]["firmware"]
+    assert (firmware["count"], firmware["clock"]) == (8, "600MHz")
+    assert f"{1e6 * cycles / 600e6 / 8:.0f} us of the drive" in soft._FITTED[load, host, sample]
+
+
+def test_causes_of_contradictions_have_the_share_of_the_depth():
+    declared = {each.id: each for each in known().values() if each.verdict == "contradicts itself"}
+    for quantity in soft._QUANTITIES[:2]:
+        for cell in soft._every_cell():
+            for part in ("SD", "gain by NASD"):
+                subject = f"{soft._subject(cell.load, cell.host, cell.sample)}: {part}"
+                found = address(**soft._place(quantity), what=subject)
+                assert (found.id in declared) == cell.contradicts_itself
+                if cell.contradicts_itself:
+                    assert f" {100 * cell.outstanding[0]:.0f} % of its depth" in found.because
+
+
 def test_a_drop_is_interpolated_seed_by_seed():
     rates = (1e-4, 2e-3, 2.2e-3)
     rows = [
@@ -149,6 +245,51 @@ def test_a_drop_is_interpolated_seed_by_seed():
     points.rows = rows
     found = retry.drop_point(points, "retry-c1", 0.10)
     assert found.mean == pytest.approx((2e-3 + 2e-4 * 5 / 11 + 2e-3 + 2e-4 * 5 / 12) / 2)
+
+
+FIELDS = {"work": "SSDExplorer", "seeds": 1}
+
+
+def test_a_spread_that_another_decoder_has_is_a_region():
+    tried = {60: (1285.0, 894.0), 70: (2012.0, 1904.0), 74: (1850.0, 2010.0), 80: (1287.0, 1686.0)}
+    claim = retry.broader((0.0, 0.0), tried, FIELDS)
+    assert (claim.verdict, claim.region) == ("holds if", "a fast Chien search up to 74 or 80 errors")
+    assert "60: -0.39 us, 70: -0.11 us, 74: +0.16 us, 80: +0.40 us" in claim.note
+    # Less than 1 % of a spread is no broadening, in the region and in the claim.
+    assert retry.broader((2000.0, 2019.0), {74: (2000.0, 2019.0)}, FIELDS).verdict == "differs"
+    assert retry.broader((2000.0, 2020.0), {74: (2000.0, 2020.0)}, FIELDS).verdict == "reproduced"
+
+
+def test_a_value_of_the_data_sheet_comes_out_at_the_settings_within_the_published_error():
+    reads = {"33 words": 250.3, "34 words": 249.8, "35 words": 248.8}
+    claim = translation.of_data_sheet("SR", 278.7, reads, FIELDS)
+    assert (claim.verdict, claim.region) == ("holds if", "a handshake of 34 words for each FIS")
+    assert "33 words 250.3 MB/s, 34 words 249.8 MB/s, 35 words 248.8 MB/s" in claim.note
+    assert translation.of_data_sheet("SR", 278.7, {"35 words": 248.8}, FIELDS).verdict == "differs"
+    assert translation.of_data_sheet("SR", 250.2, {"34 words": 249.8}, FIELDS).is_met
+    writes = {"1000us and 34 words": 179.5, "1200us and 34 words": 156.8}
+    assert translation.of_data_sheet("SW", 283.0, writes, FIELDS).region.endswith("tPROG and handshake of 1000us and 34 words")
+    # The search of the full form is done for a claim that has no region yet.
+    searched = translation.of_data_sheet("SW", 283.0, writes, FIELDS, is_searched=True)
+    assert (searched.verdict, "1000us and 34 words 179.5 MB/s" in searched.note) == ("differs", True)
+
+
+def test_a_drive_behind_a_link_is_not_compared_with_a_line_over_one_without():
+    def points(*drives: str) -> Points:
+        found = Points.__new__(Points)
+        common = {"status": "ok", "throughput.read_bytes_per_s": 1e8, "reliability.retries": 0, "commands.read": 1}
+        rates = (1e-4, 2.15e-3)
+        found.rows = [
+            {**common, "drive": drive, "seed": seed, "ecc.errors.rates[0]": rate}
+            for drive in drives
+            for rate in rates
+            for seed in (1, 2)
+        ]
+        return found
+
+    behind = ("retry-c3", "retry-c4")
+    claims = {claim.what: claim.verdict for claim in retry._link(points(*behind), points(*behind))}
+    assert sorted(claims.values()) == ["input", "not comparable", "not comparable"]
 
 
 def test_a_curve_has_the_bounds_of_its_estimates():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -12,7 +12,7 @@ import numpy as np
 from ssdlab.cell import ask, rber
 from ssdlab.charts import Axis, Chart, Mark, Series
 from ssdlab.explore.statistics import Estimate, estimate
-from ssdlab_papers.claim import Claim, statement, taken, untestable
+from ssdlab_papers.claim import NOTICEABLE, Claim, rises, set_apart, statement, taken, untestable
 from ssdlab_papers.entry import Picture, Table
 from ssdlab_papers.session import run
 from ssdlab_papers.setting import Setting
@@ -27,9 +27,20 @@ _DROP_B = 0.10
 _VISIBLE = 0.01
 #: Error rates near the points A and B, at which single reads are looked at.
 _AT_A, _AT_B = 2.05e-3, 2.16e-3
+#: Share of reads from which on something occurs at all: that is no change, and has no threshold.
+_SOME = 1e-6
 #: Smallest share of uncorrectable pages that is drawn.
 _LEAST_SHARE = 1e-8
 _LOAD = "random reads of 16 KiB, depth 256, no host interface"
+#: Errors up to which the fast Chien search serves a codeword, beside the 8 of the preset. The thesis says "a relatively
+#: small number"; the code corrects 100, and codewords have 71 at A and 75 at B on average.
+_FAST_ERRORS = (60, 70, 74, 80)
+#: Why a drive behind a link is not what figure 2.20 shows.
+_LINE = (
+    "the thesis draws the link's bandwidth as a line over the curve of a drive without an interface, at depth 256; ours is the "
+    "drive behind the link, with 32 commands, all of which may wait for failing pages. Its comparison on our curves is the "
+    "input above: the transfer rate is derived from it"
+)
 _COST = (
     "a failing page costs 15 mean page slots of the channel, calibrated so that 0.6 to 0.8 % of failing reads cost 10 % "
     "(which is this very statement)"
@@ -146,7 +157,7 @@ def _drops(points: Points) -> Iterator[Claim]:
         where="figure 2.19",
         what="read bandwidth of C1 to C4 at the beginning of life: smallest ratio of one to the one before",
         published="more channels, more bandwidth",
-        low=1.0,
+        low=1.0 + NOTICEABLE,
         seeds=at_b.count,
         load=_LOAD,
     )
@@ -167,17 +178,10 @@ def _drops(points: Points) -> Iterator[Claim]:
 
 def _single_reads(setting: Setting) -> Iterator[Claim]:
     """Yields figures 2.15 to 2.18: distributions of decoding and reading times at points A and B."""
-    commands = 12_500 if setting.quick else 50_000
-    found = {}
-    for name, rate in (("start", 1e-4), ("A", _AT_A), ("B", _AT_B)):
-        changes = {_RATE.removesuffix("[0]"): [rate], "flash.blocks_per_plane": 256}
-        result = run("retry-c1", str(SPECS / "pages.fio"), set=changes, stop_after=commands, record_commands=True)
-        log = result.command_table()
-        assert log is not None
-        found[name] = {cause: np.array(log[f"{cause}_ns"]) for cause in ("decode", "sense", "retry")}
+    found = {name: _times(setting, rate) for name, rate in (("start", 1e-4), ("A", _AT_A), ("B", _AT_B))}
     common: dict[str, Any] = {"work": WORK, "load": _LOAD, "seeds": 1}
     ratio = float(found["A"]["decode"].mean() / found["A"]["sense"].mean())
-    yield statement(
+    reading = statement(
         ratio,
         f"{found['A']['decode'].mean() / 1e3:.2f} us against {found['A']['sense'].mean() / 1e3:.0f} us: {ratio:.3f}",
         where="figures 2.15, 2.16",
@@ -185,21 +189,15 @@ def _single_reads(setting: Setting) -> Iterator[Claim]:
         published="one order of magnitude lower",
         low=10**-1.5,
         high=10**-0.5,
-        note="of 16 KiB pages, whose codewords are decoded as they arrive; the clock of the decoder is assumed [A]",
         **common,
     )
-    spread = {name: float(times["decode"].std()) for name, times in found.items()}
-    yield statement(
-        spread["B"] - spread["A"],
-        f"standard deviation {spread['A'] / 1e3:.2f} us at A, {spread['B'] / 1e3:.2f} us at B",
-        where="figure 2.17",
-        what="spread of the correction times: B less A [ns]",
-        published="broader at B",
-        low=1.0,
-        note="of first attempts; at both points every codeword has more errors than the fast Chien search corrects, and our "
-        "Berlekamp-Massey takes a fixed time for each error that the code can correct, so that the time is the same for all",
-        **common,
+    yield set_apart(
+        reading,
+        "derived",
+        "the cell laboratory scores the same comparison (section 2.3.1, figures 2.15 and 2.16), of one codeword of the same "
+        "decoder; here of 16 KiB pages, whose codewords are decoded as they arrive",
     )
+    yield _broadening(setting, found["A"], found["B"], common)
     retried = {name: float((times["retry"] > 0).mean()) for name, times in found.items()}
     longest = found["B"]["retry"].max() / 1e6 if retried["B"] else 0.0
     yield statement(
@@ -208,7 +206,59 @@ def _single_reads(setting: Setting) -> Iterator[Claim]:
         where="figure 2.18",
         what="reads with a further contribution, the execution of read retry: share at B less that at the beginning of life",
         published="present at B",
-        low=1e-6,
+        low=_SOME,
+        **common,
+    )
+
+
+def _times(setting: Setting, rate: float, fast_errors: int | None = None) -> dict[str, np.ndarray]:
+    """Returns the times of reads at an error rate by cause [ns].
+
+    Args:
+        setting: The setting.
+        rate: Raw bit error rate.
+        fast_errors: Errors up to which the fast Chien search serves a codeword; ``None``: those of the preset.
+    """
+    changes: dict[str, Any] = {_RATE.removesuffix("[0]"): [rate], "flash.blocks_per_plane": 256}
+    if fast_errors is not None:
+        changes["ecc.decoder.decoder"] = {"kind": "bch", "fast_errors": fast_errors}
+    commands = 12_500 if setting.quick else 50_000
+    log = run("retry-c1", str(SPECS / "pages.fio"), set=changes, stop_after=commands, record_commands=True).command_table()
+    assert log is not None
+    return {cause: np.array(log[f"{cause}_ns"]) for cause in ("decode", "sense", "retry")}
+
+
+def _broadening(setting: Setting, at_a: dict[str, np.ndarray], at_b: dict[str, np.ndarray], common: dict[str, Any]) -> Claim:
+    """Returns the claim of figure 2.17, with the limits of the fast Chien search at which it holds."""
+    spread = (float(at_a["decode"].std()), float(at_b["decode"].std()))
+    others = {}
+    for most in _FAST_ERRORS:
+        others[most] = tuple(float(_times(setting, rate, most)["decode"].std()) for rate in (_AT_A, _AT_B))
+    return broader(spread, others, common)
+
+
+def broader(spread: tuple[float, float], others: Mapping[int, tuple[float, ...]], common: Mapping[str, Any]) -> Claim:
+    """Returns the claim that correction times spread more at B than at A.
+
+    Args:
+        spread: Standard deviations at A and at B with the preset [ns].
+        others: The same with other limits of the fast Chien search [errors].
+        common: Further fields of the claim.
+    """
+    holds = [most for most, (at_a, at_b) in others.items() if rises(at_b / at_a - 1.0)]
+    told = ", ".join(f"{most}: {(at_b - at_a) / 1e3:+.2f} us" for most, (at_a, at_b) in others.items())
+    region = f"a fast Chien search up to {' or '.join(map(str, holds))} errors" if holds else ""
+    return statement(
+        spread[1] - spread[0],
+        f"standard deviation {spread[0] / 1e3:.2f} us at A, {spread[1] / 1e3:.2f} us at B",
+        where="figure 2.17",
+        what="spread of the correction times: B less A [ns]",
+        published="broader at B",
+        low=max(1.0, NOTICEABLE * spread[0]),
+        region=region,
+        note="of first attempts. With the 8 errors of the fast Chien search [A] every codeword has more at both points, and the "
+        f"slow search and Berlekamp-Massey take a fixed time. B less A by the limit of the fast search: {told}. The thesis does "
+        "not state the limit; 74 is near the mean number of errors at B",
         **common,
     )
 
@@ -232,7 +282,7 @@ def _link(points: Points, behind: Points) -> Iterator[Claim]:
     for drive in ("retry-c3", "retry-c4"):
         lost = behind.change(_BANDWIDTH, {"drive": drive, _RATE: 1e-4}, {"drive": drive, _RATE: rate})
         worst = lost.mean if lost.low is None else lost.low
-        yield statement(
+        claim = statement(
             worst,
             f"{100 * lost.mean:+.1f} %",
             work=WORK,
@@ -242,11 +292,8 @@ def _link(points: Points, behind: Points) -> Iterator[Claim]:
             low=-_VISIBLE,
             seeds=lost.count,
             load="random reads of 16 KiB, depth 32, SATA III",
-            note="the thesis compares the curve without an interface with the link's bandwidth; behind the link there are 32 "
-            "commands, which wait for the failing pages, and C3's loss shows"
-            if drive == "retry-c3"
-            else "",
         )
+        yield set_apart(claim, "not comparable", _LINE)
 
 
 def _table(points: Points, behind: Points) -> Table:

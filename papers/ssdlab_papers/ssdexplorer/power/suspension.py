@@ -14,7 +14,7 @@ from typing import Any
 
 import ssdlab
 from ssdlab.explore.statistics import Estimate, estimate
-from ssdlab_papers.claim import Claim, number, taken
+from ssdlab_papers.claim import Claim, falls, number, rises, taken
 from ssdlab_papers.setting import Setting
 from ssdlab_papers.ssdexplorer.power.windows import DRIVE, MEAN, NONE, PEAK, WORK, Row, Runs, Windows, time_of
 from ssdlab_papers.ssdexplorer.runs import run_sweep
@@ -219,7 +219,7 @@ def _test(found: Found, stated: Stated) -> Iterator[Claim]:
         stated.mean,
         stated.mean_digit,
         what=f"{stated.test}: mean power, windows best for it",
-        agrees=mean.mean < 0.0,
+        agrees=falls(mean.mean / 100.0),
         note=f"at {for_mean.words}, {rule}: of 128 dies some are nearly always in a window, so that idle ones wait most of the "
         f"time. Without the rule every position gives {lost}",
         **common,
@@ -230,7 +230,7 @@ def _test(found: Found, stated: Stated) -> Iterator[Claim]:
         stated.peak,
         stated.peak_digit,
         what=f"{stated.test}: peak power, windows best for it",
-        agrees=peak.mean < 0.0,
+        agrees=falls(peak.mean / 100.0),
         note=f"at {for_peak.words}, {rule}: dies that waited for one window begin together when it ends. Without the rule "
         f"{in_words(without)} at {free_peak.words}",
         **common,
@@ -241,7 +241,7 @@ def _test(found: Found, stated: Stated) -> Iterator[Claim]:
         stated.time,
         _DIGIT,
         what=f"{stated.test}: time, windows best for the mean",
-        agrees=time.mean > 0.0,
+        agrees=rises(time.mean / 100.0),
         region=region,
         note=f"comes out {region}" if region else "",
         **common,
@@ -252,7 +252,7 @@ def _test(found: Found, stated: Stated) -> Iterator[Claim]:
         stated.upper,
         _DIGIT,
         what=f"{stated.test}: latency of an upper page, window of 200 us",
-        agrees=True,
+        agrees=rises(upper / 100.0),
         note=f"the windows alone; {stated.upper:g} % of 4.3 ms are {stated.upper / 100 * _UPPER_US:.0f} us, {stated.count} x "
         f"(200 us + {in_us(stated.overhead):.0f} us of overhead) [D]; the stated time of the test is that of "
         f"{each_us:.0f} us for a suspension",
@@ -310,7 +310,7 @@ def _contradictions(found: Found) -> Iterator[Claim]:
             stated.time,
             _DIGIT,
             what=f"{stated.test}: time if an upper page takes {stated.upper:g} % longer, as stated",
-            agrees=time.mean > 0.0,
+            agrees=rises(time.mean / 100.0),
             note=f"a third of the programs are upper pages, and the dies are always busy: {share:+.1f} % [D]. The stated time "
             "and the stated latency exclude each other on a drive bound by its dies",
             **common,
