@@ -491,11 +491,14 @@ def test_a_headline_that_is_not_met_gets_its_region(monkeypatch):
     assert asked == [("hadoop", "hadoop"), ("hadoop", "queueing")]
     assert [each.verdict for each in claims] == ["holds if", "direction only"]
     assert len(pieces) == 6
-    # A load that waits more than the claim's own, which hardly does, is searched instead, and the verdict stays.
+    # TPC-C is searched instead of a load that hardly waits, and the verdict stays.
     busy = Cases((ours, case(trace("tpc_c"), baseline=row(waiting=2000.0), rr_speed=row(write=1000.0))), ())
     claim = next(regions.with_regions(Setting(full=True), speed.hadoop_claims(Cases((ours,), ())), busy))
     assert (asked[-1], claim.verdict) == (("tpc_c", "hadoop"), "direction only")
     assert claim.note.endswith("of whose response 66.7 % is waiting; of that of Hadoop (part) 33.3 % is)")
+    long = case(trace("hadoop"), baseline=row(waiting=1600.0), rr_speed=row(write=1500.0, waiting=500.0))
+    [*regions.with_regions(Setting(full=True), speed.hadoop_claims(Cases((long,), ())), Cases((long, *busy.real[1:]), ()))]
+    assert asked[-2:] == [("hadoop", "hadoop"), ("hadoop", "queueing")]
     assert len([*regions.with_regions(Setting(), speed.hadoop_claims(found), found)]) == 2
 
 
