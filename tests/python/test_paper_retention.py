@@ -307,6 +307,11 @@ def test_what_is_as_fast_does_not_outperform():
         claim = codes.outperforms(Cases((with_encoders(faster, rival),), ()), THROUGHPUTS)
         assert claim.verdict == verdict
     missed_beyond([claim])
+    # Beyond the slide's encoders the rival is as fast: the claim points the way that it says.
+    fastest = with_encoders(faster, (1.2,) * 6)
+    more = {f"{policy} 320": Sample({1: row()}) for policy in codes.POLICIES}
+    wider = Case(fastest.load, {**fastest.samples, **more})
+    assert codes.outperforms(Cases((wider,), ()), (*THROUGHPUTS, 320)).verdict == "direction only"
     for encoding, verdict in ((0.0, "reproduced"), (1.0, "differs")):
         made = with_encoders(faster, faster, encoding=encoding, strong=1)
         claim = codes.off_the_path(Cases((made,), ()), "at recorded speed")

@@ -12,7 +12,7 @@ from typing import Any
 
 from ssdlab.charts import Axis, Chart, Series
 from ssdlab.toml import document
-from ssdlab_papers.claim import NOTICEABLE, Claim, rises, sanity
+from ssdlab_papers.claim import NOTICEABLE, Claim, falls, rises, sanity
 from ssdlab_papers.entry import Picture, Table
 from ssdlab_papers.formats import share_text
 from ssdlab_papers.real_first import Found, Loads, shown_claim, value_claim, worded_claim
@@ -32,6 +32,8 @@ _QUICK = (5, 20, 160)
 NEAR, _OTHERS = 0.95, (0.9, 0.98)
 #: Published throughput of retention relaxation [MB/s], and how many times as much its rival needs.
 ENOUGH, LESS = 20, 8.0
+#: Greatest throughput that the slide can have: eight times that of retention relaxation [MB/s].
+_SLIDE = 160
 #: Half of the last digit of *8x*: on encoders each twice as fast as the next, no other ratio lies in this range.
 _DIGIT = 0.5
 #: Text of the claim.
@@ -273,20 +275,25 @@ def _needs(found: Cases, throughputs: Sequence[int]) -> str:
 
 def outperforms(found: Cases, throughputs: Sequence[int]) -> Claim:
     """Returns the claim that retention relaxation is faster with the same encoder."""
-    chosen = [way(policy, throughput) for throughput in throughputs for policy in POLICIES]
 
-    def worst(runs: Sequence[tuple[Run, ...]]) -> float:
-        return max(one[at].write_ns / one[at + 1].write_ns for one in runs for at in range(0, len(chosen), 2))
+    def worst(at_most: int) -> Found:
+        chosen = [way(policy, throughput) for throughput in throughputs if throughput <= at_most for policy in POLICIES]
+        return found.find(
+            chosen,
+            lambda runs: max(one[at].write_ns / one[at + 1].write_ns for one in runs for at in range(0, len(chosen), 2)),
+        )
 
+    slower = worst(_SLIDE).leading.mean
     return worded_claim(
-        found.find(chosen, worst),
+        worst(throughputs[-1]),
         lambda value: f"{value:.3f}",
         where="Performance of ECCs",
         what="write response under the same LDPC throughput over the rival's: the worst of all loads and encoders",
         published="below 1 (RR-2week outperforms the baseline)",
         high=_BELOW_1,
         headline=True,
-        note="recorded speed and compressed weeks together",
+        agrees=falls(slower - 1.0),
+        note=f"recorded speed and compressed weeks together; up to {_SLIDE} MB/s the worst is {slower:.3f}",
     )
 
 
