@@ -30,6 +30,7 @@ __all__ = [
     "number",
     "on_loads",
     "rises",
+    "same_way",
     "sanity",
     "set_apart",
     "statement",
@@ -69,6 +70,11 @@ def rises(change: float) -> bool:
 def falls(change: float) -> bool:
     """Returns True if a change is a fall: it is noticeable, and below zero."""
     return change <= -NOTICEABLE
+
+
+def same_way(change: float, published: float) -> bool:
+    """Returns True if a change goes the way of a published one; where that is not noticeable, ours may not be."""
+    return (rises(change), falls(change)) == (rises(published), falls(published))
 
 
 def _side(bound: float, with_it: str, without: str) -> str:

@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import ssdlab
@@ -27,6 +28,7 @@ __all__ = [
     "between",
     "choice",
     "claim_with_region",
+    "fixed_text",
     "load_fields",
     "region",
     "speed_field",
@@ -113,6 +115,8 @@ class Region:
     rows: tuple[Mapping[str, Any], ...]
     #: Parameters in the order of their importance for the distance.
     by_importance: tuple[Open, ...]
+    #: Drive, load and state before the run that all trials have in common, in words.
+    fixed: str = ""
 
     @property
     def hits(self) -> list[Mapping[str, Any]]:
@@ -122,20 +126,23 @@ class Region:
     @property
     def plausible(self) -> list[Mapping[str, Any]]:
         """Those of them at settings that are plausible for the work."""
-        return [row for row in self.hits if self._is_plausible(row)]
+        return [row for row in self.hits if self.is_plausible(row)]
 
-    def _is_plausible(self, row: Mapping[str, Any]) -> bool:
+    def is_plausible(self, row: Mapping[str, Any]) -> bool:
+        """Returns True if a trial's setting is plausible for the work."""
         return all(each.is_plausible(row[each.field]) for each in self.parameters)
 
     @property
     def text(self) -> str:
-        """Where the published value comes out, in words."""
-        sought = [row for row in self.rows if self._is_plausible(row)]
+        """Where the published value comes out, in words. What is not found is said with what the search held fixed."""
+        at = f" at {self.fixed}" if self.fixed else ""
+        sought = [row for row in self.rows if self.is_plausible(row)]
         if self.plausible:
             return f"in {len(self.plausible)} of {len(sought)} plausible settings{self._spans(self.plausible, sought)}"
         if not self.hits:
-            return f"nowhere among {len(self.rows)} settings, {len(sought)} of them plausible; nearest {self._nearest(self.rows)}"
-        missed = f"in none of {len(sought)} plausible settings" + (f" (nearest {self._nearest(sought)})" if sought else "")
+            settings = f"{len(self.rows)} settings{at}, {len(sought)} of them plausible"
+            return f"nowhere among {settings}; nearest {self._nearest(self.rows)}"
+        missed = f"in none of {len(sought)} plausible settings{at}" + (f" (nearest {self._nearest(sought)})" if sought else "")
         others = len(self.rows) - len(sought)
         return f"{missed}, and in {len(self.hits)} of {others} others{self._spans(self.hits, self.rows)}"
 
@@ -173,7 +180,7 @@ class Region:
         def kind(row: Mapping[str, Any]) -> str:
             if row[_OFF] <= self.tolerance:
                 return "published"
-            return "plausible" if self._is_plausible(row) else "not plausible"
+            return "plausible" if self.is_plausible(row) else "not plausible"
 
         places = {id(row): (float(row[parameter.field]), float(row[_VALUE])) for row in self.rows}
         return Chart(
@@ -220,7 +227,7 @@ class Region:
                     *(row[name] for name in columns),
                     row[_VALUE],
                     row[_OFF],
-                    self._is_plausible(row),
+                    self.is_plausible(row),
                 ]
                 for row in self.rows
             ],
@@ -267,6 +274,25 @@ def _moved(parameter: Open, value: float, share: float) -> float:
     return value + _SPREAD * share * min(after - before for before, after in pairwise(choices))
 
 
+def fixed_text(spec: Mapping[str, Any], parameters: Sequence[Open], load: str = "") -> str:
+    """Returns what a search holds fixed, in words.
+
+    Args:
+        spec: The specification: ``drive``, ``workload``, and ``options`` or ``set`` with a ``precondition``.
+        parameters: What the search varies, and so does not hold fixed.
+        load: The load in words; by default the name of its file.
+    """
+    varied = {each.field for each in parameters if len(each.choices.get("choices", (0, 1))) > 1}
+    given = {**spec, **spec.get("set", {})}
+    state = given.get("precondition", "")
+    found = [
+        str(given["drive"]) if "drive" not in varied and isinstance(given.get("drive"), str) else "",
+        load or (Path(str(given["workload"])).stem if "workload" not in varied and "workload" in given else ""),
+        f"precondition {state}" if state and "precondition" not in varied else "",
+    ]
+    return ", ".join(filter(None, found))
+
+
 def region(
     setting: Setting,
     name: str,
@@ -277,6 +303,7 @@ def region(
     tolerance: float,
     parameters: Sequence[Open],
     trials: int,
+    load: str = "",
     **spec: Any,
 ) -> Region:
     """Searches for the settings at which a quantity has its published value.
@@ -290,6 +317,7 @@ def region(
         tolerance: Distance up to which a value counts as the published one: the resolution of the claim.
         parameters: What the work leaves open.
         trials: Number of trials of each search.
+        load: The load in words, for what the search held fixed.
         **spec: The rest of the specification: ``drive``, ``workload``, ``policy``, ``reference``, ``options``, ...
     """
     document = {
@@ -309,7 +337,8 @@ def region(
     }
     shares = done.importance.get(_OFF) or {}
     ordered = tuple(sorted(parameters, key=lambda each: -shares.get(each.field, 0.0)))
-    return Region(name, title, published, tolerance, tuple(parameters), tuple(rows.values()), ordered)
+    fixed = fixed_text(spec, parameters, load)
+    return Region(name, title, published, tolerance, tuple(parameters), tuple(rows.values()), ordered, fixed)
 
 
 def claim_with_region(claim: Claim, found: Region, published: str = "", part: str = "") -> Claim:

@@ -37,7 +37,7 @@ def sample(gain: float = 0.0, level: int = 4, spread: float = 0.0, **numbers: fl
     """Two runs with made-up numbers, whose gains differ by twice the spread."""
 
     def row(sign: float) -> dict[str, float]:
-        given = {"slow": 0.0, "lazy": 0.0, "throughput": 1e6, "wait_ns": 0.0} | numbers
+        given = {"slow": 0.0, "lazy": 0.0, "throughput": 1e6, "wait_ns": 1.0} | numbers
         modes = {f"lifetime.erase_modes.{each}{speed}": 0.0 for each in LEVELS for speed in ("", "_slow")}
         modes[f"lifetime.erase_modes.ev{level}"] = 1000.0 * (1.0 - given["slow"])
         modes[f"lifetime.erase_modes.ev{level}_slow"] = 1000.0 * given["slow"]
@@ -122,12 +122,12 @@ def test_what_bears_out_the_paper_is_reproduced():
     head = [*figures.headlines(as_published())]
     assert [claim.headline for claim in head] == [True] * 4
     assert [(claim.value, claim.verdict) for claim in head] == [
-        (0.612, "reproduced"), (0.69, "reproduced"), (0.38, "reproduced"), (None, "reproduced"),
+        (0.612, "derived"), (0.69, "reproduced"), (0.38, "reproduced"), (None, "reproduced"),
     ]  # fmt: skip
-    # Gains of the two traces are not their labels, although their mean is that of the six.
+    # Gains of the two traces are not their labels, although their mean is that of the six; prxy_0's is an input.
     missed = {what for what, verdict in verdicts(as_published()).items() if verdict != "reproduced"}
     assert missed == {
-        "gain in MAX P/E, hm_0", "gain in MAX P/E, prxy_0",
+        "gain in MAX P/E, hm_0",
         "change of the write throughput, hm_0", "change of the write throughput, prxy_0",
     }  # fmt: skip
 
@@ -140,8 +140,77 @@ def test_what_contradicts_the_paper_differs():
     )
     out = verdicts(given)
     head = [claim.verdict for claim in figures.headlines(given)]
-    assert head == ["direction only", "direction only", "differs", "differs"]
+    assert head == ["derived", "direction only", "differs", "differs"]
     assert "reproduced" not in out.values()
+
+
+def test_the_share_of_the_margin_is_that_of_one_label():
+    """The label of prxy_0 is the greatest, and to a tenth one share alone makes it the most that there is to gain."""
+    labels = {name: gain for name, (gain, _) in ENTERPRISE.of_the_paper.items()}
+    assert (max(labels, key=lambda name: labels[name]), labels[model.CALIBRATED_ON]) == (model.CALIBRATED_ON, model.LABEL)
+    assert abs(model.most() - model.LABEL) < figures.DIGIT
+    tenths = [at / 10 for at in range(1, 10)]
+    assert [at for at in tenths if abs(model.cycles(4, slow=True, share=at) - 1.0 - model.LABEL) < figures.DIGIT] == [model.SHARE]
+    point = runs.point(Case(ENTERPRISE, load("prxy_0"), 100.0), "autoftl")
+    assert point["flash.erase_mode[10].wear"] == model.wear(4, slow=True)
+
+
+def test_what_is_calibrated_and_what_reads_the_bound_back_are_inputs():
+    def verdicts(**numbers) -> list[str]:
+        both = [case_of(ENTERPRISE, name, model.most(), **numbers) for name in ("hm_0", "prxy_0")]
+        found = {claim.what: claim.verdict for claim in figures.entries(results(*both)) if isinstance(claim, Claim)}
+        mean = "gain in MAX P/E, mean over the paper's enterprise traces at hand"
+        return [found[what] for what in (mean, "gain in MAX P/E, hm_0", "gain in MAX P/E, prxy_0")]
+
+    # The measured share of slow erases at the lowest voltage decides.
+    assert verdicts(slow=1.0) == ["input"] * 3
+    assert verdicts(slow=0.9) == ["direction only", "direction only", "input"]
+    assert verdicts(slow=1.0, level=3) == ["direction only", "direction only", "input"]
+
+
+def test_a_change_that_no_figure_shows_is_none():
+    one, other = (
+        {claim.what: claim for claim in figures.entries(results(case_of(ENTERPRISE, "prxy_0", 0.8, throughput=1e6 * (1 - less))))
+         if isinstance(claim, Claim)}
+        for less in (0.005, 0.012)
+    )  # fmt: skip
+    what = "change of the write throughput, prxy_0"
+    # Published: -1.49 %, which is noticeable; a mean of -0.91 % is not.
+    assert [each[what].verdict for each in (one, other)] == ["differs", "direction only"]
+    mean = "change of the write throughput, mean over the enterprise loads"
+    assert [each[mean].verdict for each in (one, other)] == ["direction only", "differs"]
+    given = results(case_of(ENTERPRISE, "vm", 0.405, speed=25.0), case_of(ENTERPRISE, "vm", 0.4))
+    (claim,) = [each for each in figures._relations(given) if each.where == "section 5.2"]
+    assert claim.verdict == "differs"
+
+
+def test_what_cannot_fail_is_not_counted():
+    def verdicts(**numbers) -> dict[str, str]:
+        pair = [case_of(ENTERPRISE, "hm_0", 0.8, **numbers), case_of(MOBILE, "download", 0.4, **numbers)]
+        return {claim.what: claim.verdict for claim in figures.entries(results(*pair)) if isinstance(claim, Claim)}
+
+    slower, order = (
+        "change of the write throughput by slow erases, largest loss of all loads",
+        "the lower the voltages used, the higher the gain: largest fall of MAX P/E in that order",
+    )
+    assert [verdicts(slow=share)[slower] for share in (0.0, 0.5)] == ["sanity", "reproduced"]
+    waiting = [verdicts(wait_ns=wait)["change of the overall write throughput, largest loss of the paper's traces at hand and "
+                                      "the mobile loads"] for wait in (0.0, 1.0)]  # fmt: skip
+    assert waiting == ["sanity", "reproduced"]
+    # Loads that use the same voltages have no order. With a gain of 80 % before one of 40 % the claim is missed.
+    assert verdicts()[order] == "differs"
+    same = results(case_of(ENTERPRISE, "hm_0", 0.8), case_of(MOBILE, "download", 0.8))
+    claims = {claim.what: claim.verdict for claim in figures._relations(same)}
+    assert claims[order] == "sanity"
+
+
+def test_lazy_erases_stand_beside_those_of_the_other_sampling():
+    one = case_of(MOBILE, "download", 0.4, lazy=0.9)
+    both = replace(one, lives={**one.lives, runs.PER_PROGRAM: sample(0.4, lazy=0.02)})
+    text, program = [each for each in figures._of_erases(results(both)) if "lazy erases" in each.what]
+    assert (text.verdict, text.ours, program.verdict, program.ours) == ("differs", 0.9, "shown", 0.02)
+    assert "another reading" in program.note
+    assert sum("lazy erases" in each.what for each in figures._of_erases(results(one))) == 1
 
 
 def test_a_load_that_is_faster_and_gains_more_contradicts_the_text():
@@ -237,8 +306,9 @@ def valued(description: dict, field: str) -> object:
 
 @pytest.mark.parametrize("on", CONFIGURATIONS, ids=lambda on: on.name)
 def test_the_substitute_is_that_of_the_presets(on):
+    # The presets have a share of 60 %.
     given = described(on)
-    fields = model.fields()
+    fields = model.fields(share=0.6)
     assert len(fields) == 14
     for field, value in fields.items():
         assert valued(given, field) == pytest.approx(value, abs=1e-9), field
@@ -248,7 +318,7 @@ def test_the_substitute_is_that_of_the_presets(on):
     more = model.fields(share=0.8)
     assert more["flash.erase_mode[9].wear"][5] < fields["flash.erase_mode[9].wear"][5]
     assert more["flash.erase_mode[1].wear"][0] > fields["flash.erase_mode[1].wear"][0]
-    assert model.cycles(4, slow=True) - 1.0 == pytest.approx(figures.MOST, abs=0.005)
+    assert model.cycles(4, slow=True, share=0.6) - 1.0 == pytest.approx(0.93, abs=0.005)
     assert model.fields(slow_end=0.37)["flash.erase_mode[10].wear"][0] == 0.37
     assert model.fields(spacing=1.5)["flash.write_mode[2].program_scale"] < fields["flash.write_mode[2].program_scale"]
 
@@ -295,7 +365,9 @@ def test_rules_and_what_is_assumed_are_fields_of_the_drives(on):
         for field, value in fields.items():
             assert valued(given, field) != value, name
     usual = {field: value for each in assumed.ASSUMED for field, value in each.fields(each.usual).items()}
-    for field, value in assumed.fields_of(usual).items():
+    assert {field: assumed.fields_of(usual)[field] for field in model.fields()} == model.fields()
+    # The presets have a share of 60 %.
+    for field, value in assumed.fields_of({**usual, "model.share": 0.6}).items():
         assert valued(given, field) == pytest.approx(value), field
     for each in assumed.ASSUMED:
         low, high = each.values[0], each.values[-1]
@@ -354,7 +426,7 @@ def test_a_search_and_a_sensitivity_run(monkeypatch):
     found = regions.find_region(QUICK, phone, 0.38, trials=2)
     assert 2 <= len(found.rows) <= 4
     assert {row["workload.replay"] for row in found.rows} == {"gaps"}
-    assert all(0.0 < row["value"] < 0.94 for row in found.rows)
+    assert all(0.0 < row["value"] < 0.83 for row in found.rows)
     share, keep = assumed.ASSUMED[0], assumed.ASSUMED[4]
     one = assumed.gain_sensitivity(QUICK, phone, [share, keep], draws=8)
     # More of the margin by narrow levels, which a full buffer cannot use, gains less.
@@ -389,7 +461,7 @@ def test_every_claim_of_a_quick_run_can_fail():
     for one in measured.found.alike:
         auto, minus = (one.estimate(runs.gain, policy).mean for policy in runs.POLICIES)
         # The wear of an erase lies between that of the slow EV4 and the nominal one.
-        assert 0.0 < minus < auto < 0.94
+        assert 0.0 < minus < auto < 0.83
         assert one.estimate(runs.slow, "autoftl_minus").mean == 0.0
         assert one.estimate(runs.slow).mean > 0.3
         assert sum(one.estimate(runs.share_at(level)).mean for level in LEVELS) == pytest.approx(1.0)

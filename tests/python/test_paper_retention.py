@@ -55,6 +55,7 @@ def row(write: float = 3000.0, waiting: float = 1000.0, **fields) -> dict:
         "utilisation.dies_writing": 0.1,
         "utilisation.dies": given.get("dies", 0.2),
         "utilisation.encoder_ldpc": given["encoder"],
+        "modes.host_write.normal": given.get("strong", 0),
         "throughput.write_bytes_per_s": given.get("rate", 1e6),
         "reliability.deadline_misses": given["misses"],
     }
@@ -198,11 +199,32 @@ def test_speed_ups_are_scored_at_both_ends_and_in_the_middle():
     least, greatest, typical, *others = [*speed.claims(found)]
     # Loads of other collections stand beside them.
     assert [each.ours for each in (least, greatest, typical)] == [2.0, 5.0, 2.5]
-    assert [each.verdict for each in (least, greatest, typical)] == ["direction only", "direction only", "reproduced"]
+    # A third of the response of each is waiting: what is typical of them is the ratio of the program times.
+    assert [each.verdict for each in (least, greatest, typical)] == ["direction only", "direction only", "input"]
     assert [each.real_trace for each in (least, greatest, typical)] == [True] * 3
     assert [each.verdict for each in others] == ["not testable", "shown", "shown", "shown"]
     assert others[-1].ours == 10.0
     missed_beyond([least, greatest, typical])
+
+
+def test_what_is_typical_is_an_input_unless_the_middle_load_mostly_waits():
+    for waiting, verdict in ((1400.0, "input"), (1600.0, "reproduced")):
+        cases = [case(trace(name), baseline=row(waiting=waiting), rr_speed=row(write=1300.0)) for name in ("prxy_0", "tpc_c")]
+        typical = [*speed.range_claims(Cases(tuple(cases), ()))][2]
+        assert (typical.verdict, typical.is_met) == (verdict, True)
+        assert ("is an input" in typical.note) == (verdict == "input")
+    missed_beyond([typical])
+
+
+def test_a_gain_that_no_figure_shows_is_none():
+    for ratio, agrees in ((1.005, False), (1.02, True)):
+        ours = case(trace("hadoop"), baseline=row(write=3000.0 * ratio), rr_speed=row())
+        assert next(speed.hadoop_claims(Cases((ours,), ()))).agrees is agrees
+        assert [each.agrees for each in speed.range_claims(Cases((ours,), ()))] == [agrees] * 3
+    for less, verdict in ((1.005, "differs"), (1.02, "reproduced")):
+        ours = case(trace("vm"), baseline=row(write=4000.0, waiting=3000.0), rr_speed=row(write=2000.0, waiting=1500.0 / less))
+        (claim,) = [each for each in speed.claims(speed.Speeds(Cases((), ()), Cases((ours,), ()))) if "reduction" in each.what]
+        assert (claim.ours, claim.verdict) == (pytest.approx(less), verdict)
 
 
 def test_the_two_claims_on_hadoop_can_fail_on_both_sides():
@@ -220,8 +242,10 @@ def test_queueing_falls_more_than_the_response():
 
 
 def test_no_data_outlives_its_guarantee():
+    idle = weeks.reliability_claim(Cases((case(trace("rsrch_1"), rr_speed=row()),), ()))
+    assert idle.verdict == "sanity"
     for misses, verdict in ((0, "reproduced"), (1, "differs")):
-        ours = case(trace("rsrch_1"), rr_speed=row(misses=misses))
+        ours = case(trace("rsrch_1"), rr_speed=row(misses=misses, reprogram=3))
         claim = weeks.reliability_claim(Cases((ours,), ()))
         assert (claim.ours, claim.verdict) == (misses, verdict)
     missed_beyond([claim])
@@ -231,7 +255,8 @@ THROUGHPUTS = (5, 10, 20, 40, 80, 160)
 
 
 def with_encoders(ours: tuple[float, ...], rival: tuple[float, ...], **fields) -> Case:
-    """Returns a load with write responses by encoder, over the ideal's."""
+    """Returns a load with write responses by encoder, over the ideal's, and encoders busy a tenth of the time."""
+    fields = {"encoder": 0.1, **fields}
     made = {"rr_ecc None": row(), "bch_ldpc None": row()}
     for policy, ratios in (("rr_ecc", ours), ("bch_ldpc", rival)):
         made |= {f"{policy} {at}": row(write=3000.0 * ratio, **fields) for at, ratio in zip(THROUGHPUTS, ratios, strict=True)}
@@ -264,14 +289,32 @@ def test_eight_times_less_is_eight(ours, rival, ratio, verdicts):
     assert [each.verdict == "holds if" for each in assumed_load[:2]] == [each == "reproduced" for each in verdicts]
 
 
+def test_what_cannot_fail_with_an_idle_encoder_is_not_counted():
+    even = (1.0,) * 6
+    for busy, verdict in ((0.005, "sanity"), (0.02, "reproduced")):
+        near, *_ = codes.needed_claims(
+            Cases((with_encoders(even, even, encoder=busy),), ()), THROUGHPUTS, "at recorded speed", ""
+        )
+        assert near.verdict == verdict
+    for strong, verdict in ((0, "sanity"), (1, "reproduced")):
+        found = Cases((with_encoders(even, even, strong=strong),), ())
+        assert codes.off_the_path(found, "at recorded speed").verdict == verdict
+
+
 def test_what_is_as_fast_does_not_outperform():
     faster = (1.1, 1.1, 1.1, 1.1, 1.1, 1.1)
-    for rival, verdict in (((1.2,) * 6, "reproduced"), ((*(1.2,) * 5, 1.1), "differs")):
+    for rival, verdict in (((1.2,) * 6, "reproduced"), ((*(1.2,) * 5, 1.1), "differs"), ((*(1.2,) * 5, 1.105), "differs")):
         claim = codes.outperforms(Cases((with_encoders(faster, rival),), ()), THROUGHPUTS)
         assert claim.verdict == verdict
     missed_beyond([claim])
+    # Beyond the slide's encoders the rival is as fast: the claim points the way that it says.
+    fastest = with_encoders(faster, (1.2,) * 6)
+    more = {f"{policy} 320": Sample({1: row()}) for policy in codes.POLICIES}
+    wider = Case(fastest.load, {**fastest.samples, **more})
+    assert codes.outperforms(Cases((wider,), ()), (*THROUGHPUTS, 320)).verdict == "direction only"
     for encoding, verdict in ((0.0, "reproduced"), (1.0, "differs")):
-        claim = codes.off_the_path(Cases((with_encoders(faster, faster, encoding=encoding),), ()), "at recorded speed")
+        made = with_encoders(faster, faster, encoding=encoding, strong=1)
+        claim = codes.off_the_path(Cases((made,), ()), "at recorded speed")
         assert claim.verdict == verdict
     missed_beyond([claim])
 
@@ -426,6 +469,7 @@ def test_a_search_has_the_speed_up_of_two_runs(few):
     ]
     assert first["value"] == pytest.approx(means[0] / means[1])
     assert (found.published, found.tolerance) == (pytest.approx(1.8), pytest.approx(0.05))
+    assert found.fixed == f"rr-106g, 16 dies, {load.title}"
     queueing = next(each for each in regions.TARGETS if each.name == "queueing")
     waits = regions.find_region(Setting(full=True), load, queueing, trials=2, requests=2_000)
     assert all(row["value"] > 0.0 for row in waits.rows)
@@ -452,6 +496,14 @@ def test_a_headline_that_is_not_met_gets_its_region(monkeypatch):
     assert asked == [("hadoop", "hadoop"), ("hadoop", "queueing")]
     assert [each.verdict for each in claims] == ["holds if", "direction only"]
     assert len(pieces) == 6
+    # TPC-C is searched instead of a load that hardly waits, and the verdict stays.
+    busy = Cases((ours, case(trace("tpc_c"), baseline=row(waiting=2000.0), rr_speed=row(write=1000.0))), ())
+    claim = next(regions.with_regions(Setting(full=True), speed.hadoop_claims(Cases((ours,), ())), busy))
+    assert (asked[-1], claim.verdict) == (("tpc_c", "hadoop"), "direction only")
+    assert claim.note.endswith("of whose response 66.7 % is waiting; of that of Hadoop (part) 33.3 % is)")
+    long = case(trace("hadoop"), baseline=row(waiting=1600.0), rr_speed=row(write=1500.0, waiting=500.0))
+    [*regions.with_regions(Setting(full=True), speed.hadoop_claims(Cases((long,), ())), Cases((long, *busy.real[1:]), ()))]
+    assert asked[-2:] == [("hadoop", "hadoop"), ("hadoop", "queueing")]
     assert len([*regions.with_regions(Setting(), speed.hadoop_claims(found), found)]) == 2
 
 

@@ -12,7 +12,7 @@ import pytest
 from ssdlab.explore.statistics import Estimate
 from ssdlab_papers import Setting
 from ssdlab_papers.claim import number
-from ssdlab_papers.regions import Open, Region, claim_with_region, region
+from ssdlab_papers.regions import Open, Region, choice, claim_with_region, fixed_text, region
 from ssdlab_papers.sensitivity import Assumed, indices, sensitivity
 from ssdlab_papers.sweeps import over_seeds, samples
 
@@ -70,6 +70,8 @@ def test_a_search_finds_where_a_value_comes_out(job, setting):
     settings = {(row["workload.iodepth"], row["flash.channels"]) for row in found.rows}
     assert len(settings) == len(found.rows) > 6
     assert {depth for depth, _ in settings} == {1, 2, 4, 8}
+    assert found.fixed.startswith("tiny, ")
+    assert found.fixed.endswith("precondition none")
     # One of the searches is among plausible settings alone, and finds each of these few.
     plausible = {
         (depth, channels) for depth, channels in settings if DEPTH.is_plausible(depth) and CHANNELS.is_plausible(channels)
@@ -116,9 +118,22 @@ def test_a_claim_holds_if_its_region_is_plausible():
     assert (found.verdict, "in none of 1 plausible" in found.note) == ("direction only", True)
     nowhere = region_of((8, 4, 0.9), (1, 2, 0.1))
     assert nowhere.text == "nowhere among 2 settings, 1 of them plausible; nearest 0.1 at queue depth 1, channels 2"
+    held = replace(nowhere, fixed="tiny, a load, precondition fill")
+    assert held.text.startswith("nowhere among 2 settings at tiny, a load, precondition fill, 1 of them plausible; ")
+    assert "in none of 1 plausible settings at tiny (nearest" in replace(implausible, fixed="tiny").text
     assert claim_with_region(claim, nowhere).verdict == "direction only"
     met = replace(claim, ours=0.4)
     assert claim_with_region(met, nowhere) is met
+
+
+def test_what_a_search_holds_fixed_is_what_it_does_not_vary():
+    spec = {"drive": "tiny", "workload": "/traces/prxy_0.csv", "precondition": "fill", "set": {"flash.channels": 2}}
+    assert fixed_text(spec, [DEPTH]) == "tiny, prxy_0, precondition fill"
+    state = choice("precondition", "state", ("fill", "steady"), why="open")
+    assert fixed_text(spec, [state], "a load") == "tiny, a load"
+    # A single choice is no variation.
+    only = choice("workload", "load", ("/traces/prxy_0.csv",), why="stated")
+    assert fixed_text(spec, [only, state]) == "tiny, prxy_0"
 
 
 def test_the_pictures_of_a_region_show_every_trial():

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import cache
 
-from ssdlab_papers.agcr import assumed, costs, figures, regions, shares, why
+from ssdlab_papers.agcr import assumed, costs, figures, idle, regions, shares, why
 from ssdlab_papers.agcr.runs import WORK, Cases, policies
 from ssdlab_papers.claim import Claim
 from ssdlab_papers.entry import Entry, Picture, Table
@@ -42,10 +42,11 @@ def sections(setting: Setting) -> Sections:
 
 
 def _figures(setting: Setting, cases: Cases, found: Callable[[], regions.Maps]) -> Iterator[Entry | Picture | Table]:
-    """Yields the figures, in the full form each headline with the region in which its value comes out."""
+    """Yields the figures, in the full form each headline with its region, and the rival read against the text."""
     for each in figures.entries(setting, cases):
         where = found().region(each) if isinstance(each, Claim) and setting.searches(each) else None
         yield each if where is None or not isinstance(each, Claim) else claim_with_region(each, where)
+    yield from idle.entries(setting, cases)
 
 
 def _regions(setting: Setting, cases: Cases, found: regions.Maps) -> Iterator[Entry | Picture | Table]:

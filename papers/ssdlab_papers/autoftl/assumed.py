@@ -23,10 +23,11 @@ LOADS = ((MOBILE, "download"), (ENTERPRISE, "vm"))
 _SHARE, _SPACING, _SLOW_END = "model.share", "model.spacing", "model.slow_end"
 
 
-#: Numbers and choices that FACTS 4, POLICIES 5 and the drives' descriptions mark as assumed. For the wear of a slow
+#: Numbers and choices that FACTS 4, POLICIES 5 and the drives' descriptions mark as assumed, and the calibrated share
+#: of the margin, to a fifth on either side [A]. For the wear of a slow
 #: erase at the lowest voltage the paper gives 0.45, and by its own -19 % 0.37.
 ASSUMED = (
-    option(_SHARE, "share of the margin that narrow levels save", (0.4, 0.8), model.SHARE),
+    option(_SHARE, "share of the margin that narrow levels save", (0.2, 0.6), model.SHARE, "calibrated"),
     option(_SPACING, "spacing of the write modes' steps (exponent)", (0.67, 1.5), model.SPACING),
     option(_SLOW_END, "wear of a slow erase at the lowest voltage", (0.37, 0.45), model.SLOW_END, "derived"),
     option("ftl.overprovisioning", "over-provisioning", (0.2, 0.4), 0.25),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ssdlab_papers.autoftl import model
 from ssdlab_papers.autoftl.loads import ENTERPRISE, MOBILE, Case, Cases
 from ssdlab_papers.autoftl.runs import AGREEMENT, WORK
 from ssdlab_papers.claim import Claim
@@ -120,6 +121,8 @@ def find_region(setting: Setting, case: Case, published: float, trials: int = TR
         drive=case.on.preset,
         policy="autoftl",
         lifetime={"round_cycles": case.on.round_cycles / 2.0, "agreement": AGREEMENT},
+        set=model.fields(),
+        load=case.title,
         **load_fields(case.load, case.fields()),
     )
 
@@ -127,7 +130,7 @@ def find_region(setting: Setting, case: Case, published: float, trials: int = TR
 def with_region_of_case(setting: Setting, used: Cases, claim: Claim, trials: int = TRIALS) -> Iterator[Claim | Picture | Table]:
     """Yields a headline, in the full form with the region in which its value comes out, if it is not met as it is."""
     case = _case(used, claim)
-    if not setting.searches(claim) or case is None or claim.is_met or claim.value is None:
+    if not setting.searches(claim) or case is None or claim.is_met or claim.value is None or claim.unscored:
         yield claim
         return
     assert claim.work == WORK

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from ssdlab.explore.statistics import Estimate
+from ssdlab_papers.autoftl import model
 from ssdlab_papers.autoftl.loads import Case, Configuration
 from ssdlab_papers.real_first import Found, RealFirst
 from ssdlab_papers.setting import Setting
@@ -15,6 +16,8 @@ from ssdlab_papers.sweeps import Row, Sample, over_seeds, samples
 WORK = "autoFTL"
 #: autoFTL with and without slow erases.
 POLICIES = ("autoftl", "autoftl_minus")
+#: autoFTL with the past utilisation sampled at each program; section 4.4 names write requests.
+PER_PROGRAM = "autoftl, sampled at each program"
 #: Relative difference up to which two rounds of an extrapolated life agree: bursts of a look-alike are drawn anew in
 #: each round.
 AGREEMENT = 0.03
@@ -50,6 +53,11 @@ def slow(row: Row) -> float:
     return _share(row, [f"{level}_slow" for level in LEVELS])
 
 
+def at_most(row: Row) -> float:
+    """Returns the share of slow erases at the lowest voltage: with these alone, a gain is the most that there is."""
+    return _share(row, [f"{LEVELS[-1]}_slow"])
+
+
 def lazy(row: Row) -> float:
     """Returns the number of lazy erases per erase: free blocks that were erased further before they were written."""
     return float(row["lifetime.lazy_erases"]) / max(1.0, float(row["lifetime.erases"]))
@@ -72,8 +80,9 @@ def _share(row: Row, modes: Sequence[str]) -> float:
 
 
 def point(case: Case, policy: str, fields: Mapping[str, object] | None = None) -> dict[str, object]:
-    """Returns a point on the case's drive, which begins in the steady state unless `fields` say otherwise."""
-    return {"precondition": "steady", "drive": case.on.preset, "policy": policy, **case.fields(), **(fields or {})}
+    """Returns a point on the case's drive with the model's wear, in the steady state unless `fields` say otherwise."""
+    usual = {"precondition": "steady", "drive": case.on.preset, "policy": policy, **case.fields(), **model.fields()}
+    return {**usual, **(fields or {})}
 
 
 def life(setting: Setting, on: Configuration) -> dict[str, object]:

@@ -105,6 +105,7 @@ def find_region(
         reference={"policy": "baseline"},
         derive={"flash.blocks_per_plane": "32768 // flash.chips_per_channel"},
         set=dict(fields or {}),
+        load=load.title,
         **load_fields(load, load.fields(REQUESTS), stop_after=REQUESTS),
     )
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ssdlab.traces import trace_info
-from ssdlab_papers.claim import Claim
+from ssdlab_papers.claim import Claim, sanity
 from ssdlab_papers.entry import Table
 from ssdlab_papers.formats import share_text
 from ssdlab_papers.real_first import Found, Loads, shown_claim, worded_claim
@@ -23,7 +23,8 @@ _WEEKS = f"over {WEEKS} weeks, of which {DROPPED} are dropped"
 
 def reliability_claim(found: Cases) -> Claim:
     """Returns the claim that no data outlives its guarantee."""
-    return worded_claim(
+    moved = sum(case.first("rr_speed").number("flash.programs.reprogram") for case in found.leading)
+    claim = worded_claim(
         found.find(("rr_speed",), lambda runs: sum(run.misses for (run,) in runs)),
         lambda value: f"{value:,.0f}",
         where="Conclusions",
@@ -32,13 +33,9 @@ def reliability_claim(found: Cases) -> Claim:
         low=0.0,
         high=0.0,
         headline=True,
-        note=f"{_moved(found)} pages are reprogrammed, each in time",
+        note=f"{moved:,.0f} pages are reprogrammed, each in time",
     )
-
-
-def _moved(found: Cases) -> str:
-    moved = sum(case.first("rr_speed").number("flash.programs.reprogram") for case in found.leading)
-    return f"{moved:,.0f}"
+    return claim if moved else sanity(claim, "no page is reprogrammed")
 
 
 def entries(setting: Setting, found: Cases) -> Iterator[Claim | Table]:
