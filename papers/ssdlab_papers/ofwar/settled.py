@@ -39,7 +39,7 @@ _NAMES = (*COLUMNS, _FREE)
 
 @dataclass(frozen=True, slots=True)
 class Pass:
-    """What one of several passes adds, under a policy and under the baseline."""
+    """Growth of the counts in one of several passes, under a policy and under the baseline."""
 
     #: Rewritten pages and extra writes, as shares of the requested pages.
     rewritten: float
