@@ -16,6 +16,7 @@ from ssdlab_papers.formats import change_text, points_text
 from ssdlab_papers.ladder import Ladder, Step, steps_of
 from ssdlab_papers.ofwar import (
     assumed,
+    controls,
     examples,
     figures,
     parallelism,
@@ -454,6 +455,29 @@ def test_each_reading_of_the_rules_is_run_under_its_own_rule(monkeypatch):
     preset, greedy, *others = (claim.ours for claim in found)
     assert preset == greedy
     assert all(other != preset for other in others)
+
+
+def test_a_control_counts_what_it_reproduces():
+    used = Loads((), (load("iozone"), load("telegram")))
+
+    def control(response: float) -> Claim:
+        pair = sample(100.0 * (1 + response))
+        ways = (*figures._WAYS, *figures._COLLECTING)
+        found = {figures.key(each, way): Pair(each, sample(), pair) for each in used.alike for way in ways}
+        return controls.scored("nothing", "a policy", used, found)
+
+    idle, gaining = control(0.0), control(-0.523)
+    assert (idle.ours, idle.verdict, idle.note) == (0.0, "shown", "")
+    assert gaining.ours > 3.0
+    assert "ofwar-fig10a" in gaining.note
+
+
+@pytest.mark.slow
+def test_a_policy_that_does_nothing_and_one_that_is_wrong_reproduce_no_claim():
+    nothing, wrong, _ = controls.entries(QUICK)
+    assert (nothing.ours, wrong.ours) == (0.0, 0.0)
+    # They are scored, and by more than one claim.
+    assert all(claim.shown.startswith("0 of 10: ") for claim in (nothing, wrong))
 
 
 def test_a_ladder_names_the_step_that_matters_most_and_those_that_pass_the_published_value():

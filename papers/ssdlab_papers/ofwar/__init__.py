@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from ssdlab_papers.entry import Entry, Picture, Table
 from ssdlab_papers.ofwar import (
     assumed,
+    controls,
     examples,
     figures,
     parallelism,
@@ -41,6 +42,7 @@ def sections(setting: Setting) -> Sections:
         "figures": lambda: figures.entries(setting),
         "simulator": lambda: simulator.entries(setting),
         "settled": lambda: settled.entries(setting),
+        "controls": lambda: controls.entries(setting),
         "rules": lambda: rules.entries(setting),
         "parallelism": lambda: parallelism.entries(setting),
         "synthetic": lambda: synthetic.entries(setting),
