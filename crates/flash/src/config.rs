@@ -232,6 +232,7 @@ impl FlashConfig {
             );
         }
         self.rate_problems(problems);
+        self.phase_problems(problems);
         for (field, times) in [("read_time", &self.read_time), ("program_time", &self.program_time)] {
             let given = times.all();
             if given.len() != 1 && given.len() != bits as usize {
@@ -275,6 +276,13 @@ impl FlashConfig {
         let spare = self.spare_size.map_or(u64::MAX, |size| size.0);
         if let Err(problem) = ecc::BlockCode::fits(code, self.page_size.0, spare) {
             problems.0.push(kit::Problem { place: "flash.code".to_owned(), ..problem });
+        }
+    }
+
+    fn phase_problems(&self, problems: &mut Problems) {
+        let Some(phases) = &self.phases else { return };
+        for (name, time) in phases.by_name().into_iter().filter(|(_, time)| *time > Phases::LONGEST) {
+            problems.add(format!("flash.phases.{name}"), format!("{time}: expected at most {}", Phases::LONGEST));
         }
     }
 
@@ -465,10 +473,19 @@ pub(crate) mod tests {
         config.transfer_rate = TransferRate(5_000_000_000);
         config.read_time = PerPageType::Each(vec![Nanos(1), Nanos(2)]);
         config.erase_time = Nanos(0);
+        config.phases = Some(Phases { t_wpst: Nanos(1_000_001), t_cs: Nanos(1_000_000), ..Phases::of(config.interface) });
         config.write_modes.clear();
         let mut problems = Problems::default();
         config.problems(&mut problems);
         let places: Vec<&str> = problems.0.iter().map(|p| p.place.as_str()).collect();
-        assert_eq!(places, ["flash.page_size", "flash.transfer_rate", "flash.read_time", "flash.erase_time", "flash.write_mode"]);
+        let expected = [
+            "flash.page_size",
+            "flash.transfer_rate",
+            "flash.phases.t_wpst",
+            "flash.read_time",
+            "flash.erase_time",
+            "flash.write_mode",
+        ];
+        assert_eq!(places, expected);
     }
 }

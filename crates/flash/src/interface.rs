@@ -33,7 +33,7 @@ impl Interface {
     }
 }
 
-/// Times of the interface's phases.
+/// Times of the interface's phases, each at most 1 ms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Phases {
@@ -56,6 +56,24 @@ pub struct Phases {
 }
 
 impl Phases {
+    /// The longest time that a phase may take: a thousand times what any interface has.
+    pub const LONGEST: Nanos = Nanos(1_000_000);
+
+    /// Returns the times by the names of their fields.
+    pub fn by_name(&self) -> [(&'static str, Nanos); 8] {
+        let Phases { t_cs, t_cycle, t_adl, t_wb, t_rr, t_ccs, t_wpst, t_dbsy } = *self;
+        [
+            ("t_cs", t_cs),
+            ("t_cycle", t_cycle),
+            ("t_adl", t_adl),
+            ("t_wb", t_wb),
+            ("t_rr", t_rr),
+            ("t_ccs", t_ccs),
+            ("t_wpst", t_wpst),
+            ("t_dbsy", t_dbsy),
+        ]
+    }
+
     /// Returns the times of an interface (FACTS 5.5).
     pub fn of(interface: Interface) -> Phases {
         let ns = Nanos;
