@@ -30,7 +30,7 @@ from ssdlab_papers.traces import Load, titles
 _PAGES, _POOL = 63, 54_016 * 63
 #: The quick form runs a drive of a fraction of the size, so that fewer passes fill it.
 _FRACTION = 8
-_SMALL: dict[str, object] = {"flash.blocks_per_plane": 2048 // _FRACTION, "ftl.user_capacity": "6.25GiB"}
+_SMALL: dict[str, object] = {"flash.blocks_per_plane": 2048 // _FRACTION}
 #: Largest number of passes.
 _MOST = 40
 _REWRITES, _FREE = "flash.programs.rewrite", "free_blocks.at_end"

@@ -3,7 +3,7 @@
 use crate::saved::has_map;
 use drive::presets::PRESETS;
 use drive::{Description, Drive, RunLoop};
-use ftl::ScaleModels;
+use ftl::{PlaneChoice, ScaleModels};
 use kit::{DieId, Reason};
 use std::collections::BTreeSet;
 use workload::{Input, Options};
@@ -37,6 +37,10 @@ fn small(name: &str, text: &str) -> Description {
     }
     if whole.buffer.buffers > 2 {
         sets.push("buffer.buffers=2");
+    }
+    // Each stream has an open block in each plane, which would be a notable part of the spare.
+    if whole.ftl.plane_choice == PlaneChoice::MostFree {
+        sets.push("flash.blocks_per_plane=256");
     }
     if whole.ftl.map_cache.is_some() {
         sets.push("ftl.map_cache.size=8MiB");
