@@ -76,7 +76,7 @@ def test_each_sentence_has_its_proof():
         ("OFWAR is fast.", "no proof"),
         ("It is [fast](../results/ofwar.md#ofwar-fig10z).", "no such address: ../results/ofwar.md#ofwar-fig10z"),
         ("It is [fast](../results/agcr.md#ofwar-fig10a).", "no such address: ../results/agcr.md#ofwar-fig10a"),
-        ("It gains [18.9 %](../results/ofwar.md#ofwar-fig10a), not 50 %.", "not in the proof: 50"),
+        ("It gains [31.2 %](../results/ofwar.md#ofwar-fig10a), not 50 %.", "not in the proof: 50"),
         ("It gains [0.12345](one_budget.md).", "not in the proof: 0.12345"),
     ],
 )
