@@ -262,7 +262,8 @@ def test_the_figures_of_a_quick_run_can_fail():
     check(claims)
     shown = next(each for each in claims if each.unscored == "shown")
     assert "separate" in shown.shown
-    assert abs(shown.ours) < 0.01
+    # The control's frontiers alone make no write faster.
+    assert shown.ours > -0.01
     (table,) = (each for each in found if isinstance(each, Table))
     rows = {(row[0], row[1]): dict(zip(table.columns, row, strict=True)) for row in table.rows}
     for title in {row[0] for row in table.rows}:
