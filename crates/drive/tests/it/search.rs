@@ -54,7 +54,7 @@ fn one_case() {
 }
 
 /// Cases that a search has found, each with the overrides that its smaller form leaves out.
-const ONCE_FAILED: [(Kind, u64, u32, &[usize]); 5] = [
+const ONCE_FAILED: [(Kind, u64, u32, &[usize]); 6] = [
     // A program failed in the last free block while the data of a lost die was moved there.
     (Kind::ParityFaults, 3_000_000, 396, &[0, 2, 3, 4, 8, 9, 10]),
     // So it did, and the policy's urgent moves stood before those of that data.
@@ -66,6 +66,8 @@ const ONCE_FAILED: [(Kind, u64, u32, &[usize]); 5] = [
     // All space to be gained was that of sets whose data was on a lost die, too little was free to rebuild them, and
     // no die chose them.
     (Kind::ParityFaults, 3_002_400, 400, &[]),
+    // Data that a trim had deallocated counted as lost, once the newer data after the trim was destroyed.
+    (Kind::UnprotectedPairs, 3_001_013, 200, &[1, 2, 3, 4, 6, 8, 10]),
 ];
 
 /// Cases that have failed pass.

@@ -214,14 +214,16 @@ impl Oracle {
             let location = place.map_or(Location::Nowhere, Location::At);
             let emptied = place.is_none().then_some(self.step);
             self.units[lpn.index()] = Unit { location, floor: 0, emptied, trims_in_flight: 0 };
-            // A trim that has been found is durable, and one that has not is undone.
+            // A trim that has been found is durable, as is one before newer data; one after the data is undone.
+            let content = place.and_then(|ppn| self.places[ppn.index()].content);
+            let found = content.map_or(0, |content| self.versions[content.version as usize].bound);
             let promise = &mut self.promises.units[lpn.index()];
             match place {
                 None if promise.trim > promise.floor => promise.floor = promise.trim,
-                None => {}
-                Some(_) => promise.trim = 0,
+                Some(_) if found < promise.trim => promise.trim = 0,
+                _ => {}
             }
-            if let Some(content) = place.and_then(|ppn| self.places[ppn.index()].content) {
+            if let Some(content) = content {
                 let version = &mut self.versions[content.version as usize];
                 version.completed = version.completed.or(Some(self.step));
                 self.promise(content.version);
