@@ -24,6 +24,18 @@ pub(super) struct Promise {
     trim: u64,
 }
 
+impl Promise {
+    /// Takes account of what a recovery has found: data whose binding has a number, or nothing. A trim that has been
+    /// found is durable, as is one before newer data; one after the data is undone.
+    fn recovered(&mut self, found: Option<u64>) {
+        match found {
+            None if self.trim > self.floor => self.floor = self.trim,
+            Some(found) if found < self.trim => self.trim = 0,
+            _ => {}
+        }
+    }
+}
+
 /// Promises for all units.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Promises {
@@ -214,15 +226,9 @@ impl Oracle {
             let location = place.map_or(Location::Nowhere, Location::At);
             let emptied = place.is_none().then_some(self.step);
             self.units[lpn.index()] = Unit { location, floor: 0, emptied, trims_in_flight: 0 };
-            // A trim that has been found is durable, as is one before newer data; one after the data is undone.
             let content = place.and_then(|ppn| self.places[ppn.index()].content);
             let found = content.map_or(0, |content| self.versions[content.version as usize].bound);
-            let promise = &mut self.promises.units[lpn.index()];
-            match place {
-                None if promise.trim > promise.floor => promise.floor = promise.trim,
-                Some(_) if found < promise.trim => promise.trim = 0,
-                _ => {}
-            }
+            self.promises.units[lpn.index()].recovered(place.map(|_| found));
             if let Some(content) = content {
                 let version = &mut self.versions[content.version as usize];
                 version.completed = version.completed.or(Some(self.step));
