@@ -34,7 +34,7 @@ STEPS = (
     Step(
         "all rules of the simulator",
         {"drive": SIMULATED},
-        "planes with the most room, summaries of blocks, collection before a write",
+        "planes with the most room, summaries of blocks, collection before a write; victims are those of an element",
     ),
     Step("20 % of all blocks kept free", {"ftl.gc_fraction_of": "all"}, "section 4.2, to the word"),
 )
