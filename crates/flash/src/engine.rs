@@ -222,12 +222,14 @@ impl Flash {
     /// Starts the oldest waiting read of a free die for which nothing could be pulled, host reads first; where the read
     /// must have a page buffer before it begins, the die may wait for one instead. Returns false if there is none. With
     /// `despite_hold`, a host read starts even while a policy holds back other work: the read pins a block whose erase
-    /// must make the space that the policy's moves need.
+    /// must make the space that the policy's moves need. So may a read on another die that a part of its data awaits:
+    /// what goes on with a read that has begun is never held back.
     pub fn dispatch_waiting_read(&mut self, die_id: DieId, despite_hold: bool, now: SimTime, out: &mut Outbox) -> bool {
-        let die = &self.dies[die_id.index()];
-        if die.host_reads.head != NONE && (!out.signals.hold || despite_hold) {
+        let is_held = out.signals.hold && !despite_hold;
+        let has_host_read = self.dies[die_id.index()].host_reads.head != NONE;
+        if has_host_read && (!is_held || self.bring_begun_forward(die_id, out)) {
             self.start_waiting_read(die_id, true, now, out);
-        } else if die.relocation_reads.head != NONE {
+        } else if self.dies[die_id.index()].relocation_reads.head != NONE {
             self.start_waiting_read(die_id, false, now, out);
         } else {
             return false;

@@ -38,6 +38,28 @@ impl Flash {
         }
     }
 
+    /// Brings the oldest host read of a die that goes on with one that has begun to the front: an attempt to repeat it,
+    /// or a read from which its data is restored. Returns false if none waits.
+    #[cold]
+    pub(super) fn bring_begun_forward(&mut self, die_id: DieId, out: &Outbox) -> bool {
+        let goes_on = |slot: u32| matches!(out.operations[slot].owner, Owner::Retry(_) | Owner::Restoration(_));
+        let list = &mut self.dies[die_id.index()].host_reads;
+        let (mut before, mut slot) = (NONE, list.head);
+        while slot != NONE && !goes_on(slot) {
+            (before, slot) = (slot, self.progress[slot as usize].next);
+        }
+        if slot == NONE || before == NONE {
+            return slot != NONE;
+        }
+        self.progress[before as usize].next = self.progress[slot as usize].next;
+        if list.tail == slot {
+            list.tail = before;
+        }
+        self.progress[slot as usize].next = list.head;
+        list.head = slot;
+        true
+    }
+
     /// Sets the parts of the flash that a repeated read holds, from now on.
     pub fn hold_in_retries(&mut self, hold: Hold) {
         self.retries_hold = hold;
