@@ -41,6 +41,7 @@ _SETTINGS = (
     "ecc.delivery",
     "ecc.read_levels",
     "ecc.retries_hold",
+    "ecc.retry_place",
     "flash.scheduler",
     "flash.suspension.",
     "ftl.",

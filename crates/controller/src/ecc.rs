@@ -1,7 +1,7 @@
 //! The `[ecc]` section of a drive's description: errors of stored data, their decoding, and the recovery of reads whose
 //! decoding fails.
 
-use ecc::{Decoder, Engine, Hold, Plan};
+use ecc::{Decoder, Engine, Hold, Plan, RetryPlace};
 use kit::{Nanos, Problems};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -25,6 +25,8 @@ pub struct EccConfig {
     /// Parts of the flash that no other operation may use from the first repetition of a read until the read is
     /// corrected or given up.
     pub retries_hold: Hold,
+    /// Place of an attempt to repeat a read among the reads that wait for its die, where the die is not held for it.
+    pub retry_place: RetryPlace,
     /// Order in which the data of the host reads of a die is delivered; reads of units that were never written are not
     /// delayed.
     pub delivery: Delivery,
@@ -274,6 +276,10 @@ impl EccConfig {
         if self.errors.is_some() && self.retries_hold != Hold::Nothing && !repeats {
             problems.add("ecc.retries_hold", "no read is repeated: expected a plan in ecc.plan");
         }
+        if self.errors.is_some() && self.retry_place != RetryPlace::Age && (!repeats || self.retries_hold != Hold::Nothing) {
+            let what = "no repetition of a read waits: expected a plan in ecc.plan, and ecc.retries_hold = \"nothing\"";
+            problems.add("ecc.retry_place", what);
+        }
         if self.errors.is_some() && self.calibration && !matches!(self.plan, Plan::ReadRetry(_)) {
             problems.add("ecc.calibration", "the plan has no read levels to keep: expected plan = \"read_retry\"");
         }
@@ -286,6 +292,7 @@ impl EccConfig {
             ("ecc.read_levels", self.read_levels != ReadLevels::ByWriteMode),
             ("ecc.calibration", self.calibration),
             ("ecc.retries_hold", self.retries_hold != Hold::Nothing),
+            ("ecc.retry_place", self.retry_place != RetryPlace::Age),
             ("ecc.delivery", self.delivery != Delivery::AsDecoded),
             ("ecc.decoder", self.decoder != DecoderConfig::Ideal),
         ];

@@ -178,7 +178,7 @@ impl Drive {
         let geometry = description.geometry();
         let mut flash = Flash::new(&description.flash, &description.attempts(), &geometry, seed);
         if description.ecc.source().is_some() {
-            flash.hold_in_retries(description.ecc.retries_hold);
+            flash.set_retries(description.ecc.retries_hold, description.ecc.retry_place);
         }
         if controller.shares_decoders() {
             flash.announce_transfers();

@@ -27,7 +27,7 @@ pub use code::Code;
 pub use engine::{Engine, Pipeline};
 pub use latency::{BchDecoder, Decoder, Encoder, LdpcDecoder, StageTimes};
 pub use ldpc::Ldpc;
-pub use plan::{Attempt, Expected, Hold, Plan, expected};
+pub use plan::{Attempt, Expected, Hold, Plan, RetryPlace, expected};
 pub use quantile::Quantiles;
 pub use regulator::Regulator;
 pub use sample::Binomial;

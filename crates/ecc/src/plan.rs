@@ -149,6 +149,17 @@ pub enum Hold {
     Channel,
 }
 
+/// Place of an attempt to repeat a read among the reads that wait for its die.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum RetryPlace {
+    /// By the age of the first attempt: before the reads that were queued after that.
+    #[default]
+    Age,
+    /// Behind all that wait, as a read that arrives now.
+    Back,
+}
+
 /// Recovery of a read whose decoding fails.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]

@@ -21,7 +21,7 @@ use crate::scheduler::{BusPhase, Choice, Next, Scheduler};
 use crate::slow::SlowOperations;
 use crate::timing::Timing;
 use control::Control;
-use ecc::{Attempt, Hold};
+use ecc::{Attempt, Hold, RetryPlace};
 use kit::clock::Reading;
 use kit::history::{Entry, EntryKind};
 use kit::queue::Class;
@@ -87,6 +87,7 @@ pub struct Flash {
     announces_transfers: bool,
     /// Parts of the flash that a repeated read holds.
     retries_hold: Hold,
+    retry_place: RetryPlace,
     /// Page buffers of each channel; `None` if there are always enough.
     page_buffers: Option<Vec<PageBuffers>>,
     /// Meter of the currents; `None` if power is not computed.
@@ -124,6 +125,7 @@ impl Flash {
             summary: config.summary_time.map(|time| Summary { time, units_per_block: geometry.units_per_block }),
             announces_transfers: false,
             retries_hold: Hold::Nothing,
+            retry_place: RetryPlace::Age,
             page_buffers: None,
             meter: None,
             control: None,

@@ -35,6 +35,7 @@ const DRIVES: &[(&str, &str, &[&[&str]])] = &[
     ("chunks", "{ kind = \"pass_through\", full = 0.5, early_reset = true }", &[]),
     ("chunks in turn", "{ kind = \"pass_through\", multiple_resets = true, offline_after = 3 }", &[]),
     ("factor", "waf", &[]),
+    ("factor in pieces", "{ kind = \"waf\", write_amplification = 3.0, piece = 2 }", &[]),
     ("factor behind a buffer", "{ kind = \"waf\", model = \"oldest_first\" }", &[BUFFER, &["ftl.write_allocation=round_robin"]]),
     ("in place", "in_place", &[PAGES]),
     (

@@ -76,6 +76,8 @@ fn writes_are_amplified_by_the_factor() {
         "{ kind = \"waf\", model = \"oldest_first\" }",
         "{ kind = \"waf\", model = \"windowed_greedy\", window = 0.1 }",
         "{ kind = \"waf\", model = \"oldest_first\", hot = { data = 0.2, writes = 0.8 } }",
+        "{ kind = \"waf\", write_amplification = 1.32, piece = 7 }",
+        "{ kind = \"waf\", write_amplification = 7.5, piece = 1 }",
     ] {
         for more in ["flash.pages_per_block=64", "flash.pages_per_block=4", "flash.page_size=16KiB"] {
             let found = summary(&[&format!("ftl.translation={layer}"), more], WRITES);
@@ -107,6 +109,28 @@ fn dies_collect_in_turn_from_the_start() {
         let (programmed, erases) = (number(&calm, "/write_amplification"), number(&calm, "/flash/operations/erase"));
         let block = f64::from(description(&sets).geometry().units_per_block);
         assert!((erases - 4096.0 * programmed / block).abs() < 8.0, "{factor}: {erases} erases, {programmed} written");
+    }
+}
+
+/// One die with a write amplification of 2 and one write at a time: of each `piece` pages half are moved. A write waits
+/// for the moves of a piece at most, and for the erase of the block behind the last of them.
+#[test]
+fn a_write_waits_for_a_piece_of_a_collection() {
+    let sum = |parts: &[(Cause, u64)]| parts.iter().map(|(_, time)| time).sum::<u64>();
+    let (moved, alone, erase) = (sum(&READ) + sum(&PROGRAM), sum(&PROGRAM), 220 + 3_000_000);
+    let writes: Vec<(Op, u64, u64)> = (0..192).map(|unit| (Op::Write, unit, 1)).collect();
+    for piece in [64, 32, 8, 2] {
+        let layer = format!("ftl.translation={{ kind = \"waf\", write_amplification = 2.0, piece = {piece} }}");
+        let rows = one_by_one(&with(ONE_DIE, &["flash.pages_per_block=64", &layer]), &writes);
+        let mut times: Vec<u64> = rows[64..].iter().map(|row| row.completed.0 - row.submitted.0).collect();
+        times.sort_unstable();
+        // Two or four blocks have been written, half of them by the host: a piece comes with each half of its pages.
+        let erases = times.split_off(times.len() - 4);
+        let pieces = times.split_off(times.len() - (4 * 64 / piece - 4));
+        assert!(times.iter().all(|&time| time == alone), "{piece}: {times:?}");
+        let of_piece = alone + piece as u64 / 2 * moved;
+        assert!(pieces.iter().all(|&time| time == of_piece), "{piece}: {of_piece}, {pieces:?}");
+        assert!(erases.iter().all(|&time| time == of_piece + erase), "{piece}: {}, {erases:?}", of_piece + erase);
     }
 }
 
@@ -176,6 +200,7 @@ fn what_needs_a_map_is_refused_without_one() {
             &["ftl.translation={ kind = \"waf\", write_amplification = 2.0, model = \"oldest_first\" }"],
             "write_amplification: given beside",
         ),
+        (&["ftl.translation={ kind = \"waf\", piece = 0 }"], "ftl.translation.piece: 0: expected 1..=65536"),
         (&["ftl.translation={ kind = \"waf\", window = 0.5 }"], "ftl.translation.window: only `model = \"windowed_greedy\"`"),
         (
             &["ftl.translation={ kind = \"waf\", hot = { data = 0.1, writes = 0.9 } }"],

@@ -3,13 +3,14 @@
 use super::{Flash, enter, turn};
 use crate::die::{HELD, NONE, Phase};
 use crate::scheduler::BusPhase;
-use ecc::Hold;
+use ecc::{Hold, RetryPlace};
 use kit::{ChannelId, DieId, Outbox, Owner, Reason, SimTime, Work};
 
 impl Flash {
     /// Queues a read that repeats another one at its die. It takes its place by the age of the first attempt, which was
-    /// queued at `since`. If the die is held for it, it starts at once.
+    /// queued at `since`, or at the back. If the die is held for it, it starts at once.
     pub fn push_retry(&mut self, slot: u32, since: SimTime, now: SimTime, out: &mut Outbox) {
+        let since = if self.retry_place == RetryPlace::Back { now } else { since };
         let (die_id, reason) = (out.operations[slot].die, out.operations[slot].reason);
         let progress = enter(&mut self.progress, &mut out.operations, slot, now);
         progress.enqueued = since;
@@ -60,9 +61,9 @@ impl Flash {
         true
     }
 
-    /// Sets the parts of the flash that a repeated read holds, from now on.
-    pub fn hold_in_retries(&mut self, hold: Hold) {
-        self.retries_hold = hold;
+    /// Sets the parts of the flash that a repeated read holds, and its place among the reads that wait, from now on.
+    pub fn set_retries(&mut self, hold: Hold, place: RetryPlace) {
+        (self.retries_hold, self.retry_place) = (hold, place);
     }
 
     /// Holds the die of a repeated read, which has ended, for a further attempt of its recovery, if retries hold it.

@@ -48,7 +48,8 @@ pub enum Model {
 /// Keeps no map: an abstraction with which an architecture can be explored without a translation layer of its own. Host
 /// writes are turned into as many more programs as the write amplification says. After each block of programs a die
 /// collects: it reads rows of a block, programs the units that would be valid, and erases; host writes wait until it is
-/// done. The write amplification is given, or computed for uniform random writes.
+/// done, or, with `piece`, until a piece of it is. The write amplification is given, or computed for uniform random
+/// writes.
 ///
 /// A read goes to the die, and the page, that a sequential fill would have written; each unit counts as written. There
 /// is no policy and no retention limit; trims have no effect. The thesis on SSDExplorer (1.3.2)
@@ -70,6 +71,12 @@ pub struct Params {
     /// written alike.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hot: Option<Hot>,
+    /// Pages of each plane of a victim that a die collects at a time: between two pieces it programs the host's share.
+    /// The smaller the pieces are, the shorter do host writes wait; the write amplification is the same. Absent: a
+    /// whole block.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 65_536))]
+    pub piece: Option<u32>,
 }
 
 /// Builds the member.
@@ -110,12 +117,12 @@ impl Kind for Params {
 
     fn of_mock_up(&self, whole: &FtlSection, geometry: &Geometry, user_units: u64) -> Option<TranslationConfig> {
         let write_amplification = Some(self.amplification(whole, geometry, user_units));
-        Some(TranslationConfig::Waf(Params { write_amplification, ..Params::default() }))
+        Some(TranslationConfig::Waf(Params { write_amplification, piece: self.piece, ..Params::default() }))
     }
 
     fn problems(&self, _: &Setting<'_>, problems: &mut Problems) {
         if self.write_amplification.is_some()
-            && *self != (Params { write_amplification: self.write_amplification, ..Params::default() })
+            && *self != (Params { write_amplification: self.write_amplification, piece: self.piece, ..Params::default() })
         {
             let what = "given beside `model`, `window` or `hot`, which compute it: expected only one of them";
             problems.add("ftl.translation.write_amplification", what);
@@ -125,6 +132,9 @@ impl Kind for Params {
         }
         if self.hot.is_some() && self.model != Model::OldestFirst {
             problems.add("ftl.translation.hot", "there is a closed form for `model = \"oldest_first\"` only");
+        }
+        if self.piece == Some(0) {
+            problems.add("ftl.translation.piece", "0: expected at least 1 page");
         }
     }
 }
@@ -136,6 +146,24 @@ struct Collection {
     units: u32,
     /// Rows of the victim that have been read, or skipped because none of their units is to be moved.
     rows: u32,
+    /// Row at which the piece ends that is collected.
+    end: u32,
+}
+
+impl Collection {
+    /// Returns the next row of the piece with units to be moved, and their number; `rows` is the number of rows of a
+    /// block, over which the units to be moved are spread.
+    fn next_row(&self, rows: u32) -> Option<(u32, u32)> {
+        let moved_before = |row: u32| (u64::from(self.units) * u64::from(row) / u64::from(rows)) as u32;
+        (self.rows..self.end).map(|row| (row, moved_before(row + 1) - moved_before(row))).find(|(_, units)| *units > 0)
+    }
+}
+
+/// Returns the units that the host programs before a piece of a collection, of those `between` two collections, with a
+/// fraction; `piece` has the rows from one to another of a block's `rows`.
+fn share(between: u64, piece: (u32, u32), rows: u32) -> u64 {
+    let before = |row: u32| (u128::from(between) * u128::from(row) / u128::from(rows)) as u64;
+    before(piece.1) - before(piece.0)
 }
 
 /// State of a die: its blocks are a ring in which the frontier follows the victim.
@@ -151,6 +179,8 @@ struct DieLog {
     /// Fraction of a unit that the collections so far have moved too little.
     fraction: u64,
     collection: Option<Collection>,
+    /// Collection between two pieces: the host's share of the next one is programmed.
+    paused: Option<Collection>,
     /// Collection in progress at the start. It goes on when no other idle die is left for a host write: a drive that is
     /// not busy begins at rest.
     begun: Option<Collection>,
@@ -167,6 +197,9 @@ struct Waf {
     amplification: f64,
     /// Units that a die may program for the host in the time of one collection, with a fraction.
     between: u64,
+    /// Rows of a block, and of a piece of a collection.
+    rows: u32,
+    piece_rows: u32,
     writes: HostWrites,
     dies: Vec<DieLog>,
     /// Number of dies whose collection of the start has not gone on.
@@ -183,6 +216,9 @@ impl Waf {
         let section = config.without_layer();
         let amplification = params.amplification(&section, &geometry, parameters.facts.user_units);
         let between = (f64::from(geometry.units_per_block) / amplification * f64::from(1 << FRACTION)).round() as u64;
+        let rows = geometry.units_per_block / (geometry.units_per_page * geometry.shape.planes_per_program);
+        let piece_rows = params.piece.map_or(rows, |pages| (pages * geometry.shape.superblock).min(rows));
+        let pieces = rows.div_ceil(piece_rows);
         let dies = geometry.die_count;
         let mut rng = Rng::stream(parameters.seed, "ftl.waf");
         let turns = Permutation::new(u64::from(dies), rng.next_u64());
@@ -190,18 +226,31 @@ impl Waf {
             // As in the long run, the dies collect in turn. While the host writes at full speed, the share of dies that
             // collect is the share of units that are moved.
             let phase = amplification * (turns.at(u64::from(die)) as f64 + rng.unit()) / f64::from(dies);
-            let begun = (phase > 1.0).then(|| {
-                let units = u64::from(geometry.units_per_block) - (between >> FRACTION);
-                let rows = geometry.units_per_block / (geometry.units_per_page * geometry.shape.planes_per_program);
-                Collection { units: units as u32, rows: ((phase - 1.0) / (amplification - 1.0) * f64::from(rows)) as u32 }
-            });
+            let units = (u64::from(geometry.units_per_block) - (between >> FRACTION)) as u32;
+            let piece = if pieces > 1 { rng.below(u64::from(pieces)) as u32 } else { 0 };
+            let end_of = |first: u32| (first + piece_rows).min(rows);
+            let (first, end) = (piece * piece_rows, end_of(piece * piece_rows));
+            let at = |row: u32, end: u32| (row > 0).then_some(Collection { units, rows: row, end });
+            let next = if end == rows { 0 } else { end };
+            // Before its piece, in it, or after it.
+            let (left, paused, begun) = if phase <= 1.0 {
+                (share(between, (first, end), rows) as f64 * phase, at(first, end), None)
+            } else {
+                let done = (phase - 1.0) / (amplification - 1.0) * f64::from(end - first);
+                let begun = Collection { units, rows: first + done as u32, end };
+                let left = share(between, (next, end_of(next)), rows) as f64;
+                let goes_on = end == rows || begun.next_row(rows).is_some();
+                if goes_on { (left, None, Some(begun)) } else { (left, at(end, end_of(end)), None) }
+            };
+            let program = rng.below(u64::from(geometry.programs_per_block)) as u32;
             DieLog {
                 block: 0,
                 victim: BLOCKS_AHEAD,
-                program: rng.below(u64::from(geometry.programs_per_block)) as u32,
-                left: (between as f64 * phase.min(1.0)) as i64,
+                program,
+                left: left as i64,
                 fraction: 0,
                 collection: None,
+                paused,
                 begun,
                 gathered: 0,
                 is_reading: false,
@@ -222,6 +271,8 @@ impl Waf {
             counters: FtlCounters::default(),
             amplification,
             between,
+            rows,
+            piece_rows,
             writes: HostWrites::new(config.write_allocation, &places, geometry.units_per_program, parameters.buffering),
             begun: logs.iter().filter(|log| log.begun.is_some()).count() as u32,
             dies: logs,
@@ -281,7 +332,7 @@ impl Waf {
         let slot = self.program(die, Reason::Host, bound, encode, out);
         self.dies[die.index()].left -= i64::from(units_per_program) << FRACTION;
         if self.dies[die.index()].left <= 0 {
-            self.begin_collection(die);
+            self.begin_piece(die);
         }
         slot
     }
@@ -315,8 +366,10 @@ impl Waf {
     fn check_log(&self, die: DieId, log: &DieLog) -> Archived {
         let geometry = &self.medium.geometry;
         let (blocks, whole) = (geometry.blocks_per_die, geometry.units_per_program);
-        let (row_units, largest) = (geometry.units_per_page * geometry.shape.planes_per_program, geometry.units_per_block);
-        let of_collection = |one: &Collection| one.units <= largest && one.rows <= largest / row_units;
+        let largest = geometry.units_per_block;
+        let is_end = |end: u32| end == self.rows || end > 0 && end < self.rows && end.is_multiple_of(self.piece_rows);
+        let of_collection = |one: &Collection| one.units <= largest && one.rows <= one.end && is_end(one.end);
+        let collections = || log.collection.iter().chain(&log.begun).chain(&log.paused);
         let most = i64::from(largest + whole) << FRACTION;
         let fits = log.block < blocks
             && log.victim < blocks
@@ -325,8 +378,8 @@ impl Waf {
             && (-most..=self.between as i64).contains(&log.left)
             && !log.is_reading
             && log.gathered <= largest
-            && (log.collection.is_none() || log.begun.is_none())
-            && log.collection.iter().chain(&log.begun).all(of_collection);
+            && collections().count() <= 1
+            && collections().all(of_collection);
         require(fits, || format!("die {} has a log that cannot be: {log:?}", die.0))?;
         let free = (log.victim + blocks - log.block) % blocks;
         for step in 0..blocks {
@@ -345,8 +398,14 @@ impl Waf {
         // Most units that are programmed before the next erase, which must leave a unit free: the frontier may not meet
         // the victim. Before a collection the host programs what is left to it, in whole programs.
         let needed = u64::from(log.gathered)
-            + match log.collection.or(log.begun) {
-                Some(collection) => collection.units.into(),
+            + match collections().next() {
+                Some(&Collection { units, end, .. }) if end == self.rows && log.paused.is_none() => units.into(),
+                Some(&Collection { units, end, .. }) => {
+                    // What is left to the host is its share of the piece that begins next.
+                    let end = if log.paused.is_some() { end } else { (end + self.piece_rows).min(self.rows) };
+                    let to_come = share(self.between, (end, self.rows), self.rows) + log.left.max(0) as u64;
+                    u64::from(units) + to_come.div_ceil(1 << FRACTION) + u64::from(whole)
+                }
                 None => {
                     u64::from(largest - (self.between >> FRACTION) as u32)
                         + (log.left.max(0) as u64 >> FRACTION)
@@ -358,14 +417,45 @@ impl Waf {
         })
     }
 
-    /// Begins a collection, which frees a block: what the host does not program of it is moved.
-    fn begin_collection(&mut self, die: DieId) {
+    /// Begins the next piece of a collection. The host's share of the one after it is added to what a die may program.
+    fn begin_piece(&mut self, die: DieId) {
+        let between = self.between;
+        let collection = match self.dies[die.index()].paused.take() {
+            Some(collection) => collection,
+            None => self.begin_collection(die),
+        };
+        let first = if collection.end == self.rows { 0 } else { collection.end };
         let log = &mut self.dies[die.index()];
-        log.left += self.between as i64;
+        log.collection = Some(collection);
+        log.left += share(between, (first, (first + self.piece_rows).min(self.rows)), self.rows) as i64;
+    }
+
+    /// Returns the collection that a die begins, which frees a block: what the host does not program of it is moved.
+    fn begin_collection(&mut self, die: DieId) -> Collection {
+        let log = &mut self.dies[die.index()];
         let moved = (u64::from(self.medium.geometry.units_per_block) << FRACTION) - self.between + log.fraction;
         log.fraction = moved & ((1 << FRACTION) - 1);
-        log.collection = Some(Collection { units: (moved >> FRACTION) as u32, rows: 0 });
         self.counters.collections += 1;
+        Collection { units: (moved >> FRACTION) as u32, rows: 0, end: self.piece_rows }
+    }
+
+    /// Lets a die program for the host if it has collected a piece of a block, but not all of it.
+    fn end_piece(&mut self, die: DieId) {
+        let (rows, piece_rows, whole) = (self.rows, self.piece_rows, self.medium.geometry.units_per_program);
+        loop {
+            let log = &mut self.dies[die.index()];
+            let is_done = |one: &mut Collection| one.end < rows && one.next_row(rows).is_none();
+            if log.is_reading || log.gathered >= whole {
+                return;
+            }
+            let Some(collection) = log.collection.take_if(is_done) else { return };
+            let next = (collection.end + piece_rows).min(rows);
+            log.paused = Some(Collection { rows: collection.end, end: next, ..collection });
+            if log.left > 0 {
+                return;
+            }
+            self.begin_piece(die);
+        }
     }
 
     /// Returns the slot of the next operation of a die's collection; `None` while it waits for data.
@@ -381,14 +471,10 @@ impl Waf {
         }
         let victim = BlockId(geometry.blocks_of(die).start + self.dies[die.index()].victim);
         let row_units = geometry.units_per_page * geometry.shape.planes_per_program;
-        let rows = geometry.units_per_block / row_units;
-        // The units to be moved are spread over the rows.
-        let moved_before = |row: u32| (u64::from(collection.units) * u64::from(row) / u64::from(rows)) as u32;
-        let Some(row) = (collection.rows..rows).find(|&row| moved_before(row + 1) > moved_before(row)) else {
+        let Some((row, units)) = collection.next_row(self.rows) else {
             self.medium.begin_whole_erase(victim);
             return Some(out.operations.add(self.medium.erase_of(victim, Reason::Gc)));
         };
-        let units = moved_before(row + 1) - moved_before(row);
         let log = &mut self.dies[die.index()];
         log.collection = Some(Collection { rows: row + 1, ..collection });
         (log.is_reading, log.gathered) = (true, log.gathered + units);
@@ -406,7 +492,7 @@ impl Waf {
         erased(&mut self.medium, &self.parameters, (ended, operation), now, out);
         // A program of small blocks takes more than a collection frees for the host.
         if is_behind {
-            self.begin_collection(operation.die);
+            self.begin_piece(operation.die);
         }
     }
 }
@@ -450,6 +536,7 @@ impl Translation for Waf {
     }
 
     fn next(&mut self, die: DieId, may_program: bool, now: SimTime, out: &mut Outbox) -> Pulled {
+        self.end_piece(die);
         let log = &self.dies[die.index()];
         let programs = match log.collection {
             _ if log.begun.is_some() => false,

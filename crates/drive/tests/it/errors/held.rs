@@ -49,6 +49,29 @@ fn a_die_that_is_held_serves_no_other_read() {
     }
 }
 
+/// Two reads wait for the die behind a failing one, both since before its first repetition. The first of them is served
+/// while the failing read is decoded; the repetitions come before the second by age, and after it at the back.
+#[test]
+fn a_repetition_has_its_place_by_age_or_at_the_back() {
+    for (place, is_last) in [("age", false), ("back", true)] {
+        let mut rig = drive(ONE_DIE, &[&format!("ecc.retry_place={place}")]);
+        let start = rig.drive.now().0;
+        let failing = rig.submit(Op::Read, 1, 1, SimTime(start));
+        let others = [0, 2].map(|unit| rig.submit(Op::Read, unit, 1, SimTime(start + 1000)));
+        rig.drain();
+        let [failing, first, second] = [failing, others[0], others[1]].map(|command| rig.row(command).completed.0);
+        assert_eq!(first, start + 2 * PLAIN + CHECK, "{place}");
+        let ends = |begins: u64| begins + PLAIN + CHECK;
+        // Two repetitions; the die is free while the first of them is decoded.
+        let (of_failing, of_second) = if is_last {
+            (start + 3 * PLAIN + 2 * STEP, ends(start + 2 * PLAIN))
+        } else {
+            (start + 2 * PLAIN + STEP - DECODE + PLAIN + STEP, ends(start + 2 * PLAIN + STEP - DECODE))
+        };
+        assert_eq!((failing, second), (of_failing, of_second), "{place}");
+    }
+}
+
 /// The same with another die of the channel: its read is served while the first die senses again, unless the channel is
 /// held from the command of the first repetition on.
 #[test]

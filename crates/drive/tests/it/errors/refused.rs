@@ -232,7 +232,10 @@ fn plans() {
         5,
         "ecc.retries_hold: unknown value `bus`: expected one of nothing, die, channel",
     );
-    for field in ["retries_hold = \"die\"", "delivery = \"in_order\""] {
+    let back = "plan = \"read_retry\"\nretry_place = \"back\"";
+    assert_refused(&format!("{ERRORS}\n{back}\nretries_hold = \"die\""), 5, "ecc.retry_place: no repetition of a read waits");
+    assert_refused(&format!("{ERRORS}\nretry_place = \"back\""), 4, "ecc.retry_place: no repetition of a read waits");
+    for field in ["retries_hold = \"die\"", "delivery = \"in_order\"", "retry_place = \"back\""] {
         let name = field.split(' ').next().expect("a name");
         assert_refused(field, 3, &format!("ecc.{name}: has no effect without errors"));
     }

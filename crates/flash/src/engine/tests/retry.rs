@@ -141,7 +141,7 @@ fn a_die_that_is_held_keeps_the_turns_of_reads_and_urgent_moves() {
         let mut rig = Rig::new(&small(1, "read_first"));
         let (die, now) = (DieId(0), SimTime(0));
         let demand = Demand { urgent_move: true, oldest_write: None };
-        rig.flash.hold_in_retries(ecc::Hold::Die);
+        rig.flash.set_retries(ecc::Hold::Die, ecc::RetryPlace::Age);
         rig.flash.hold(die, 7, now, &mut rig.out);
         for _ in 0..dispatches {
             assert!(matches!(rig.flash.dispatch(die, &demand, now, &mut rig.out), Dispatch::Busy));
