@@ -473,6 +473,14 @@ def test_a_control_counts_what_it_reproduces():
     assert "ofwar-fig10a" in gaining.note
 
 
+def test_a_control_runs_every_load_that_the_claims_read(monkeypatch):
+    monkeypatch.setattr(controls, "samples", lambda _setting, _name, points, **_: [sample() for _ in points])
+    trace, alike = replace(load("iozone"), is_trace=True), load("iozone")
+    for used in (Loads((), (alike,)), Loads((trace,), (alike, load("telegram")))):
+        found = controls._measured(QUICK, used, "nothing", "baseline")
+        assert controls.scored("nothing", "a policy", used, found).ours == 0.0
+
+
 @pytest.mark.slow
 def test_a_policy_that_does_nothing_and_one_that_is_wrong_reproduce_no_claim():
     nothing, wrong, _ = controls.entries(QUICK)

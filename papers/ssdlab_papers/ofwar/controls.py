@@ -55,8 +55,12 @@ def scored(name: str, what: str, used: Loads, found: Found) -> Claim:
 
 
 def _measured(setting: Setting, used: Loads, name: str, policy: str) -> Found:
-    """Runs every leading load under a control, from each state; those with the bound serve for the notes."""
+    """Runs every leading load under a control, from each state, and look-alikes beside traces from the first of them.
+
+    The runs with the bound serve for the notes.
+    """
     wanted = [(load, state) for load in used.leading for state in dict.fromkeys(_STATES.values())]
+    wanted += [(load, "fill") for load in used.alike if load not in used.leading]
     policies: Sequence[str] = ("baseline", policy, "all_fast")
     points = [point(load, LENGTHS[load.name].quick, of, {"precondition": state}) for load, state in wanted for of in policies]
     runs = iter(samples(setting, f"control: {name}", points, columns=COLUMNS, seeds=1))
