@@ -16,9 +16,9 @@ from ssdlab_papers.setting import Setting
 from ssdlab_papers.ssdexplorer.runs import WORK, run_sweep
 from ssdlab_papers.sweeps import Points, curve
 
-_SAMPLES = ("A", "B", "C", "D")
+SAMPLES = ("A", "B", "C", "D")
 #: Hosts of table 2.6, by the depth of their queue.
-_HOSTS = {"consumer": 64, "enterprise": 256}
+DEPTHS = {"consumer": 64, "enterprise": 256}
 _LOADS = ("MSN", "Financial", "Exchange", "100% read")
 #: Cycles of a quick sweep by endurance: two to four of each sample, twice its rated ones among them.
 _QUICK_CYCLES = (500, 1800, 4000, 8000, 18000, 24000)
@@ -88,7 +88,7 @@ _SHORT = 0.05
 #: Cells of table 2.8 to which the model was fitted, by load, host and sample, with the parameter that was fitted. The
 #: time for a write is fitted to the mix with the most writes among those whose numbers do not contradict each other.
 _FITTED = {
-    **{("100% read", "enterprise", sample): "soft levels of the sample (FACTS 5.2)" for sample in _SAMPLES},
+    **{("100% read", "enterprise", sample): "soft levels of the sample (FACTS 5.2)" for sample in SAMPLES},
     **{("100% read", "consumer", sample): "serial time of the consumer host, 4.9 us" for sample in ("A", "B")},
     ("Financial", "enterprise", "A"): "time of the firmware for a write, 8 us of the drive",
 }
@@ -105,6 +105,14 @@ _REFLECTS = (
     "latency = depth / bandwidth; the thesis: all results on average latency reflect those on bandwidth (figure 2.29). From "
     "table 2.9 the gain is 15.6, 5.58, 30.14 and 27.15 % at twice the rated cycles"
 )
+
+
+def published(table: str, load: str, host: str, sample: str) -> tuple[float, float]:
+    """Returns the numbers of a cell of table 2.8, 2.9 or 2.10: SD, and the gain by NASD [%]."""
+    (quantity,) = (each for each in _QUANTITIES if each.table == table)
+    place = 2 * SAMPLES.index(sample)
+    sd, gain = quantity.published[load, host][place : place + 2]
+    return sd, gain
 
 
 def entries(setting: Setting) -> Iterator[Claim | Picture | Table]:
@@ -135,7 +143,7 @@ class _Both:
 
 
 def _at(load: str, host: str, sample: str, plan: str) -> dict[str, object]:
-    where: dict[str, object] = {"drive": f"ldpc-{sample.lower()}", "workload.iodepth": _HOSTS[host], "ecc.plan.kind": plan}
+    where: dict[str, object] = {"drive": f"ldpc-{sample.lower()}", "workload.iodepth": DEPTHS[host], "ecc.plan.kind": plan}
     return where if load == "100% read" else {**where, "workload": f"{load.lower()}.fio"}
 
 
@@ -180,15 +188,13 @@ class Cell:
     host: str
     sample: str
 
-    def _row(self, table: Mapping[tuple[str, str], tuple[float, ...]]) -> tuple[float, float]:
-        place = 2 * _SAMPLES.index(self.sample)
-        sd, gain = table[self.load, self.host][place : place + 2]
-        return sd, gain
+    def _row(self, table: str) -> tuple[float, float]:
+        return published(table, self.load, self.host, self.sample)
 
     @property
     def depth(self) -> int:
         """Depth of the queue (table 2.6)."""
-        return _HOSTS[self.host]
+        return DEPTHS[self.host]
 
     @property
     def outstanding(self) -> tuple[float, float, float]:
@@ -196,7 +202,7 @@ class Cell:
 
         The value, and the smallest and the largest one that the last digits of both allow.
         """
-        kiops, us = self._row(_TABLE_2_8)[0], self._row(_TABLE_2_9)[0]
+        kiops, us = self._row("2.8")[0], self._row("2.9")[0]
         half_kiops, half_us = (quantity.resolution for quantity in _QUANTITIES[:2])
         full = 1e3 * self.depth
         return (
@@ -214,12 +220,12 @@ class Cell:
     @property
     def implied_gain(self) -> float:
         """Saving of the mean latency that the gain of bandwidth implies at a constant depth [%]."""
-        return 100.0 * (1.0 - 1.0 / (1.0 + self._row(_TABLE_2_8)[1] / 100.0))
+        return 100.0 * (1.0 - 1.0 / (1.0 + self._row("2.8")[1] / 100.0))
 
     @property
     def contradiction(self) -> str:
         """The arithmetic of the contradiction, with both gains."""
-        (kiops, gain), (us, saved) = self._row(_TABLE_2_8), self._row(_TABLE_2_9)
+        (kiops, gain), (us, saved) = self._row("2.8"), self._row("2.9")
         share, low, high = (100.0 * each for each in self.outstanding)
         others = [100.0 * each.outstanding[0] for each in _every_cell() if not each.contradicts_itself]
         return (
@@ -234,7 +240,7 @@ class Cell:
 
         A latency does if the queue is at its depth, a gain if it is within one point of the implied one.
         """
-        (kiops, _), (us, saved) = self._row(_TABLE_2_8), self._row(_TABLE_2_9)
+        (kiops, _), (us, saved) = self._row("2.8"), self._row("2.9")
         if self.contradicts_itself:
             return ""
         if part == _SD:
@@ -246,7 +252,7 @@ class Cell:
 
 
 def _every_cell() -> list[Cell]:
-    return [Cell(load, host, sample) for load, host in _TABLE_2_8 for sample in _SAMPLES]
+    return [Cell(load, host, sample) for load, host in _TABLE_2_8 for sample in SAMPLES]
 
 
 def _decided(claim: Claim, table: str, cell: Cell, part: str) -> Claim:
@@ -270,7 +276,7 @@ def _decided(claim: Claim, table: str, cell: Cell, part: str) -> Claim:
 def _cells(quantity: _Quantity, found: _Both) -> Iterator[Claim]:
     """Yields the claims of a table."""
     for load, host in quantity.published:
-        for sample in _SAMPLES:
+        for sample in SAMPLES:
             yield from _cell(quantity, found, load, host, sample)
 
 
@@ -278,7 +284,7 @@ def _wanted(wanted: str) -> tuple[_Quantity, str, str, str] | None:
     """Returns the cell that has the wanted claim, as its table, load, host and sample; ``None`` if none has."""
     for quantity in _QUANTITIES:
         for load, host in quantity.published:
-            for sample in _SAMPLES:
+            for sample in SAMPLES:
                 for part in (_SD, _GAIN):
                     found = address(**_place(quantity), what=f"{_subject(load, host, sample)}: {part}")
                     if found is not None and found.id == wanted:
@@ -288,7 +294,7 @@ def _wanted(wanted: str) -> tuple[_Quantity, str, str, str] | None:
 
 def _one_cell(setting: Setting, quantity: _Quantity, load: str, host: str, sample: str) -> Iterator[Claim]:
     """Yields the claims of one cell, for which only its runs are done."""
-    only: dict[str, object] = {"drive": f"ldpc-{sample.lower()}", "workload.iodepth": _HOSTS[host]}
+    only: dict[str, object] = {"drive": f"ldpc-{sample.lower()}", "workload.iodepth": DEPTHS[host]}
     if load == "100% read":
         points = run_sweep(setting, "soft_reads", only=only)
     else:
@@ -317,9 +323,7 @@ def _common(quantity: _Quantity, cell: Cell, part: str) -> dict[str, Any]:
 
 
 def _published(quantity: _Quantity, cell: Cell) -> tuple[float, float]:
-    place = 2 * _SAMPLES.index(cell.sample)
-    sd, gain = quantity.published[cell.load, cell.host][place : place + 2]
-    return sd, gain
+    return published(quantity.table, cell.load, cell.host, cell.sample)
 
 
 def _sd(quantity: _Quantity, found: _Both, cell: Cell) -> Claim:
@@ -362,15 +366,15 @@ def _in_words(found: _Both) -> Iterator[Claim]:
     losses = [
         (load, host, sample, gain.mean)
         for load in _LOADS
-        for host in _HOSTS
-        for sample in _SAMPLES
+        for host in DEPTHS
+        for sample in SAMPLES
         for gain in (_gain(found, bandwidth, load, host, sample),)
         if gain.high is not None and gain.high < 0.0 and falls(gain.mean / 100.0)
     ]
     worse = ", ".join(f"{load} {host} {sample} {gain:.2f} %" for load, host, sample, gain in losses)
     yield statement(
         float(len(losses)),
-        f"{len(losses)} of {len(_LOADS) * len(_HOSTS) * len(_SAMPLES)} cases {worse}".rstrip(),
+        f"{len(losses)} of {len(_LOADS) * len(DEPTHS) * len(SAMPLES)} cases {worse}".rstrip(),
         where="section 2.3.2",
         what="cases of table 2.8 in which NASD has less bandwidth than SD beyond the interval",
         published="none: NASD outperforms SD",
@@ -378,7 +382,7 @@ def _in_words(found: _Both) -> Iterator[Claim]:
         load="all loads and hosts",
         **common,
     )
-    gains = {(host, sample): _gain(found, tail, "MSN", host, sample) for host in _HOSTS for sample in _SAMPLES}
+    gains = {(host, sample): _gain(found, tail, "MSN", host, sample) for host in DEPTHS for sample in SAMPLES}
     inside = [one for one in gains.values() if 20.0 <= one.mean <= 40.0]
     yield statement(
         float(len(inside)),
@@ -391,8 +395,8 @@ def _in_words(found: _Both) -> Iterator[Claim]:
         note="ours have no tail of 50 ms that a second transfer would make: a read waits for one program, not for several",
         **common,
     )
-    gained = {host: [_gain(found, bandwidth, "100% read", host, sample).mean for sample in _SAMPLES] for host in _HOSTS}
-    pairs = [*zip(_SAMPLES, gained["enterprise"], gained["consumer"], strict=True)]
+    gained = {host: [_gain(found, bandwidth, "100% read", host, sample).mean for sample in SAMPLES] for host in DEPTHS}
+    pairs = [*zip(SAMPLES, gained["enterprise"], gained["consumer"], strict=True)]
     yield statement(
         min(more - less for _, more, less in pairs),
         ", ".join(f"{sample}: {more:.1f} against {less:.1f} %" for sample, more, less in pairs),
@@ -408,7 +412,7 @@ def _in_words(found: _Both) -> Iterator[Claim]:
 def _table(quantity: _Quantity, found: _Both) -> Table:
     """Returns a table in the layout of the thesis, each number beside ours."""
     columns = ["host", "workload"]
-    for sample in _SAMPLES:
+    for sample in SAMPLES:
         columns += [
             f"{sample} SD {quantity.unit}, thesis",
             f"{sample} SD, ours",
@@ -419,7 +423,7 @@ def _table(quantity: _Quantity, found: _Both) -> Table:
     off = []
     for (load, host), values in quantity.published.items():
         row: list[object] = [host, load]
-        for place, sample in enumerate(_SAMPLES):
+        for place, sample in enumerate(SAMPLES):
             ours = found.points(load).estimate(quantity.column, _at(load, host, sample, "soft"), quantity.scale).mean
             row += [
                 values[2 * place],
@@ -443,7 +447,7 @@ def _by_endurance(points: Points) -> Iterator[Claim | Picture]:
         ("2.30", "latency.all.mean_ns", -100.0, "latency", "mean read latency saved by NASD [%]"),
     ):
         series = []
-        for place, sample in enumerate(_SAMPLES):
+        for place, sample in enumerate(SAMPLES):
             here = [
                 one
                 for one in sorted(cycles)
