@@ -1,6 +1,7 @@
 //! The flash as a state machine of operations on dies and channels.
 
 mod buffering;
+mod cache;
 mod control;
 mod interruption;
 mod making_room;
@@ -20,6 +21,7 @@ use crate::power::Meter;
 use crate::scheduler::{BusPhase, Choice, Next, Scheduler};
 use crate::slow::SlowOperations;
 use crate::timing::Timing;
+use cache::Caches;
 use control::Control;
 use ecc::{Attempt, Hold};
 use kit::clock::Reading;
@@ -87,6 +89,8 @@ pub struct Flash {
     announces_transfers: bool,
     /// Parts of the flash that a repeated read holds.
     retries_hold: Hold,
+    /// Cache registers of the dies; `None` if they are not used.
+    caches: Option<Box<Caches>>,
     /// Page buffers of each channel; `None` if there are always enough.
     page_buffers: Option<Vec<PageBuffers>>,
     /// Meter of the currents; `None` if power is not computed.
@@ -124,6 +128,7 @@ impl Flash {
             summary: config.summary_time.map(|time| Summary { time, units_per_block: geometry.units_per_block }),
             announces_transfers: false,
             retries_hold: Hold::Nothing,
+            caches: Caches::of(config, geometry.die_count).map(Box::new),
             page_buffers: None,
             meter: None,
             control: None,
@@ -173,6 +178,9 @@ impl Flash {
     pub fn dispatch(&mut self, die_id: DieId, demand: &Demand, now: SimTime, out: &mut Outbox) -> Dispatch {
         if self.control.is_some() && self.holds_back(die_id, now, out) {
             return Dispatch::Busy;
+        }
+        if self.caches.is_some() && self.has_outgoing(die_id) {
+            return self.dispatch_beside(die_id, demand, now, out);
         }
         let die = &mut self.dies[die_id.index()];
         // A busy die gives no turn away.
@@ -262,6 +270,8 @@ impl Flash {
                 }
                 if self.page_buffers.is_some() {
                     self.request_buffer(die_id, now, out);
+                } else if self.caches.is_some() {
+                    self.sensed(die_id, now, out);
                 } else {
                     self.begin_data(die_id, now, out);
                 }
@@ -293,7 +303,8 @@ impl Flash {
                 }
             }
             Phase::Resuming => self.resumed(die_id, now, out),
-            Phase::Rest | Phase::Command | Phase::Buffer | Phase::PowerWait | Phase::Held => {
+            Phase::ToCache => self.moved_to_cache(die_id, now, out),
+            Phase::Rest | Phase::Command | Phase::Buffer | Phase::PowerWait | Phase::PageRegister | Phase::Held => {
                 unreachable!("a die in {:?} expects no event", die.phase)
             }
         }
@@ -319,7 +330,11 @@ impl Flash {
             }
             self.channels[channel_id.index()].take(now, waiting.hold);
             self.arm(channel_id, &mut out.events);
-            self.granted(waiting.die, waiting.since, waiting.hold, now, out);
+            if waiting.for_cache {
+                self.outgoing_granted(waiting.die, waiting.since, waiting.hold, now, out);
+            } else {
+                self.granted(waiting.die, waiting.since, waiting.hold, now, out);
+            }
             break;
         }
         if power_is_missing {
@@ -355,9 +370,10 @@ impl Flash {
     fn begin(&mut self, slot: u32, now: SimTime, out: &mut Outbox) {
         let operation = &out.operations[slot];
         let die_id = operation.die;
+        let counts = self.caches.is_some() && self.has_outgoing(die_id);
         let die = &mut self.dies[die_id.index()];
         debug_assert_eq!(die.running, NONE, "a die does one thing at a time");
-        if die.suspended.is_none() {
+        if die.suspended.is_none() && !counts {
             out.signals.busy_dies += 1;
             out.signals.channel_busy_dies[die.channel as usize] += 1;
         }
@@ -391,7 +407,8 @@ impl Flash {
             channel.take_held(now, hold);
             return true;
         } else {
-            let waiting = Waiting { die: die_id, since: now, hold, rank: self.bus_ranks[phase as usize] };
+            let rank = self.bus_ranks[phase as usize];
+            let waiting = Waiting { die: die_id, since: now, hold, rank, for_cache: false };
             self.wait_for_channel(channel_id, waiting, events);
         }
         is_free
@@ -430,6 +447,8 @@ impl Flash {
             | Phase::Buffer
             | Phase::Suspending
             | Phase::PowerWait
+            | Phase::PageRegister
+            | Phase::ToCache
             | Phase::Window => unreachable!("a die in {:?} asks for no channel", self.dies[die_id.index()].phase),
         }
     }
