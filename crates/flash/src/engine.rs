@@ -370,10 +370,11 @@ impl Flash {
     fn begin(&mut self, slot: u32, now: SimTime, out: &mut Outbox) {
         let operation = &out.operations[slot];
         let die_id = operation.die;
-        let counts = self.caches.is_some() && self.has_outgoing(die_id);
+        let has_outgoing = self.caches.is_some() && self.has_outgoing(die_id);
         let die = &mut self.dies[die_id.index()];
         debug_assert_eq!(die.running, NONE, "a die does one thing at a time");
-        if die.suspended.is_none() && !counts {
+        debug_assert!(!has_outgoing || operation.kind == OperationKind::Read, "a read alone begins beside cached data");
+        if die.suspended.is_none() && !has_outgoing {
             out.signals.busy_dies += 1;
             out.signals.channel_busy_dies[die.channel as usize] += 1;
         }
