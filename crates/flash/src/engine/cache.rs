@@ -1,10 +1,10 @@
 //! Cache registers of the dies: the data of a read leaves its die while the array senses the page of the next one.
 //!
 //! ONFI READ CACHE (00h, address, 31h): the die moves the page that it has sensed from its page register to its cache
-//! register, with its array at rest (tRCBSY), and senses the next page while the data of the first crosses the channel. A
-//! page sensed meanwhile waits in the page register until the cache register is empty. Such a page always moves, the last
-//! of a sequence, too (3Fh). A page that was sensed alone, and behind which no read waits, leaves the die without a move,
-//! and occupies it until then, as on a die that does not use its cache register.
+//! register, with its array at rest (tRCBSY), and senses the next page while the data of the first crosses the channel.
+//! A page sensed meanwhile waits in the page register until the cache register is empty. Such a page always moves, the
+//! last of a sequence, too (3Fh). A page that was sensed alone, and behind which no read waits, does not move: it
+//! occupies the die until its data is out, as on a die that does not use its cache register.
 //!
 //! The command of the next read has the channel before the data of the one before: otherwise the array would rest
 //! meanwhile. The data therefore requests the channel when the die has been dispatched to. Only a read begins beside
@@ -69,7 +69,7 @@ impl Flash {
         self.caches.iter().flat_map(|caches| &caches.registers).all(|register| register.slot == NONE)
     }
 
-    /// Dispatches to a die whose cache register holds the data of a read: if its array is at rest, the next read begins.
+    /// Dispatches to a die whose cache register holds the data of a read: the next read begins if the array is at rest.
     #[inline(never)]
     pub(super) fn dispatch_beside(&mut self, die_id: DieId, demand: &Demand, now: SimTime, out: &mut Outbox) -> Dispatch {
         let begins = self.read_beside(die_id, demand, now, out);
@@ -139,8 +139,8 @@ impl Flash {
         schedule(die, die_id, now + busy_time, &mut out.events);
     }
 
-    /// Handles the arrival of a page in the cache register. The array is free for the next read; the span of this one on
-    /// its die ends here.
+    /// Handles the arrival of a page in the cache register. The array is free for the next read, and the span of this
+    /// one on its die ends here.
     #[inline(never)]
     pub(super) fn moved_to_cache(&mut self, die_id: DieId, now: SimTime, out: &mut Outbox) {
         let die = &mut self.dies[die_id.index()];
