@@ -149,8 +149,8 @@ pub struct FlashConfig {
     /// read waits does not move. False: a die begins a read when the data of the one before is out.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cache_read: bool,
-    /// tRCBSY (ONFI): time in which a page moves to the cache register while the array rests; at most 1 ms. Absent: 3 us,
-    /// assumed; data sheets state a typical time of 3 us to 5 us, recalled. Only with `cache_read`.
+    /// tRCBSY (ONFI): time in which a page moves to the cache register while the array rests; at most 1 ms. Absent: 3
+    /// us, assumed; data sheets state a typical time of 3 us to 5 us, recalled. Only with `cache_read`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cache_busy_time: Option<Nanos>,
     /// Times of the interface's phases, in place of those of `interface`.

@@ -1,4 +1,4 @@
-//! What other sections have that excludes the use of the dies' cache registers.
+//! Fields of other sections that exclude the use of the dies' cache registers.
 
 use super::Description;
 use ecc::Hold;

@@ -1,5 +1,5 @@
-//! Reads through the cache registers of the dies: latencies on paper, throughput in closed form, random drives under the
-//! oracle, and what is refused.
+//! Reads through the cache registers of the dies: latencies on paper, throughput in closed form, random drives under
+//! the oracle, and what is refused.
 
 use crate::common::{ONE_DIE, Rig, assert_parts, given, latency, read, summary, with};
 use crate::power_loss::sum_of;
@@ -116,8 +116,8 @@ fn nothing_is_gained_where_the_channel_is_the_bottleneck() {
     assert!(plain > 0.97 * bound && cached > 0.97 * bound && cached < bound * 1.001, "{plain}, {cached}, {bound}");
 }
 
-/// Random drives, ideal ones, detailed ones and ones whose reads can fail, read through their cache registers, under the
-/// oracle.
+/// Random drives read through their cache registers under the oracle: ideal ones, detailed ones, and ones whose reads
+/// can fail. `SSDLAB_CASES` and `SSDLAB_FROM` choose the seeds.
 #[test]
 fn random_drives_read_right_through_cache_registers() {
     let (first, cases) = (given("SSDLAB_FROM").unwrap_or(0), given("SSDLAB_CASES").unwrap_or(400));
