@@ -7,6 +7,7 @@
 
 mod base;
 mod budget;
+mod cache;
 mod check;
 mod derive;
 mod document;
@@ -316,6 +317,7 @@ impl Description {
             power.problems(geometry.shape.bits_per_cell, geometry.die_count, problems);
             self.power_problems(power, problems);
         }
+        self.cache_problems(problems);
         if let Some(capacitors) = &self.power_loss {
             capacitors.problems(self.buffer.policy == BufferPolicy::WriteBack, problems);
         }
@@ -686,7 +688,7 @@ impl Description {
         let data = geometry.unit.data(geometry.units_per_program);
         let parts = self.parts(geometry);
         let through_controller = parts.time_to_relocate(data, geometry.die_count);
-        let move_time = timing.array(&read) + timing.array(&program) + through_controller;
+        let move_time = timing.array(&read) + self.flash.cache_busy() + timing.array(&program) + through_controller;
         let move_time = move_time.max(parts.time_in_page_buffers(data, geometry.die_count, in_buffers));
         Facts {
             write_modes: self.flash.write_modes.iter().map(|mode| mode.name.clone()).collect(),

@@ -296,7 +296,10 @@ impl Drive {
     /// Returns true if no flash operation waits or runs, no command or data is on its way through the controller, and
     /// all page buffers are free.
     fn nothing_is_under_way(&self) -> bool {
-        self.out.operations.in_use() == 0 && self.controller.is_at_rest() && self.flash.page_buffers_rest()
+        self.out.operations.in_use() == 0
+            && self.controller.is_at_rest()
+            && self.flash.page_buffers_rest()
+            && self.flash.cache_registers_rest()
     }
 
     /// Returns the journal: records of internal events, if enabled. The observer that enabled it drains it.

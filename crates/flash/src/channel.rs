@@ -10,6 +10,8 @@ pub(crate) struct Waiting {
     pub hold: Nanos,
     /// Lower ranks are served first.
     pub rank: u8,
+    /// True if the die asks for the data in its cache register, not for the operation in progress.
+    pub for_cache: bool,
 }
 
 /// Instant at which a channel that is held becomes free: it is not known.
@@ -151,7 +153,7 @@ mod tests {
         match step {
             Step::Wait(rank) => {
                 let (since, hold) = (SimTime(u64::from(number) + 100), Nanos(u64::from(number) + 200));
-                channel.wait(Waiting { die: DieId(number), since, hold, rank });
+                channel.wait(Waiting { die: DieId(number), since, hold, rank, for_cache: false });
                 model.push((rank, number));
             }
             Step::Withdraw(place) => {
@@ -163,7 +165,7 @@ mod tests {
                 // Numbers grow with the order of the requests.
                 let first = model.iter().copied().min();
                 model.retain(|waiting| Some(*waiting) != first);
-                let served = channel.next().map(|Waiting { die, since, hold, rank }| (die.0, since.0, hold.0, rank));
+                let served = channel.next().map(|Waiting { die, since, hold, rank, .. }| (die.0, since.0, hold.0, rank));
                 assert_eq!(served, first.map(|(rank, die)| (die, u64::from(die) + 100, u64::from(die) + 200, rank)));
             }
         }
@@ -188,7 +190,7 @@ mod tests {
         let mut channel = Channel::default();
         channel.take(SimTime(5), Nanos(10));
         assert_eq!((channel.free_at(), channel.is_free(SimTime(14)), channel.is_free(SimTime(15))), (SimTime(15), false, true));
-        channel.wait(Waiting { die: DieId(1), since: SimTime(15), hold: Nanos(1), rank: 0 });
+        channel.wait(Waiting { die: DieId(1), since: SimTime(15), hold: Nanos(1), rank: 0, for_cache: false });
         assert!(!channel.is_free(SimTime(15)), "a die waits");
         channel.withdraw(DieId(1));
         channel.take(SimTime(15), Nanos(3));

@@ -11,6 +11,9 @@ use serde::{Deserialize, Serialize};
 /// Least page of a drive that is written in place \[bytes\].
 const MIN_PAGE: u64 = 256;
 
+/// Default of `flash.cache_busy_time` [A]: data sheets state a typical tRCBSY of 3 us to 5 us (recalled).
+const CACHE_BUSY_TIME: Nanos = Nanos(3_000);
+
 /// Bits stored in one cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -141,6 +144,15 @@ pub struct FlashConfig {
     /// Suspension of programs and erases in favour of host reads. Absent: no suspension.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub suspension: Option<Suspension>,
+    /// True: cache reads (ONFI READ CACHE): a page that has been sensed moves to the cache register of the die, which
+    /// senses the page of the next waiting read while the data of the first crosses the channel. A page behind which no
+    /// read waits does not move. False: a die begins a read when the data of the one before is out.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub cache_read: bool,
+    /// tRCBSY (ONFI): time in which a page moves to the cache register while the array rests; at most 1 ms. Absent: 3
+    /// us, assumed; data sheets state a typical time of 3 us to 5 us, recalled. Only with `cache_read`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache_busy_time: Option<Nanos>,
     /// Times of the interface's phases, in place of those of `interface`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub phases: Option<Phases>,
@@ -249,7 +261,29 @@ impl FlashConfig {
             problems.add("flash.erase_time", "0ns: expected a time above zero");
         }
         self.code_problems(problems);
+        self.cache_problems(problems);
         self.mode_problems(problems);
+    }
+
+    /// Returns the time in which a page moves to the cache register; zero where the registers are not used.
+    pub fn cache_busy(&self) -> Nanos {
+        if self.cache_read { self.cache_busy_time.unwrap_or(CACHE_BUSY_TIME) } else { Nanos::ZERO }
+    }
+
+    /// Adds what excludes the use of cache registers.
+    fn cache_problems(&self, problems: &mut Problems) {
+        if let Some(time) = self.cache_busy_time.filter(|time| !self.cache_read || *time > Phases::LONGEST) {
+            let what = format!("{time}: expected at most {}, and flash.cache_read = true", Phases::LONGEST);
+            problems.add("flash.cache_busy_time", what);
+        }
+        if self.cache_read && self.suspension.is_some() {
+            problems.add("flash.cache_read", "true: expected false with flash.suspension");
+        }
+        if self.cache_read && self.concurrent_dies_per_chip != self.dies_per_chip {
+            let what = "true: a chip does one thing at a time, expected false, or flash.concurrent_dies_per_chip = \
+                        flash.dies_per_chip";
+            problems.add("flash.cache_read", what);
+        }
     }
 
     /// Adds the problems of planes that work together as one.
@@ -446,6 +480,8 @@ pub(crate) mod tests {
             scheduler: SchedulerConfig::named("read_first").expect("a member"),
             time_distribution: TimeDistribution::Constant,
             suspension: None,
+            cache_read: false,
+            cache_busy_time: None,
             phases: None,
             write_modes: vec![mode("normal", 1.0), mode("fast", 0.5)],
             erase_modes: Vec::new(),

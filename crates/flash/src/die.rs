@@ -38,6 +38,10 @@ pub(crate) enum Phase {
     PowerWait,
     /// In a suspension window of the program.
     Window,
+    /// The data of a read is in the page register, and waits until that of the read before has left the cache register.
+    PageRegister,
+    /// The data of a read moves from the page register to the cache register.
+    ToCache,
     /// No operation; the die is held for the next attempt at a read.
     Held,
 }

@@ -1,6 +1,7 @@
 //! The flash as a state machine of operations on dies and channels.
 
 mod buffering;
+mod cache;
 mod control;
 mod interruption;
 mod making_room;
@@ -20,6 +21,7 @@ use crate::power::Meter;
 use crate::scheduler::{BusPhase, Choice, Next, Scheduler};
 use crate::slow::SlowOperations;
 use crate::timing::Timing;
+use cache::Caches;
 use control::Control;
 use ecc::{Attempt, Hold, RetryPlace};
 use kit::clock::Reading;
@@ -88,6 +90,8 @@ pub struct Flash {
     /// Parts of the flash that a repeated read holds.
     retries_hold: Hold,
     retry_place: RetryPlace,
+    /// Cache registers of the dies; `None` if they are not used.
+    caches: Option<Box<Caches>>,
     /// Page buffers of each channel; `None` if there are always enough.
     page_buffers: Option<Vec<PageBuffers>>,
     /// Meter of the currents; `None` if power is not computed.
@@ -126,6 +130,7 @@ impl Flash {
             announces_transfers: false,
             retries_hold: Hold::Nothing,
             retry_place: RetryPlace::Age,
+            caches: Caches::of(config, geometry.die_count).map(Box::new),
             page_buffers: None,
             meter: None,
             control: None,
@@ -175,6 +180,9 @@ impl Flash {
     pub fn dispatch(&mut self, die_id: DieId, demand: &Demand, now: SimTime, out: &mut Outbox) -> Dispatch {
         if self.control.is_some() && self.holds_back(die_id, now, out) {
             return Dispatch::Busy;
+        }
+        if self.caches.is_some() && self.has_outgoing(die_id) {
+            return self.dispatch_beside(die_id, demand, now, out);
         }
         let die = &mut self.dies[die_id.index()];
         // A busy die gives no turn away.
@@ -264,6 +272,8 @@ impl Flash {
                 }
                 if self.page_buffers.is_some() {
                     self.request_buffer(die_id, now, out);
+                } else if self.caches.is_some() {
+                    self.sensed(die_id, now, out);
                 } else {
                     self.begin_data(die_id, now, out);
                 }
@@ -295,7 +305,8 @@ impl Flash {
                 }
             }
             Phase::Resuming => self.resumed(die_id, now, out),
-            Phase::Rest | Phase::Command | Phase::Buffer | Phase::PowerWait | Phase::Held => {
+            Phase::ToCache => self.moved_to_cache(die_id, now, out),
+            Phase::Rest | Phase::Command | Phase::Buffer | Phase::PowerWait | Phase::PageRegister | Phase::Held => {
                 unreachable!("a die in {:?} expects no event", die.phase)
             }
         }
@@ -321,7 +332,11 @@ impl Flash {
             }
             self.channels[channel_id.index()].take(now, waiting.hold);
             self.arm(channel_id, &mut out.events);
-            self.granted(waiting.die, waiting.since, waiting.hold, now, out);
+            if waiting.for_cache {
+                self.outgoing_granted(waiting.die, waiting.since, waiting.hold, now, out);
+            } else {
+                self.granted(waiting.die, waiting.since, waiting.hold, now, out);
+            }
             break;
         }
         if power_is_missing {
@@ -357,9 +372,11 @@ impl Flash {
     fn begin(&mut self, slot: u32, now: SimTime, out: &mut Outbox) {
         let operation = &out.operations[slot];
         let die_id = operation.die;
+        let has_outgoing = self.caches.is_some() && self.has_outgoing(die_id);
         let die = &mut self.dies[die_id.index()];
         debug_assert_eq!(die.running, NONE, "a die does one thing at a time");
-        if die.suspended.is_none() {
+        debug_assert!(!has_outgoing || operation.kind == OperationKind::Read, "a read alone begins beside cached data");
+        if die.suspended.is_none() && !has_outgoing {
             out.signals.busy_dies += 1;
             out.signals.channel_busy_dies[die.channel as usize] += 1;
         }
@@ -393,7 +410,8 @@ impl Flash {
             channel.take_held(now, hold);
             return true;
         } else {
-            let waiting = Waiting { die: die_id, since: now, hold, rank: self.bus_ranks[phase as usize] };
+            let rank = self.bus_ranks[phase as usize];
+            let waiting = Waiting { die: die_id, since: now, hold, rank, for_cache: false };
             self.wait_for_channel(channel_id, waiting, events);
         }
         is_free
@@ -432,6 +450,8 @@ impl Flash {
             | Phase::Buffer
             | Phase::Suspending
             | Phase::PowerWait
+            | Phase::PageRegister
+            | Phase::ToCache
             | Phase::Window => unreachable!("a die in {:?} asks for no channel", self.dies[die_id.index()].phase),
         }
     }

@@ -83,7 +83,7 @@ causes! {
     BusWait = "bus_wait", "waiting: the channel";
     /// Command and address cycles and their gaps on the flash channel.
     BusCommand = "bus_command", "commands on the channel";
-    /// The array read, tR, at the first attempt.
+    /// The array read, tR, at the first attempt, and the move of the page to the cache register (`flash.cache_read`).
     Sense = "sense", "reading the cells";
     /// The array program, tPROG.
     Program = "program", "programming the cells";

@@ -25,6 +25,8 @@ pub enum Event {
     },
     /// The last data phase of the read in this slot begins now, on a drive where that matters.
     TransferBegins(u32),
+    /// The data in the cache register of a die, or a part of it, has crossed the channel.
+    CacheRegister(DieId),
     /// The data of a program has crossed this channel, so that its page buffer is free.
     PageBufferFree(ChannelId),
     /// A channel for which dies wait becomes free.

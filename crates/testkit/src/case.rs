@@ -82,6 +82,9 @@ pub enum Detail {
     ParityFaults,
     /// A journal of the map; many of the drives have a detailed controller, or reads that can fail.
     Journal,
+    /// Reads through the cache registers of the dies; many of the drives have a detailed controller, or reads that can
+    /// fail.
+    CacheRead,
     /// Paired pages, in one of the ways to treat them; many of the drives have a detailed controller, or reads that can
     /// fail.
     Paired(PairedPages),
@@ -154,6 +157,7 @@ pub fn overrides(seed: u64, detail: Detail) -> Vec<String> {
             [faults, more].concat()
         }),
         Detail::Journal => beside(seed, "testkit.journal", journal),
+        Detail::CacheRead => overrides_of_cache(seed),
         Detail::Paired(kind) => overrides_of_paired(seed, kind),
         Detail::Layer(beside) => layers::overrides(seed, beside),
         Detail::Power => {
@@ -220,6 +224,20 @@ fn overrides_of_paired(seed: u64, kind: PairedPages) -> Vec<String> {
     let sets = overrides(seed, beside_flash(&mut Rng::stream(seed, "testkit.paired")));
     let more = paired(kind, &text(seed), &sets);
     sets.into_iter().chain(more).collect()
+}
+
+/// Returns the overrides by which a seed's drive reads through the cache registers of its dies, without what excludes
+/// that.
+fn overrides_of_cache(seed: u64) -> Vec<String> {
+    let mut rng = Rng::stream(seed, "testkit.cache");
+    let mut sets = overrides(seed, beside_flash(&mut rng));
+    sets.retain(|set| !set.starts_with("controller.page_buffers") && !set.starts_with("ecc.retries_hold"));
+    sets.push("flash.cache_read=true".to_owned());
+    if rng.chance(0.6) {
+        let busy = ["0ns", "1ns", "10us", "200us"][rng.below(4) as usize];
+        sets.push(format!("flash.cache_busy_time={busy}"));
+    }
+    sets
 }
 
 /// Returns the overrides of a drive with further parts, which `more` draws: it is plain, has a detailed controller, or

@@ -76,6 +76,7 @@ impl Drive {
         }
         self.come_to_rest(false);
         assert!(self.flash.page_buffers_rest(), "at rest all page buffers are free");
+        assert!(self.flash.cache_registers_rest(), "at rest all cache registers are empty");
         assert!(self.flash.power_rests(), "at rest no operation waits for power or has any");
         self.controller.rest(self.now);
     }

@@ -73,16 +73,10 @@ impl Drive {
         match event {
             Event::Die { die, generation } => {
                 if let Some(ended) = self.flash.die_event(die, generation, self.now, &mut self.out) {
-                    let ended = if self.judges { self.judge(ended) } else { ended };
-                    if self.controller.receives_reads() {
-                        self.die_done(ended);
-                    } else if self.judges {
-                        self.done_with_faults(ended);
-                    } else {
-                        self.operation_done(ended);
-                    }
+                    self.ended(ended);
                 }
             }
+            Event::CacheRegister(die) => self.cache_event(die),
             Event::Step(transaction) => self.step_done(transaction),
             Event::ArrayDue { die, generation } => self.flash.array_due(die, generation, self.now, &mut self.out),
             Event::TransferBegins(slot) => self.transfer_begins(slot),
@@ -95,6 +89,27 @@ impl Drive {
             Event::Timer(timer) => self.timer(timer),
         }
         self.route();
+    }
+
+    /// Handles the end of a flash operation.
+    #[inline(always)]
+    fn ended(&mut self, ended: Ended) {
+        let ended = if self.judges { self.judge(ended) } else { ended };
+        if self.controller.receives_reads() {
+            self.die_done(ended);
+        } else if self.judges {
+            self.done_with_faults(ended);
+        } else {
+            self.operation_done(ended);
+        }
+    }
+
+    // Out of line: few drives use the cache registers of their dies.
+    #[inline(never)]
+    fn cache_event(&mut self, die: DieId) {
+        if let Some(ended) = self.flash.cache_event(die, self.now, &mut self.out) {
+            self.ended(ended);
+        }
     }
 
     // Out of line: timers are rare.

@@ -4,6 +4,7 @@ mod allocation;
 mod bad_input;
 mod bases;
 mod buffers;
+mod cache_operations;
 mod cards;
 mod clairvoyant;
 mod closed_forms;

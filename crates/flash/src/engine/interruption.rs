@@ -59,7 +59,15 @@ impl Flash {
     /// Returns true if the array phase of the operation in progress on a die has begun.
     fn has_begun(&self, die: &Die, now: SimTime, operations: &Operations) -> bool {
         match die.phase {
-            Phase::Rest | Phase::Held | Phase::Command | Phase::Loading | Phase::Buffer | Phase::Data | Phase::DataPart => false,
+            Phase::Rest
+            | Phase::Held
+            | Phase::Command
+            | Phase::Loading
+            | Phase::Buffer
+            | Phase::PageRegister
+            | Phase::ToCache
+            | Phase::Data
+            | Phase::DataPart => false,
             Phase::Array if self.has_fixed_times() && self.control.is_none() && self.suspension.is_none() => {
                 now + self.timing.array(&operations[die.running]) >= die.array_end
             }

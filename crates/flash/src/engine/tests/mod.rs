@@ -9,6 +9,7 @@ use crate::scheduler::SchedulerConfig;
 use kit::{CommandId, TransactionId, TransferRate, UNIT_BYTES};
 use std::collections::VecDeque;
 
+mod cache;
 mod control;
 mod loads;
 mod making_room;
@@ -136,6 +137,10 @@ impl Rig {
                     self.out.events.push(now + Nanos(self.return_time), Class::Done, returns);
                 }
             }
+            Event::CacheRegister(die) => {
+                let done = self.flash.cache_event(die, now, &mut self.out);
+                self.ended.extend(done.map(|ended| (ended.slot, now.0)));
+            }
             Event::PageBufferFree(channel) => self.flash.page_buffer_free(channel, now, &mut self.out),
             Event::Step(TransactionId(id)) if id >= RETURNS => {
                 let die = self.out.operations[id - RETURNS].die;
@@ -224,8 +229,9 @@ impl Rig {
             }
         }
         self.check_nothing_idles();
-        let busy = self.flash.dies.iter().filter(|die| die.running != NONE || die.suspended.is_some());
-        assert_eq!(self.out.signals.busy_dies as usize, busy.count());
+        let has_outgoing = |index: &u32| self.flash.has_outgoing(DieId(*index));
+        let works = |(index, die): &(u32, &Die)| die.running != NONE || die.suspended.is_some() || has_outgoing(index);
+        assert_eq!(self.out.signals.busy_dies as usize, (0..).zip(&self.flash.dies).filter(works).count());
     }
 
     /// Asserts that no channel is idle while a die waits for it, and no die while an operation waits for it.
@@ -241,7 +247,13 @@ impl Rig {
         }
         let is_free = |die: &Die| die.is_free() && !matches!(die.clock.work(), Work::Starved | Work::PowerWait);
         for (index, die) in self.flash.dies.iter().enumerate().filter(|(_, die)| is_free(die)) {
-            let waiting = self.offered[index].len() as u32 + die_reads(die, signals.hold, signals.die_reads[index]);
+            // Beside data in the cache register only reads begin, and the turn may be that of another operation.
+            let has_outgoing = self.flash.has_outgoing(DieId(index as u32));
+            if has_outgoing && self.urgent_move {
+                continue;
+            }
+            let pulled = if has_outgoing { 0 } else { self.offered[index].len() as u32 };
+            let waiting = pulled + die_reads(die, signals.hold, signals.die_reads[index]);
             assert_eq!(waiting, 0, "die {index} idles at {}", self.now);
         }
     }
@@ -263,6 +275,7 @@ impl Rig {
         assert_eq!((signals.busy_dies, signals.channel_busy_dies.iter().sum::<u32>()), (0, 0));
         assert!(signals.die_reads.iter().all(|&reads| reads == 0) && !self.flash.has_armed_channel());
         assert!(self.flash.page_buffers_rest(), "all page buffers are free");
+        assert!(self.flash.cache_registers_rest(), "all cache registers are empty");
         assert!(self.flash.power_rests(), "nobody waits for power or has any");
         assert!(self.flash.dies.iter().all(|die| die.phase == Phase::Rest && die.is_free()));
     }
