@@ -130,6 +130,9 @@ pub struct FtlSection<L = ()> {
     /// Idle time after which a die collects in the background. Absent: no background collection.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gc_idle_after: Option<Nanos>,
+    /// Part of the drive whose idle time that is.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub gc_idle_of: IdlePart,
     /// Number of free blocks of a die at which background collection stops.
     #[schemars(range(min = 1, max = 1_000_000))]
     pub gc_idle_target_blocks: u32,
@@ -175,6 +178,18 @@ pub enum CollectionStart {
     /// Its free blocks are then fewer than are kept while no write waits otherwise (`gc_low_blocks`,
     /// `gc_spare_fraction`).
     WriteWaits,
+}
+
+/// Part of a drive whose idle time lets a die collect in the background.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum IdlePart {
+    /// The die: it has had nothing to do, though others may serve the host.
+    #[default]
+    Die,
+    /// The drive: no command of the host has been in flight either. While one is, a die begins to empty no further block
+    /// in the background; what it has begun goes on behind the host's operations.
+    Drive,
 }
 
 /// Group of planes of a die to which data of the host goes.
@@ -229,6 +244,7 @@ impl<L> FtlSection<L> {
             gc_preemptible: self.gc_preemptible,
             gc_start: self.gc_start,
             gc_idle_after: self.gc_idle_after,
+            gc_idle_of: self.gc_idle_of,
             gc_idle_target_blocks: self.gc_idle_target_blocks,
             unmapped_read: self.unmapped_read,
             read_in_flight: self.read_in_flight,

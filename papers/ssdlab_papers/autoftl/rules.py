@@ -35,9 +35,10 @@ RULES: Mapping[str, Mapping[str, object]] = {
     "erase voltage by the utilisation with the copies": {"policy.autoftl.erases_by": "with_copies"},
     "background collection keeps 3 blocks free, not 8": {"ftl.gc_idle_target_blocks": 3},
     "no background collection": {"ftl.gc_idle_after": "100d"},
+    "background collection once the drive is idle, not the die": {"ftl.gc_idle_of": "drive"},
 }
 #: Names of the rules in pictures, in the same order.
-_SHORT = ("as described", "per program", "replaced", "in copies", "these three", "by u*", "3 free", "no background")
+_SHORT = ("as described", "per program", "replaced", "in copies", "these three", "by u*", "3 free", "no background", "drive idle")
 #: Rules of a quick run, on the phone alone.
 _QUICK = ("as described", "no background collection")
 #: Loads: a phone, and a server that fills the buffer.

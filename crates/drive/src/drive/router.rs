@@ -725,6 +725,9 @@ impl Drive {
         if self.host.may_fetch() {
             self.fetch();
         }
+        if self.out.signals.commands_in_flight == 0 {
+            self.ftl.host_is_silent(self.now, &mut self.out.events);
+        }
         if self.power_states.is_some() {
             self.may_be_idle();
         }

@@ -323,6 +323,42 @@ fn a_die_that_turns_idle_often_has_one_timer_for_it() {
     assert!(rig.drive.translator().report().counters.collections > before + dies, "idle dies collect in the background");
 }
 
+/// Sixteen dies, and a write to one of them every 2 ms: the others are idle for longer than the delay of 5 ms, the drive is
+/// not. With `drive` no more blocks are erased than without background collection until the host is silent for 5 ms.
+#[test]
+fn background_collection_counts_the_idle_time_of_the_die_or_of_the_drive() {
+    const TARGET: &str = "ftl.gc_idle_target_blocks=64";
+    let busy = |sets: &[&str]| {
+        let mut rig = Rig::new(&with(&["flash.chips_per_channel=8", "state.precondition=steady", TARGET], sets));
+        for write in 0..200 {
+            let done = rig.one(Op::Write, write * 37 % 20_000, 1).completed;
+            rig.run_until(done + Nanos(2_000_000));
+        }
+        (rig.operations()[2], rig)
+    };
+    let (without, _) = busy(&[]);
+    let (of_die, _) = busy(&["ftl.gc_idle_after=5ms"]);
+    let (of_drive, mut rig) = busy(&["ftl.gc_idle_after=5ms", "ftl.gc_idle_of=drive"]);
+    assert_eq!(of_drive, without);
+    assert!(of_die > without + 20, "{of_die} and {without} erases");
+    let last = rig.one(Op::Write, 1, 1).completed;
+    rig.run_until(last + Nanos(4_999_999));
+    let before = rig.operations();
+    rig.run_until(last + Nanos(5_000_000));
+    let begun = rig.operations();
+    rig.run_until(last + Nanos(100_000_000));
+    assert!(rig.operations()[2] > begun[2] + 10, "{:?}, {begun:?}, {before:?}", rig.operations());
+    // Between requests: once a command has come, the dies end what they empty, and no more.
+    let first = rig.one(Op::Write, 2, 1).completed;
+    let collections = rig.drive.translator().report().counters.collections;
+    for write in 0..20 {
+        let done = rig.one(Op::Write, 3 + write, 1).completed;
+        rig.run_until(done + Nanos(2_000_000));
+    }
+    assert!(rig.drive.now() > first + Nanos(40_000_000));
+    assert_eq!(rig.drive.translator().report().counters.collections, collections);
+}
+
 #[test]
 fn background_collection_begins_when_the_idle_time_is_over_and_not_before() {
     let sets = with(ONE_DIE, &["ftl.gc_idle_after=100ms", "ftl.gc_idle_target_blocks=64", "state.precondition=steady"]);

@@ -1,7 +1,7 @@
 //! The `[ftl]` section of a description, with the translation layer that it chooses.
 
 use super::TranslationConfig;
-use crate::config::{CollectionStart, FtlSection, PlaneChoice, RainConfig};
+use crate::config::{CollectionStart, FtlSection, IdlePart, PlaneChoice, RainConfig};
 use crate::paired::PairedPages;
 use kit::{Bytes, Geometry, Problems, Rate, words};
 
@@ -109,6 +109,9 @@ impl FtlConfig {
                 "ftl.gc_low_blocks",
                 format!("{}: expected at least gc_critical_blocks = {}", self.gc_low_blocks, self.gc_critical_blocks),
             );
+        }
+        if self.gc_idle_after.is_none() && self.gc_idle_of != IdlePart::Die {
+            problems.add("ftl.gc_idle_of", "there is no background collection: expected ftl.gc_idle_after".to_owned());
         }
         if self.gc_start == CollectionStart::WriteWaits && self.gc_preemptible {
             problems.add("ftl.gc_start", "a collection that begins is finished: expected ftl.gc_preemptible = false".to_owned());

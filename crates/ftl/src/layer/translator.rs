@@ -10,8 +10,8 @@ use crate::medium::Medium;
 use crate::queue::{Buffered, Drain};
 use kit::archive::{Archive, Archived, read_value, unreadable, write_value};
 use kit::{
-    CommandId, Demand, DieId, Ended, HostCommand, HostUnit, Journal, Lpn, Operation, Outbox, Ppn, Problem, ReadyDies, Record,
-    SimTime, Status, Stored, Timer,
+    CommandId, Demand, DieId, Ended, Events, HostCommand, HostUnit, Journal, Lpn, Operation, Outbox, Ppn, Problem, ReadyDies,
+    Record, SimTime, Status, Stored, Timer,
 };
 use std::io::{Read, Write};
 use std::ops::Range;
@@ -142,6 +142,12 @@ impl Translator {
             Translator::PageMap(map) => map.set_idle(die, now, &mut out.events),
             Translator::Other(other) => other.layer_mut().turn_ended(die, TurnEnd::Idle, now, out),
         }
+    }
+
+    /// Records that the last command in flight has completed.
+    #[inline(always)]
+    pub fn host_is_silent(&mut self, now: SimTime, events: &mut Events) {
+        self.page_map_mut().into_iter().for_each(|map| map.host_is_silent(now, events));
     }
 
     /// Records that a die began an operation that was not pulled ([`TurnEnd::Started`]).

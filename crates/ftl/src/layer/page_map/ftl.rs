@@ -19,7 +19,7 @@ mod serve;
 mod start;
 mod translate;
 
-use crate::config::{FtlSection, PartialWrite, PlaneChoice, ReadInFlight, UnmappedRead};
+use crate::config::{FtlSection, IdlePart, PartialWrite, PlaneChoice, ReadInFlight, UnmappedRead};
 use crate::counters::FtlCounters;
 use crate::declared::{Bits, BlockBytes, Bytes, UnitBits};
 use crate::layer::contract::{Pulled, Report};
@@ -387,6 +387,7 @@ pub(crate) mod tests {
             gc_preemptible: true,
             gc_start: Default::default(),
             gc_idle_after: None,
+            gc_idle_of: Default::default(),
             gc_idle_target_blocks: 4,
             unmapped_read: UnmappedRead::Zero,
             read_in_flight: ReadInFlight::Buffer,

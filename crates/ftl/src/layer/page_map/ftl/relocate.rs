@@ -556,7 +556,9 @@ impl Ftl {
         if !self.state.collectors[die.index()].in_background {
             return None;
         }
-        if self.state.space.free_blocks(die) >= self.derived.config.gc_idle_target_blocks {
+        if self.host_is_active(now, &out.signals)
+            || self.state.space.free_blocks(die) >= self.derived.config.gc_idle_target_blocks
+        {
             self.state.collectors[die.index()].in_background = false;
             return None;
         }

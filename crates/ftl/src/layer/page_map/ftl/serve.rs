@@ -316,7 +316,7 @@ impl Ftl {
         }
         self.state.idle_since[die.index()] = now;
         if self.derived.config.gc_idle_after.is_some() || self.derived.needs.moves {
-            IdleDelay::ALL.into_iter().for_each(|delay| self.arm_idle(die, delay, events));
+            IdleDelay::ALL.into_iter().for_each(|delay| self.arm_idle(die, delay, now, events));
         }
     }
 
@@ -333,29 +333,63 @@ impl Ftl {
         }
     }
 
-    /// Ensures that a timer is pending for the end of an idle die's delay or for an earlier instant; an early timer
-    /// arms the next one. A die has at most one timer for each delay, however often it becomes idle.
-    fn arm_idle(&mut self, die: DieId, delay: IdleDelay, events: &mut Events) {
+    /// Returns the instant from which the idle time of a delay counts; `None` while that does not go on.
+    fn idle_from(&self, die: DieId, delay: IdleDelay, signals: &Signals) -> Option<SimTime> {
+        let since = self.state.idle_since[die.index()];
+        match (delay, self.derived.config.gc_idle_of) {
+            (IdleDelay::Collection, IdlePart::Drive) if signals.commands_in_flight > 0 => None,
+            (IdleDelay::Collection, IdlePart::Drive) => Some(since.max(signals.last_host_activity)),
+            _ => Some(since),
+        }
+    }
+
+    /// Returns true if background collection waits for the host to be silent for longer.
+    pub(super) fn host_is_active(&self, now: SimTime, signals: &Signals) -> bool {
+        let is_active = |after: Nanos| signals.commands_in_flight > 0 || now.since(signals.last_host_activity) < after;
+        self.derived.config.gc_idle_of == IdlePart::Drive && self.derived.config.gc_idle_after.is_some_and(is_active)
+    }
+
+    /// Handles the completion of the last command in flight: the idle time of the drive begins.
+    #[inline]
+    pub fn host_is_silent(&mut self, now: SimTime, events: &mut Events) {
+        if self.derived.config.gc_idle_of == IdlePart::Drive {
+            self.begin_idle_time(now, events);
+        }
+    }
+
+    #[inline(never)]
+    fn begin_idle_time(&mut self, now: SimTime, events: &mut Events) {
+        for die in (0..self.state.store.medium.geometry.die_count).map(DieId) {
+            if self.state.writes.idle.contains(die) {
+                self.arm_idle(die, IdleDelay::Collection, now, events);
+            }
+        }
+    }
+
+    /// Ensures that a timer is pending for the end of an idle die's delay, counted from `since`, or for an earlier
+    /// instant; an early timer arms the next one. A die has at most one timer for each delay, however often it becomes
+    /// idle.
+    fn arm_idle(&mut self, die: DieId, delay: IdleDelay, since: SimTime, events: &mut Events) {
         if self.state.idle_armed[delay as usize][die.index()] {
             return;
         }
         let Some(after) = self.idle_delay(die, delay) else { return };
         self.state.idle_armed[delay as usize][die.index()] = true;
-        let at = self.state.idle_since[die.index()] + after;
-        events.push(at, Class::Timer, Event::Timer(Timer::Idle { die, delay }));
+        events.push(since + after, Class::Timer, Event::Timer(Timer::Idle { die, delay }));
     }
 
     /// Handles the idle timer of a die: if its delay is over, the die is asked for work.
     pub(super) fn idle_timer_fired(&mut self, die: DieId, delay: IdleDelay, now: SimTime, out: &mut Outbox) {
         self.state.idle_armed[delay as usize][die.index()] = false;
         let Some(after) = self.idle_delay(die, delay).filter(|_| self.state.writes.idle.contains(die)) else { return };
-        let idle_for = now.since(self.state.idle_since[die.index()]);
-        if idle_for < after {
-            self.arm_idle(die, delay, &mut out.events);
+        let Some(since) = self.idle_from(die, delay, &out.signals) else { return };
+        if now.since(since) < after {
+            self.arm_idle(die, delay, since, &mut out.events);
             return;
         }
-        self.state.collectors[die.index()].in_background |=
-            self.derived.config.gc_idle_after.is_some_and(|after| idle_for >= after);
+        let since = self.idle_from(die, IdleDelay::Collection, &out.signals);
+        let is_over = |after: Nanos| since.is_some_and(|since| now.since(since) >= after);
+        self.state.collectors[die.index()].in_background |= self.derived.config.gc_idle_after.is_some_and(is_over);
         out.ready.mark(die);
     }
 

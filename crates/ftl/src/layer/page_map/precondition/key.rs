@@ -114,6 +114,7 @@ fn of_config(config: &FtlSection) -> String {
         // Decide how operations are served that take time.
         write_allocation: _,
         gc_idle_after: _,
+        gc_idle_of: _,
         gc_idle_target_blocks: _,
         unmapped_read: _,
         read_in_flight: _,

@@ -1,7 +1,7 @@
 //! A copy of a starting state is the state; a field that is left out of the key changes nothing of it.
 
 use super::*;
-use crate::config::{FractionOf, PartialWrite, ReadInFlight, UnmappedRead};
+use crate::config::{FractionOf, IdlePart, PartialWrite, ReadInFlight, UnmappedRead};
 use crate::layer::mapping::Mapping;
 use crate::layer::page_map::ftl::tests::small;
 use crate::layer::page_map::ftl::{Ftl, StartingState};
@@ -206,6 +206,7 @@ const LEFT_OUT: [Change; 41] = [
     ("write_allocation static", &|case| case.config.write_allocation = WriteAllocation::Static),
     ("write_allocation round_robin", &|case| case.config.write_allocation = WriteAllocation::RoundRobin),
     ("gc_idle_after", &|case| case.config.gc_idle_after = Some(Nanos(5))),
+    ("gc_idle_of", &|case| case.config.gc_idle_of = IdlePart::Drive),
     ("gc_idle_target_blocks", &|case| case.config.gc_idle_target_blocks = 9),
     ("unmapped_read", &|case| case.config.unmapped_read = UnmappedRead::Flash),
     ("read_in_flight", &|case| case.config.read_in_flight = ReadInFlight::Wait),
