@@ -86,6 +86,9 @@ fn other_members_say_what_they_are() {
     };
     let sata = ["SATA II, 300 MB/s, one direction at a time", "handshake of 5 words for each FIS"];
     said("host.interface={ kind = \"sata\", generation = 2 }", "link", &sata);
+    let sata = ["SATA II, 300 MB/s, one direction at a time", "handshake of 34 words and 250 ns for each FIS"];
+    let set = "host.interface={ kind = \"sata\", generation = 2, handshake_words = 34, handshake_time = \"250ns\" }";
+    said(set, "link", &sata);
     let plain = ["600 MB/s, one direction at a time", "500 ns for each command"];
     said("host.interface={ kind = \"plain\", bandwidth = \"600MB/s\", full_duplex = false }", "link", &plain);
     let bursts = "bursts of 16 beats, 1 cycle before each";

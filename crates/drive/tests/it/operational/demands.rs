@@ -92,7 +92,9 @@ fn link(description: &Description, counts: &Counts) -> Vec<Work> {
             let activate = if sata.auto_activate { 0 } else { frame(1) };
             let words = commands * common + writes * activate;
             let rate = [150e6, 300e6, 600e6][sata.generation as usize - 1];
-            vec![rounded("SATA link", &["link"], words as f64 * 4e9 / rate, 6 * commands)]
+            let fis = 5 * commands + if sata.auto_activate { 0 } else { writes };
+            let handshakes = fis as f64 * sata.handshake_time.0 as f64;
+            vec![rounded("SATA link", &["link"], words as f64 * 4e9 / rate + handshakes, 6 * commands)]
         }
         InterfaceConfig::Nvme(nvme) => {
             let lane = [250e6, 500e6, 8e9 / 8.0 * 128.0 / 130.0, 16e9 / 8.0 * 128.0 / 130.0, 32e9 / 8.0 * 128.0 / 130.0];
