@@ -100,6 +100,8 @@ fn other_members_say_what_they_are() {
     said("controller.interconnect=ocp", "interconnect", &[ocp, "2 cycles before each transfer"]);
     let wires = format!("{ahb}; between each memory and the host, and each channel");
     said("controller.interconnect=point_to_point", "interconnect", &[&wires]);
+    let dma = ["4 channels, 800 MB/s each", "300 ns for each descriptor"];
+    said("controller.dma={ channels = 4, setup = \"300ns\", rate = \"800MB/s\" }", "dma", &dma);
     said("controller.dram=bandwidth", "memory", &["3.2 GB/s, latency 50 ns"]);
     let queue = ["host.interface={ kind = \"nvme\", commands = 32, coalesced = 4, coalescing_time = \"20us\" }"];
     let diagram = of(&queue);
