@@ -163,6 +163,24 @@ fn check_resources(name: &str, diagram: &Diagram, summary: &Value) {
 
 const JOB: &str = "[job]\nrw=randrw\nbs=4k\nnorandommap=1\niodepth=4\nio_size=64m\nnumber_ios=8\n";
 
+/// A DMA controller stands between memory and interconnect; one that takes no time has no resources.
+#[test]
+fn a_dma_controller_is_on_the_way_of_data() {
+    let ahb = "controller.interconnect=ahb";
+    for (channels, setup, kind) in [(1, 500, "channels"), (3, 500, "channels"), (3, 0, "ideal")] {
+        let dma = format!("controller.dma={{channels={channels},setup=\"{setup}ns\"}}");
+        let diagram = of(&[&dma, ahb]);
+        check_shape(&dma, &diagram);
+        let node = node(&diagram, "dma");
+        assert_eq!((node.kind.as_str(), node.is_ideal), (kind, setup == 0), "{dma}");
+        let has = |from: &str, to: &str| diagram.edges.iter().any(|edge| (edge.from, edge.to) == (from, to));
+        assert!(has("memory", "dma") && has("dma", "interconnect") && !has("memory", "interconnect"), "{:?}", diagram.edges);
+        let outcome = session("base = \"tiny\"", &[&dma, ahb], None, JOB).unwrap_or_else(|problems| panic!("{problems}"));
+        check_resources(&dma, &diagram, &outcome.summary);
+    }
+    assert!(of(&[ahb]).nodes.iter().all(|node| node.id != "dma"));
+}
+
 #[test]
 fn the_parts_of_random_drives_are_those_of_their_results() {
     let mut kinds = BTreeSet::new();

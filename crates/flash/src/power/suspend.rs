@@ -35,7 +35,7 @@ pub struct SuspendWindows {
     /// Operations in progress go on.
     #[serde(default = "yes")]
     pub idle_chips_wait: bool,
-    /// Dies that wait with `idle_chips_wait`.
+    /// Dies that wait with `idle_chips_wait`. Absent: those of the drive.
     #[serde(default, skip_serializing_if = "IdleScope::is_drive")]
     pub idle_scope: IdleScope,
 }
