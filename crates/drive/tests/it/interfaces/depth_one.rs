@@ -134,7 +134,7 @@ fn a_sata_handshake_takes_its_time_for_each_fis() {
             "host.interface={{ kind = \"sata\", generation = 2, auto_activate = {auto_activate}, handshake_time = \"387ns\" }}"
         );
         let mut rig = Rig::new(&with(ONE_DIE, &[&sata]));
-        // Register FIS in both directions, DMA set-up, data, set device bits: 14,456 ns of words and 1,935 ns of answers.
+        // Register FIS in both directions, DMA set-up, data, set device bits: 14,456 ns of words, 1,935 ns of answers.
         let read = words(&[5, 5, 7, 1 + 1024, 2]) + 5 * 387;
         assert_eq!(read, 14_456 + 1_935);
         let setup = if auto_activate { words(&[7]) } else { (4 * (7 + 8 + 1 + 8) * 10u64).div_ceil(3) };

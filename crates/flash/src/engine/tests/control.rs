@@ -235,8 +235,8 @@ fn idle_dies_wait_for_the_windows_of_their_channel() {
     assert_eq!(open(&control), [false, false]);
 }
 
-/// A current of the overhead is drawn for the overhead of each window, 4 ns, and for no longer: its energy is that of the
-/// program. Without one, and without an overhead, it is that of a die at rest.
+/// A current of the overhead is drawn for the overhead of each window, 4 ns, and for no longer: its energy is that of
+/// the program. Without one, and without an overhead, it is that of a die at rest.
 #[test]
 fn the_overhead_of_a_window_draws_its_current() {
     const OVERHEAD: u64 = 3_010;
