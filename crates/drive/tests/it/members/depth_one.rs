@@ -83,7 +83,7 @@ fn a_dma_controller_takes_its_descriptors_and_rate() {
 
 /// Three reads of different dies sense at the same time, and ask for the memory at one instant; each asks again for its
 /// way to the host 9 us after it has begun. One channel serves them in turn, twice: each waits for two others before
-/// its second way. Of two, the one that is free first serves the third, and the second waits for both on its second way.
+/// its second way. Of two, the one that is free first serves the third; the second waits for both on its second way.
 #[test]
 fn a_wait_for_a_dma_channel_is_charged_to_the_interconnect() {
     let dma = |channels: u32| format!("controller.dma={{ channels = {channels}, setup = \"9us\" }}");
