@@ -8,6 +8,7 @@ pub mod cards;
 pub mod credits;
 pub mod decoder;
 pub mod delivery;
+pub mod dma;
 pub mod dram;
 pub mod ecc;
 pub mod energy;

@@ -76,8 +76,7 @@ impl LinkErrors {
             let errors = self.errors_of_next();
             if errors > 0 {
                 let bytes = service.packet.min(data.0 - begin);
-                let again = service.rate.time_for(Bytes(service.per_packet + bytes * service.per_byte));
-                delay += (again + self.config.replay) * errors;
+                delay += (service.time_of_one(bytes) + self.config.replay) * errors;
             }
         }
         delay
@@ -131,8 +130,15 @@ mod tests {
     }
 
     /// Packets of 10 bytes with 4 more each, a byte in a nanosecond; the last packet of 25 bytes has 5.
-    const PACKETS: Service =
-        Service { fixed: Nanos(7), amount: 0, packet: 10, per_packet: 4, per_byte: 1, rate: Rate(1_000_000_000) };
+    const PACKETS: Service = Service {
+        fixed: Nanos(7),
+        amount: 0,
+        packet: 10,
+        per_packet: 4,
+        packet_time: Nanos::ZERO,
+        per_byte: 1,
+        rate: Rate(1_000_000_000),
+    };
 
     /// A packet takes its own time and the replay again, and a transfer that is not cut all of its time.
     #[test]
@@ -145,6 +151,10 @@ mod tests {
         assert_eq!(errors.delay(3, &Service::fixed(Nanos(50)), Bytes(0)), Nanos(2 * 150), "packet 5, twice");
         assert_eq!(errors.delay(2, &PACKETS, Bytes(0)), Nanos(0), "no packet");
         assert_eq!(errors.repeated(), 4);
+        // A packet that is sent again has its own time again.
+        errors.script(&[1]);
+        let slow = Service { packet_time: Nanos(30), ..PACKETS };
+        assert_eq!(errors.delay(2, &slow, Bytes(10)), Nanos(100 + 14 + 30));
         // A further script counts from now on.
         errors.script(&[2]);
         assert_eq!([0; 3].map(|_| errors.delay(2, &Service::fixed(Nanos(1)), Bytes(0)).0), [0, 101, 0]);

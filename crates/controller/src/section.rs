@@ -1,6 +1,7 @@
 //! The `[controller]` section of a drive's description.
 
 use crate::cards::Cards;
+use crate::dma::DmaConfig;
 use crate::firmware::FirmwareConfig;
 use crate::firmware::ideal as ideal_firmware;
 use crate::interconnect::{InterconnectConfig, ideal as ideal_interconnect};
@@ -21,6 +22,9 @@ pub struct ControllerSection {
     pub firmware: FirmwareConfig,
     /// The interconnect between the host interface, the memories and the channel controllers.
     pub interconnect: InterconnectConfig,
+    /// The DMA controller, whose channels data takes on its way over the interconnect. Absent: data needs none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dma: Option<DmaConfig>,
     /// The memory through which data passes between host and flash, and which holds the map. With several data buffers
     /// (`buffer.buffers`), each has a memory of its own.
     pub dram: MemoryConfig,
@@ -44,6 +48,7 @@ impl Default for ControllerSection {
         ControllerSection {
             firmware: FirmwareConfig::Ideal(ideal_firmware::Params::default()),
             interconnect: InterconnectConfig::Ideal(ideal_interconnect::Params::default()),
+            dma: None,
             dram: MemoryConfig::Ideal(ideal_memory::Params::default()),
             cards: None,
             page_buffers: None,
@@ -58,6 +63,7 @@ impl ControllerSection {
     pub fn problems(&self, tables: Bytes, (buffers, channels): (u32, u32), problems: &mut Problems) {
         self.firmware.build(()).problems(problems);
         self.interconnect.build(()).problems(problems);
+        self.dma.iter().for_each(|dma| dma.problems(problems));
         if let Some(cards) = &self.cards {
             cards.problems(channels, self.firmware.build(()).cores().is_some(), problems);
         }

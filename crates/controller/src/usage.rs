@@ -78,6 +78,8 @@ pub enum PartOfDrive {
     Cores,
     /// The interconnect.
     Interconnect,
+    /// A channel of the DMA controller.
+    Dma,
     /// A memory with a data rate.
     Memory,
     /// An encoder.
@@ -90,7 +92,7 @@ impl PartOfDrive {
     /// Adds the work of a server: the time for which it was busy, and the bytes that it accepted.
     pub fn add(self, busy: Nanos, bytes: u64, usage: &mut Usage) {
         match self {
-            PartOfDrive::Host | PartOfDrive::Encoder | PartOfDrive::Card => {}
+            PartOfDrive::Host | PartOfDrive::Encoder | PartOfDrive::Card | PartOfDrive::Dma => {}
             PartOfDrive::ToDevice => {
                 usage.add(Amount::ToDeviceBusy, busy.0);
                 usage.add(Amount::LinkBytes, bytes);

@@ -4,7 +4,7 @@ use crate::units::{Bytes, Nanos, Rate};
 
 /// The time of a resource for a piece of data: a fixed span, and an amount of work (bytes on a wire, cycles of a clock)
 /// at a rate. The work is a fixed amount, an amount for each packet into which the data is cut, and an amount for each
-/// byte.
+/// byte. A packet may take a span of its own, too.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Service {
     /// Time whatever the data.
@@ -15,6 +15,8 @@ pub struct Service {
     pub packet: u64,
     /// Amount of work for each packet, also for one that is not full.
     pub per_packet: u64,
+    /// Time for each packet beside its work.
+    pub packet_time: Nanos,
     /// Amount of work for each byte.
     pub per_byte: u64,
     /// Amount of work in a second; at 0, work takes no time.
@@ -35,17 +37,24 @@ impl Service {
     /// Returns the time for `data`. The work is rounded up to a whole nanosecond once.
     pub fn time(&self, data: Bytes) -> Nanos {
         let packets = if self.packet > 0 { data.0.div_ceil(self.packet) } else { 0 };
-        self.fixed + self.rate.time_for(Bytes(self.amount + packets * self.per_packet + data.0 * self.per_byte))
+        let work = Bytes(self.amount + packets * self.per_packet + data.0 * self.per_byte);
+        self.fixed + self.packet_time * packets + self.rate.time_for(work)
     }
 
     /// Returns the time of a full packet, rounded up to a whole nanosecond.
     pub fn time_of_packet(&self) -> Nanos {
-        self.rate.time_for(Bytes(self.per_packet + self.packet * self.per_byte))
+        self.time_of_one(self.packet)
+    }
+
+    /// Returns the time of a packet with `bytes` of data, rounded up to a whole nanosecond.
+    pub fn time_of_one(&self, bytes: u64) -> Nanos {
+        self.packet_time + self.rate.time_for(Bytes(self.per_packet + bytes * self.per_byte))
     }
 
     /// Returns true if no data takes any time.
     pub fn is_free(&self) -> bool {
-        self.fixed == Nanos::ZERO && (self.rate.0 == 0 || self.amount + self.per_packet + self.per_byte == 0)
+        let has_work = self.rate.0 > 0 && self.amount + self.per_packet + self.per_byte > 0;
+        self.fixed + self.packet_time == Nanos::ZERO && !has_work
     }
 }
 
@@ -56,8 +65,11 @@ mod tests {
     #[test]
     fn packets_and_bytes_are_added_up_and_rounded_up_once() {
         // Three amounts in a nanosecond: packets of 10 bytes with 4 amounts more each, and 5 in any case.
-        let service = Service { fixed: Nanos(7), amount: 5, packet: 10, per_packet: 4, per_byte: 2, rate: Rate(3_000_000_000) };
-        let work = |bytes: u64, packets: u64| 7 + (5u64 + 4 * packets + 2 * bytes).div_ceil(3);
+        let rate = Rate(3_000_000_000);
+        let (fixed, packet_time) = (Nanos(7), Nanos(11));
+        let service = Service { fixed, amount: 5, packet: 10, per_packet: 4, packet_time, per_byte: 2, rate };
+        let work = |bytes: u64, packets: u64| 7 + 11 * packets + (5u64 + 4 * packets + 2 * bytes).div_ceil(3);
+        assert_eq!(service.time_of_packet(), Nanos(11 + 8));
         for (bytes, packets) in [(0, 0), (1, 1), (10, 1), (11, 2), (4096, 410)] {
             assert_eq!(service.time(Bytes(bytes)), Nanos(work(bytes, packets)), "{bytes} bytes");
         }
@@ -75,6 +87,7 @@ mod tests {
             Service::data(rate),
             Service { amount: 1, rate, ..Service::default() },
             Service { per_packet: 1, packet: 1, rate, ..Service::default() },
+            Service { packet_time: Nanos(1), packet: 1, ..Service::default() },
         ] {
             assert!(!one.is_free(), "{one:?}");
         }

@@ -2,6 +2,7 @@
 
 use super::{Action, By, Compiler, EMPTY, HostSide, Route, Routes, Selection, Step, index};
 use crate::cards::{CardHop, Cards};
+use crate::dma::DmaConfig;
 use crate::dram::{AccessClass, AccessKind};
 use crate::firmware::{Assignment, Cores, Order};
 use crate::interconnect::{Choice, Fabric, Leg, Ports};
@@ -89,6 +90,10 @@ impl Compiler {
         }
         let fabric = config.section.interconnect.build(()).fabric(Ports { buffers, channels });
         side.legs = self.legs(&fabric, side.buffers);
+        if let Some(dma) = &config.section.dma {
+            let dma = self.dma(dma);
+            side.legs.iter_mut().for_each(|leg| leg.splice(..0, dma).for_each(drop));
+        }
         side.memory = match config.section.dram.build(()).model() {
             Model::Ideal => MemorySteps::None,
             Model::Ddr(_) => MemorySteps::Granted,
@@ -248,6 +253,22 @@ impl Compiler {
             };
             holds.iter().map(|hold| step(self, hold)).collect()
         })
+    }
+
+    /// Adds the channels of the DMA controller. Returns the step that takes one of them, before each leg of the
+    /// interconnect; `None` if it takes no time.
+    fn dma(&mut self, dma: &DmaConfig) -> Option<Step> {
+        let service = dma.service();
+        if service.is_free() && !self.keeps_free_steps {
+            return None;
+        }
+        let service = self.servers.service(service);
+        let first = self.servers.add_group(dma.names(), PartOfDrive::Dma);
+        let action = match dma.channels {
+            1 => Action::Serve { server: first, service },
+            count => Action::ServeFirst { first, count: count as u16, service },
+        };
+        Some(Step { wait: Cause::InterconnectWait, ..Step::new(action, Cause::Interconnect) })
     }
 
     fn select(&mut self, selection: Selection) -> u8 {

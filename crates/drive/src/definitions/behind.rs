@@ -110,7 +110,9 @@ pub fn of(cause: Cause) -> Behind {
     match cause {
         Cause::Host | Cause::HostQueue | Cause::QueueBlocked | Cause::Wake | Cause::Link => host(cause),
         Cause::CoreWait | Cause::Firmware => behind("the controller's cores", "core_", None, CORES),
-        Cause::InterconnectWait | Cause::Interconnect => behind("the interconnect", "ahb axi_ ocp_ wire_", None, INTERCONNECT),
+        Cause::InterconnectWait | Cause::Interconnect => {
+            behind("the interconnect", "ahb axi_ ocp_ wire_ dma", None, INTERCONNECT)
+        }
         Cause::DramWait | Cause::Dram => behind("the controller's memory", "dram", None, MEMORY),
         Cause::Card => behind("the cards' links and processors", "card_", None, CARDS),
         Cause::BufferFull | Cause::FreeSpace | Cause::Map | Cause::Rmw | Cause::Order => space(cause),
@@ -139,6 +141,9 @@ const INTERCONNECT: &[Field] = &[
     more("controller.interconnect.width_bits", 2.0),
     more("controller.interconnect.clock", 2.0),
     more("controller.interconnect.data_lanes", 2.0),
+    more("controller.dma.channels", 2.0),
+    less("controller.dma.setup", 0.5),
+    more("controller.dma.rate", 2.0),
 ];
 const MEMORY: &[Field] = &[
     more("controller.dram.rate", 2.0),

@@ -38,6 +38,8 @@ pub enum Stage {
     Firmware,
     /// The memories of the controller, and what they hold.
     Memory,
+    /// The DMA controller.
+    Dma,
     /// The interconnect of the controller.
     Interconnect,
     /// The encoders and decoders of the code.
@@ -122,7 +124,7 @@ const FLOWS: &[(&str, &[&str])] = &[
     ("data", &[nodes::MEMORY, nodes::WRITE_BUFFER]),
     ("data", &[nodes::MEMORY, nodes::READ_CACHE]),
     ("map", &[nodes::MEMORY, nodes::MAPPING_CACHE]),
-    ("data", &[nodes::MEMORY, nodes::INTERCONNECT]),
+    ("data", &[nodes::MEMORY, nodes::DMA, nodes::INTERCONNECT]),
     ("data written", &[nodes::INTERCONNECT, nodes::ENCODERS, nodes::PAGE_BUFFERS]),
     ("data read", &[nodes::INTERCONNECT, nodes::DECODERS, nodes::PAGE_BUFFERS]),
     ("data", &[nodes::PAGE_BUFFERS, nodes::CARDS, nodes::CHANNELS]),

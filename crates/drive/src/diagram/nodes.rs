@@ -19,6 +19,7 @@ pub(super) const WRITE_BUFFER: &str = "write_buffer";
 pub(super) const MEMORY: &str = "memory";
 pub(super) const READ_CACHE: &str = "read_cache";
 pub(super) const MAPPING_CACHE: &str = "mapping_cache";
+pub(super) const DMA: &str = "dma";
 pub(super) const INTERCONNECT: &str = "interconnect";
 pub(super) const CARDS: &str = "cards";
 pub(super) const SEQUENCER: &str = "sequencer";
@@ -40,6 +41,8 @@ pub(super) fn all(description: &Description) -> Vec<Node> {
         memory(description),
         read_cache(description),
         mapping_cache(description),
+    ];
+    let between = [
         interconnect(description),
         encoders(description),
         decoders(description),
@@ -48,7 +51,7 @@ pub(super) fn all(description: &Description) -> Vec<Node> {
         page_buffers(description),
     ];
     let behind = [channels(description), dies(description)];
-    before.into_iter().chain(cards(description)).chain(behind).collect()
+    before.into_iter().chain(dma(description)).chain(between).chain(cards(description)).chain(behind).collect()
 }
 
 /// Returns the word by which a description spells a value.
@@ -183,6 +186,13 @@ fn interconnect(description: &Description) -> Node {
     let layers: Vec<String> = interconnect.fabric(ports).groups.into_iter().flat_map(|group| group.names).collect();
     let node = Node::ideal(INTERCONNECT, Stage::Interconnect, "interconnect");
     node.of(config.name(), layers.len().max(1) as u32, interconnect.in_words()).busy(layers)
+}
+
+fn dma(description: &Description) -> Option<Node> {
+    let dma = description.controller.dma.as_ref()?;
+    let node = Node::ideal(DMA, Stage::Dma, "DMA controller");
+    let lines = dma.in_words();
+    Some(if lines.is_empty() { node } else { node.of("channels", dma.channels, lines).busy(dma.names()) })
 }
 
 fn sequencer(description: &Description) -> Node {

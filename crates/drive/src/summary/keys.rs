@@ -238,6 +238,8 @@ pub const KEYS: &[Key] = &[
     key("utilisation.card_in_N", BUSY, "share", "Link of a card, from the translation layer to the card."),
     key("utilisation.card_out_N", BUSY, "share", "Link of a card, from the card to the translation layer."),
     key("utilisation.card_processor_N", BUSY, "share", "Processor of a card."),
+    key("utilisation.dma", BUSY, "share", "Channel of the DMA controller: descriptors and data."),
+    key("utilisation.dma_N", BUSY, "share", "Channel of the DMA controller, where there are several."),
     key("utilisation.ahb", BUSY, "share", "Bus of the interconnect `ahb`."),
     key("utilisation.ahb_host", BUSY, "share", "Layer of the interconnect at the host."),
     key("utilisation.ahb_dram", BUSY, "share", "Layer of the interconnect at the memory."),

@@ -86,6 +86,9 @@ fn other_members_say_what_they_are() {
     };
     let sata = ["SATA II, 300 MB/s, one direction at a time", "handshake of 5 words for each FIS"];
     said("host.interface={ kind = \"sata\", generation = 2 }", "link", &sata);
+    let sata = ["SATA II, 300 MB/s, one direction at a time", "handshake of 34 words and 250 ns for each FIS"];
+    let set = "host.interface={ kind = \"sata\", generation = 2, handshake_words = 34, handshake_time = \"250ns\" }";
+    said(set, "link", &sata);
     let plain = ["600 MB/s, one direction at a time", "500 ns for each command"];
     said("host.interface={ kind = \"plain\", bandwidth = \"600MB/s\", full_duplex = false }", "link", &plain);
     let bursts = "bursts of 16 beats, 1 cycle before each";
@@ -97,6 +100,8 @@ fn other_members_say_what_they_are() {
     said("controller.interconnect=ocp", "interconnect", &[ocp, "2 cycles before each transfer"]);
     let wires = format!("{ahb}; between each memory and the host, and each channel");
     said("controller.interconnect=point_to_point", "interconnect", &[&wires]);
+    let dma = ["4 channels, 800 MB/s each", "300 ns for each descriptor"];
+    said("controller.dma={ channels = 4, setup = \"300ns\", rate = \"800MB/s\" }", "dma", &dma);
     said("controller.dram=bandwidth", "memory", &["3.2 GB/s, latency 50 ns"]);
     let queue = ["host.interface={ kind = \"nvme\", commands = 32, coalesced = 4, coalescing_time = \"20us\" }"];
     let diagram = of(&queue);
@@ -157,6 +162,24 @@ fn check_resources(name: &str, diagram: &Diagram, summary: &Value) {
 }
 
 const JOB: &str = "[job]\nrw=randrw\nbs=4k\nnorandommap=1\niodepth=4\nio_size=64m\nnumber_ios=8\n";
+
+/// A DMA controller stands between memory and interconnect; one that takes no time has no resources.
+#[test]
+fn a_dma_controller_is_on_the_way_of_data() {
+    let ahb = "controller.interconnect=ahb";
+    for (channels, setup, kind) in [(1, 500, "channels"), (3, 500, "channels"), (3, 0, "ideal")] {
+        let dma = format!("controller.dma={{channels={channels},setup=\"{setup}ns\"}}");
+        let diagram = of(&[&dma, ahb]);
+        check_shape(&dma, &diagram);
+        let node = node(&diagram, "dma");
+        assert_eq!((node.kind.as_str(), node.is_ideal), (kind, setup == 0), "{dma}");
+        let has = |from: &str, to: &str| diagram.edges.iter().any(|edge| (edge.from, edge.to) == (from, to));
+        assert!(has("memory", "dma") && has("dma", "interconnect") && !has("memory", "interconnect"), "{:?}", diagram.edges);
+        let outcome = session("base = \"tiny\"", &[&dma, ahb], None, JOB).unwrap_or_else(|problems| panic!("{problems}"));
+        check_resources(&dma, &diagram, &outcome.summary);
+    }
+    assert!(of(&[ahb]).nodes.iter().all(|node| node.id != "dma"));
+}
 
 #[test]
 fn the_parts_of_random_drives_are_those_of_their_results() {

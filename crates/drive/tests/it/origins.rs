@@ -125,9 +125,20 @@ fn controllers() -> Vec<(String, Value)> {
         "ecc.errors={kind=\"constant\",rates=[1e-3]}",
         "ecc.decoder={kind=\"engines\"}",
     ];
-    let few =
-        ["flash.channels=1", "controller.dram=ddr", "host.interface=sata", "buffer.read_cache=64KiB", "buffer.read_ahead=32KiB"];
-    let several = ["controller.dram=ddr", "buffer.buffers=2", "host.interface=nvme"];
+    let few = [
+        "flash.channels=1",
+        "controller.dram=ddr",
+        "host.interface=sata",
+        "buffer.read_cache=64KiB",
+        "buffer.read_ahead=32KiB",
+        "controller.dma={channels=1,setup=\"300ns\"}",
+    ];
+    let several = [
+        "controller.dram=ddr",
+        "buffer.buffers=2",
+        "host.interface=nvme",
+        "controller.dma={channels=2,setup=\"0ns\",rate=\"1GB/s\"}",
+    ];
     let mut all = Vec::new();
     for kind in interconnects {
         let interconnect = format!("controller.interconnect={kind}");

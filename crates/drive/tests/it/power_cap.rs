@@ -203,6 +203,32 @@ fn a_write_takes_the_time_of_its_windows_longer() {
     assert_eq!(write(without), (plain + 200_000.0, 200_000.0));
 }
 
+/// The energy of one write: each overhead adds its current above that of a die at rest, times the supply and the time.
+/// The least cap is that of an overhead if that draws most.
+#[test]
+fn the_overheads_of_windows_take_their_energy() {
+    let windows = |current: &str| {
+        format!("power.suspend=[{{page_types=[0],at=[0.3,0.5,0.9],length=\"200us\",overhead=\"438us\"{current}}}]")
+    };
+    let job = "[w]\nrw=write\nbs=4k\niodepth=1\nnumber_ios=1\n";
+    let energy = |current: &str| {
+        let (summary, _) = measured(&with(&[], &[&windows(current)]), job);
+        let program = number(&summary["energy"]["by_operation"]["program"]);
+        (summary["energy"]["flash_aj"].as_str().map(|digits| digits.parse::<u128>().expect("digits")), program)
+    };
+    let (without, of_programs) = energy("");
+    for current in [0, IDLE, 5_000, 30_000] {
+        let (with, more) = energy(&format!(",overhead_current=\"{current}uA\""));
+        let own = u128::from(3 * 438_000 * current * SUPPLY);
+        assert_eq!(with.zip(without).map(|(with, without)| with + u128::from(3 * 438_000 * IDLE * SUPPLY) - without), Some(own));
+        assert!((more - of_programs - own as f64 * 1e-18).abs() < 1e-15, "{current} uA: {more} J, {of_programs} J");
+    }
+    let windows = windows(",overhead_current=\"30mA\"");
+    let sets = with(POWER, &["power.cap=99mW", &windows]);
+    let refusal = session("base = \"tiny\"", &sets, None, job).map(|_| ()).expect_err("less than the overhead").to_string();
+    assert!(refusal.contains("power.cap: 99mW: expected at least 0.099099 W"), "{refusal}");
+}
+
 /// Energy with windows, also under a cap and with suspensions by reads, and the effect of letting idle dies wait: fewer
 /// operations at once.
 #[test]
@@ -279,6 +305,12 @@ fn caps_and_windows_that_cannot_be_are_refused() {
         (window("page_types=[0],at=[0.5],length=\"0us\""), "more than 0"),
         (window("page_types=[0],at=[0.5],length=\"2s\""), "at most 1s"),
         (window("page_types=[0],at=[0.5],length=\"1us\",overhead=\"2s\""), "at most 1s"),
+        (
+            window("page_types=[0],at=[0.5],length=\"1us\",overhead_current=\"11A\""),
+            "power.suspend[0].overhead_current: 11A: expected at most 10A",
+        ),
+        (window("page_types=[0],at=[0.5],length=\"1us\",overhead_current=5"), "overhead_current"),
+        (window("page_types=[0],at=[0.5],length=\"1us\",idle_scope=\"chip\""), "expected one of"),
         (window("page_types=[0],at=[0.5]"), "length"),
         (window("page_types=[0],at=0.5,length=\"1us\""), "at"),
     ] {

@@ -18,8 +18,8 @@ use super::power::note_array;
 use super::{Flash, schedule, turn};
 use crate::config::Suspension;
 use crate::die::{NONE, Phase};
-use crate::power::{CapReport, Limiter, PowerConfig, SuspendWindows, Turn};
-use kit::{Cause, DieId, Nanos, OperationKind, Outbox, Power, Reason, SimTime, Work};
+use crate::power::{CapReport, IdleScope, Limiter, PowerConfig, SuspendWindows, Turn};
+use kit::{Cause, Current, DieId, Nanos, OperationKind, Outbox, Power, Reason, SimTime, Work};
 
 /// Current that no flash draws \[uA\]: the room of a flash without a cap.
 const UNLIMITED: u64 = u64::MAX / 4;
@@ -37,12 +37,16 @@ pub(super) struct Control {
     hot_room: u64,
     is_hot: bool,
     least: Power,
+    /// Current of a die at rest.
+    idle: Current,
     dies: Vec<State>,
     windows: Vec<SuspendWindows>,
     /// Number of the windows of each page type in [`Control::windows`]; `None` for those without any.
     of_page_type: Vec<Option<usize>>,
-    /// Number of dies in a window during which idle dies wait, and the dies that have waited for its end.
+    /// Number of dies in a window during which idle dies wait: those of the whole drive, and those of each channel.
     open: u32,
+    open_on_channel: Vec<u32>,
+    /// Dies that have waited for the end of such windows.
     held_back: Vec<DieId>,
 }
 
@@ -69,7 +73,7 @@ struct Windowed {
 
 impl Control {
     /// Returns what a description requests; `None`: nothing. `rule`: how the flash suspends operations, if it does.
-    pub fn of(config: &PowerConfig, rule: Option<&Suspension>, dies: usize) -> Option<Control> {
+    pub fn of(config: &PowerConfig, rule: Option<&Suspension>, dies: usize, channels: usize) -> Option<Control> {
         let windows: Vec<SuspendWindows> = config.suspend.iter().filter(|windows| !windows.at.is_empty()).cloned().collect();
         if config.cap.is_none() && windows.is_empty() && config.thermal.is_none() {
             return None;
@@ -89,10 +93,12 @@ impl Control {
             hot_room,
             is_hot: false,
             least: config.min_cap(count),
+            idle: config.idle,
             dies: vec![State::default(); dies],
             of_page_type: (0..page_types).map(of).collect(),
             windows,
             open: 0,
+            open_on_channel: vec![0; channels],
             held_back: Vec::with_capacity(dies),
         })
     }
@@ -138,6 +144,45 @@ impl Control {
         program.total - self.before(program)
     }
 
+    /// Returns the windows that follow the next part of a program; `None` after the last one.
+    fn windows_after(&self, program: &Windowed) -> Option<&SuspendWindows> {
+        let windows = &self.windows[program.windows?];
+        (program.begun < windows.at.len()).then_some(windows)
+    }
+
+    /// Returns the current above that of a die at rest \[uA\] that a program draws after its next part, in the overhead
+    /// of its window. It takes this much of the cap before the part begins, since nothing delays the overhead.
+    fn need_of_overhead(&self, die: DieId) -> u64 {
+        let windows = self.windows_after(&self.dies[die.index()].program);
+        let current = windows.and_then(SuspendWindows::current_of_overhead);
+        current.map_or(0, |current| current.0.saturating_sub(self.idle.0))
+    }
+
+    /// Counts a window that begins on a die of a channel, if idle dies wait for its end.
+    pub(super) fn count_window(&mut self, windows: usize, channel: usize) {
+        let SuspendWindows { idle_chips_wait, idle_scope, .. } = self.windows[windows];
+        match idle_scope {
+            IdleScope::Drive => self.open += u32::from(idle_chips_wait),
+            IdleScope::Channel => self.open_on_channel[channel] += u32::from(idle_chips_wait),
+        }
+    }
+
+    /// Counts the end of such a window. Returns true if it was the last one for which its idle dies waited.
+    pub(super) fn count_end(&mut self, windows: usize, channel: usize) -> bool {
+        let SuspendWindows { idle_chips_wait, idle_scope, .. } = self.windows[windows];
+        let open = match idle_scope {
+            IdleScope::Drive => &mut self.open,
+            IdleScope::Channel => &mut self.open_on_channel[channel],
+        };
+        *open -= u32::from(idle_chips_wait);
+        idle_chips_wait && *open == 0
+    }
+
+    /// Returns true if idle dies of a channel wait for the end of a window.
+    pub(super) fn is_open(&self, channel: usize) -> bool {
+        self.open > 0 || self.open_on_channel[channel] > 0
+    }
+
     /// Returns true if a die is idle and waits for the end of a window.
     #[cfg(test)]
     pub fn is_held_back(&self, die: DieId) -> bool {
@@ -169,12 +214,13 @@ impl Flash {
         let operation = &out.operations[die.running];
         let total = die.array_end.since(now);
         let control = self.control.as_mut().expect("an array phase is due only under control");
-        let mut part = total;
+        let (mut part, mut overhead) = (total, 0);
         if operation.kind == OperationKind::Program {
             let windows = control.of_page_type.get(operation.page_type as usize).copied().flatten();
             let program = Windowed { windows, total, begun: 0 };
             part = control.before(&program);
             control.dies[die_id.index()].program = program;
+            overhead = control.need_of_overhead(die_id);
         }
         let state = &mut control.dies[die_id.index()];
         (state.total, state.part, state.asked) = (total, part, now);
@@ -188,7 +234,7 @@ impl Flash {
         }
         if let (Some(limiter), Some(meter)) = (&mut control.limiter, &mut self.meter) {
             let sense = self.timing.sense_within(operation, total);
-            let need = meter.peak(operation, total.0, sense.0, part.0);
+            let need = meter.peak(operation, total.0, sense.0, part.0).max(overhead);
             if !limiter.ask(die_id, need, is_read, suspends, now) {
                 self.wait_for_power(die_id, now, out);
                 if suspends {
@@ -249,6 +295,15 @@ impl Flash {
         }
     }
 
+    /// Does the same with a part of the power: the die keeps `kept` uA.
+    fn give_power_back_but(&mut self, die_id: DieId, kept: u64, now: SimTime, out: &mut Outbox) {
+        if let Some(limiter) = self.control.as_mut().and_then(|control| control.limiter.as_mut()) {
+            limiter.give_back_all_but(die_id, kept, now);
+            self.follow_temperature(now, out);
+            self.grant_power(now, out);
+        }
+    }
+
     /// Lets the cap follow the temperature.
     pub(super) fn follow_temperature(&mut self, now: SimTime, out: &mut Outbox) {
         if let (Some(meter), Some(control)) = (&mut self.meter, &mut self.control)
@@ -285,15 +340,22 @@ impl Flash {
     #[inline(never)]
     pub(super) fn may_go_on(&mut self, die_id: DieId, now: SimTime, out: &mut Outbox) -> bool {
         self.follow_temperature(now, out);
-        let limiter = self.control.as_mut().and_then(|control| control.limiter.as_mut());
         let suspended = &self.dies[die_id.index()].suspended;
-        if let (Some(limiter), Some(meter), Some(suspended)) = (limiter, &self.meter, suspended)
-            && !limiter.ask(die_id, meter.peak_of_rest(die_id, suspended.remaining.0), false, false, now)
-        {
+        let remaining = suspended.as_ref().map(|suspended| (suspended.remaining, out.operations[suspended.op].kind));
+        let Some((remaining, kind)) = remaining else { return true };
+        let may_begin = self.may_begin_rest(die_id, remaining, kind == OperationKind::Program, now);
+        if !may_begin {
             self.wait_for_power(die_id, now, out);
-            return false;
         }
-        true
+        may_begin
+    }
+
+    /// Asks for the power of the next `part` of an operation of which a part has been done. Returns false if it waits.
+    fn may_begin_rest(&mut self, die_id: DieId, part: Nanos, is_program: bool, now: SimTime) -> bool {
+        let (Some(control), Some(meter)) = (&mut self.control, &self.meter) else { return true };
+        let overhead = if is_program { control.need_of_overhead(die_id) } else { 0 };
+        let need = meter.peak_of_rest(die_id, part.0).max(overhead);
+        control.limiter.as_mut().is_none_or(|limiter| limiter.ask(die_id, need, false, false, now))
     }
 
     /// Begins the next window of the program on a die, whose array comes to rest before it. Returns false if there is
@@ -304,25 +366,27 @@ impl Flash {
         if out.operations[die.running].kind != OperationKind::Program {
             return false;
         }
-        let program = &mut control.dies[die_id.index()].program;
-        let Some(windows) = program.windows.map(|index| &control.windows[index]) else { return false };
-        if program.begun == windows.at.len() {
-            return false;
-        }
-        program.begun += 1;
-        control.open += u32::from(windows.idle_chips_wait);
-        let rest = windows.rest();
+        let program = control.dies[die_id.index()].program;
+        let (Some(index), Some(windows)) = (program.windows, control.windows_after(&program)) else { return false };
+        let (rest, current) = (windows.rest(), windows.current_of_overhead());
+        let (overhead_at, overhead) = (now + windows.length, windows.overhead);
+        let kept = control.need_of_overhead(die_id);
+        control.dies[die_id.index()].program.begun += 1;
+        control.count_window(index, die.channel as usize);
         if let Some(meter) = &mut self.meter {
             if meter.is_active(die_id) {
                 note_array(meter, die_id, now, &mut out.journal);
             }
             meter.suspend(die_id, now);
+            if let Some(current) = current {
+                meter.begin_overhead(die_id, current, overhead_at, overhead.0);
+            }
         }
         out.operations.account_mut(die.running).charge(Cause::PowerWait, rest);
         die.phase = Phase::Window;
         turn(die, Work::PowerWait, now, &mut out.signals);
         schedule(die, die_id, now + rest, &mut out.events);
-        self.give_power_back(die_id, now, out);
+        self.give_power_back_but(die_id, kept, now, out);
         true
     }
 
@@ -332,20 +396,24 @@ impl Flash {
     pub(super) fn window_closes(&mut self, die_id: DieId, now: SimTime, out: &mut Outbox) {
         let control = self.control.as_mut().expect("a window is under control");
         let program = control.dies[die_id.index()].program;
-        let windows = &control.windows[program.windows.expect("a program with windows")];
+        let index = program.windows.expect("a program with windows");
+        let windows = &control.windows[index];
         let part = control.before(&program) - windows.before(program.begun - 1, program.total);
-        control.open -= u32::from(windows.idle_chips_wait);
-        let is_last = windows.idle_chips_wait && control.open == 0;
+        let has_overhead = windows.current_of_overhead().is_some();
+        let is_last = control.count_end(index, self.dies[die_id.index()].channel as usize);
         let state = &mut control.dies[die_id.index()];
         (state.part, state.asked) = (part, now);
         if is_last {
             self.release_held_back(now, out);
         }
+        if has_overhead {
+            if let Some(meter) = &mut self.meter {
+                meter.phase_done(die_id, now);
+            }
+            self.give_power_back(die_id, now, out);
+        }
         self.follow_temperature(now, out);
-        let limiter = self.control.as_mut().and_then(|control| control.limiter.as_mut());
-        if let (Some(limiter), Some(meter)) = (limiter, &self.meter)
-            && !limiter.ask(die_id, meter.peak_of_rest(die_id, part.0), false, false, now)
-        {
+        if !self.may_begin_rest(die_id, part, true, now) {
             return self.wait_for_power(die_id, now, out);
         }
         self.array_has_power(die_id, now, out);
@@ -355,7 +423,7 @@ impl Flash {
     #[inline(never)]
     pub(super) fn holds_back(&mut self, die_id: DieId, now: SimTime, out: &mut Outbox) -> bool {
         let (die, control) = (&mut self.dies[die_id.index()], self.control.as_mut().expect("asked only under control"));
-        if control.open == 0 || die.running != NONE || die.suspended.is_some() {
+        if !control.is_open(die.channel as usize) || die.running != NONE || die.suspended.is_some() {
             return false;
         }
         if !control.held_back.contains(&die_id) {
@@ -368,12 +436,14 @@ impl Flash {
         true
     }
 
-    /// Marks the dies that were held back as ready, in the order of their numbers.
+    /// Marks the dies that are held back no longer as ready, in the order of their numbers.
     fn release_held_back(&mut self, now: SimTime, out: &mut Outbox) {
         let Some(control) = &mut self.control else { return };
         let mut dies = std::mem::take(&mut control.held_back);
         dies.sort_unstable();
-        for die_id in dies.drain(..) {
+        let still = |die_id: &mut DieId| !control.is_open(self.dies[die_id.index()].channel as usize);
+        let released: Vec<DieId> = dies.extract_if(.., still).collect();
+        for die_id in released {
             let die = &mut self.dies[die_id.index()];
             if die.clock.work() == Work::PowerWait {
                 turn(die, Work::Idle, now, &mut out.signals);
@@ -388,7 +458,8 @@ impl Flash {
     /// Returns true if no operation waits for power or has any, and no die is in a window.
     pub fn power_rests(&self) -> bool {
         let is_at_rest = |control: &Control| {
-            control.open == 0 && control.held_back.is_empty() && control.limiter.as_ref().is_none_or(Limiter::is_at_rest)
+            let is_open = (0..control.open_on_channel.len()).any(|channel| control.is_open(channel));
+            !is_open && control.held_back.is_empty() && control.limiter.as_ref().is_none_or(Limiter::is_at_rest)
         };
         self.control.as_deref().is_none_or(is_at_rest)
     }

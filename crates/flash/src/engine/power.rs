@@ -10,7 +10,7 @@ impl Flash {
     /// Measures the power from now on, which must be at rest.
     pub fn measure_power(&mut self, config: &PowerConfig) {
         self.meter = Some(Box::new(Meter::new(config, self.dies.len() as u32)));
-        self.control = Control::of(config, self.medium.as_ref(), self.dies.len()).map(Box::new);
+        self.control = Control::of(config, self.medium.as_ref(), self.dies.len(), self.channels.len()).map(Box::new);
     }
 
     /// Begins a new measurement of the power.

@@ -1,6 +1,6 @@
 //! The cap on the power of the flash: what it must leave room for, and its report.
 
-use super::{PowerConfig, Waveform};
+use super::{PowerConfig, SuspendWindows, Waveform};
 use kit::{Power, Problems};
 
 /// The cap of a run, and what it did since the start of the measurement.
@@ -29,10 +29,11 @@ pub struct CapSuspensions {
 
 impl PowerConfig {
     /// Returns the least possible cap of a drive with `dies` dies: all of them at rest but one, which draws the
-    /// greatest current of any waveform. The files are read.
+    /// greatest current of any waveform or overhead of a suspension. The files are read.
     pub fn min_cap(&self, dies: u32) -> Power {
         let all = self.read.all().iter().chain(self.program.all()).chain([&self.erase]);
-        let greatest = all.map(Waveform::greatest).max().unwrap_or(self.idle).max(self.idle);
+        let overheads = self.suspend.iter().filter_map(SuspendWindows::current_of_overhead);
+        let greatest = all.map(Waveform::greatest).chain(overheads).max().unwrap_or(self.idle).max(self.idle);
         Power((self.idle.0 * u64::from(dies - 1) + greatest.0) * self.supply.0)
     }
 

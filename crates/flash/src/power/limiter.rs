@@ -166,6 +166,14 @@ impl Limiter {
         }
     }
 
+    /// Returns what an array phase has taken, but for `kept` uA, which the die goes on drawing at rest.
+    pub fn give_back_all_but(&mut self, die: DieId, kept: u64, now: SimTime) {
+        let taken = self.of_die[die.index()];
+        debug_assert!(kept <= taken, "what a die keeps has been taken: {kept} uA of {taken}");
+        self.give_back(die);
+        self.take(die, kept, now);
+    }
+
     /// Gives the next one that waits its power, if there is enough for it, and returns whose turn it was. Nobody who
     /// comes later in the order is given any before.
     pub fn next(&mut self, now: SimTime) -> Option<Turn> {

@@ -6,7 +6,7 @@ use super::thermal::{Thermal, ThermalImage, ThermalReport};
 use super::windows::Windows;
 use super::{CapReport, PowerConfig, Waveform, WindowReport};
 use kit::reason::REASON_COUNT;
-use kit::{DieId, Nanos, Operation, OperationKind, Owner, Reason, SimTime};
+use kit::{Current, DieId, Nanos, Operation, OperationKind, Owner, Reason, SimTime};
 
 /// Number of currents kept beyond those of the phases in progress.
 const STRETCHED: usize = 64;
@@ -59,6 +59,8 @@ struct Stretched {
     total: u64,
     /// Time of the sensing that comes first; only for a copyback.
     sense: u64,
+    /// True for the overhead of a program's suspension, which is no array phase.
+    is_overhead: bool,
     /// Start of each step \[ns\] and its current \[uA\].
     steps: Vec<(u64, u64)>,
     /// Changes of the current of a die in the whole phase, those that recur with its pulses, and its charge \[uA ns\].
@@ -327,6 +329,16 @@ impl Meter {
         self.dies[die.index()].active = Active { begin, is_on: true, ..rest };
     }
 
+    /// Records that a die in a suspension window draws `current` from `begin` on, for the overhead of `total` ns.
+    pub(crate) fn begin_overhead(&mut self, die: DieId, current: Current, begin: SimTime, total: u64) {
+        let rest = self.suspended[die.index()];
+        let page_type = self.stretched[rest.currents as usize].page_type;
+        let currents = self.overhead(page_type, current.0, total);
+        // The currents of the suspended program may have been given another number.
+        let rest = self.suspended[die.index()];
+        self.dies[die.index()].active = Active { begin, from: 0, currents, is_on: true, ..rest };
+    }
+
     /// Returns true if an array phase is in progress on a die, or about to begin.
     #[inline]
     pub(crate) fn is_active(&self, die: DieId) -> bool {
@@ -409,7 +421,8 @@ impl Meter {
     #[inline(never)]
     fn other_currents(&mut self, operation: &Operation, total: u64, sense: u64) -> u32 {
         let Operation { kind, page_type, .. } = *operation;
-        let is_it = |one: &Stretched| (one.kind, one.page_type, one.total, one.sense) == (kind, page_type, total, sense);
+        let of = |one: &Stretched| (one.kind, one.page_type, one.total, one.sense, one.is_overhead);
+        let is_it = |one: &Stretched| of(one) == (kind, page_type, total, sense, false);
         let known = self.stretched.iter().position(is_it);
         let currents = known.map_or_else(|| self.stretch(kind, page_type, total, sense), |index| index as u32);
         self.recent[kind as usize][page_type as usize % RECENT] = Recent { total, sense, page_type, currents };
@@ -419,17 +432,39 @@ impl Meter {
     #[cold]
     fn stretch(&mut self, kind: OperationKind, page_type: u32, total: u64, sense: u64) -> u32 {
         let steps = self.steps(kind, page_type, (total, sense), Waveform::stretched);
-        // Where durations are drawn at random, almost none occurs twice.
-        if self.stretched.len() >= 2 * self.dies.len() + STRETCHED {
-            self.drop_unused();
-        }
+        self.make_space();
         let mut edges = Vec::new();
         let charge = find_edges(&steps, self.config.idle.0, (0, total), &mut edges);
         let trains = self.split_trains(kind, page_type, (total, sense), &mut edges);
         let end_of = |train: &Train| train.at + train.windows * self.config.window.0;
         let last = edges.iter().map(|edge| edge.at).chain(trains.iter().map(end_of)).max().unwrap_or(0);
-        self.stretched.push(Stretched { kind, page_type, total, sense, steps, edges, trains, last, charge });
+        let is_overhead = false;
+        self.stretched.push(Stretched { kind, page_type, total, sense, is_overhead, steps, edges, trains, last, charge });
         self.stretched.len() as u32 - 1
+    }
+
+    /// Returns the number of the currents of an overhead of `total` ns.
+    #[cold]
+    fn overhead(&mut self, page_type: u32, current: u64, total: u64) -> u32 {
+        let (kind, steps) = (OperationKind::Program, vec![(0, current)]);
+        let is_it = |one: &Stretched| one.is_overhead && (one.page_type, one.total, &one.steps) == (page_type, total, &steps);
+        if let Some(known) = self.stretched.iter().position(is_it) {
+            return known as u32;
+        }
+        self.make_space();
+        let mut edges = Vec::new();
+        let charge = find_edges(&steps, self.config.idle.0, (0, total), &mut edges);
+        let (sense, trains, is_overhead) = (0, Vec::new(), true);
+        let last = edges.last().map_or(0, |edge| edge.at);
+        self.stretched.push(Stretched { kind, page_type, total, sense, is_overhead, steps, edges, trains, last, charge });
+        self.stretched.len() as u32 - 1
+    }
+
+    /// Drops currents if there are many: where durations are drawn at random, almost none occurs twice.
+    fn make_space(&mut self) {
+        if self.stretched.len() >= 2 * self.dies.len() + STRETCHED {
+            self.drop_unused();
+        }
     }
 
     /// Returns the steps of an array phase of `total` ns, of which a copyback has `sense` ns for sensing.
@@ -503,7 +538,7 @@ impl Meter {
 mod tests {
     use super::*;
     use crate::power::{Constant, Step, Steps, Waveforms};
-    use kit::{Current, Voltage};
+    use kit::Voltage;
 
     const IDLE: u64 = 10;
 

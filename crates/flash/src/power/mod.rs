@@ -19,7 +19,7 @@ pub use limiter::CapOrder;
 pub(crate) use limiter::{Limiter, Missing, Turn};
 pub(crate) use meter::ActivePart;
 pub use meter::{Meter, PowerReport};
-pub use suspend::SuspendWindows;
+pub use suspend::{IdleScope, SuspendWindows};
 pub use thermal::{ThermalConfig, ThermalImage, ThermalReport};
 pub use waveform::{Constant, Pulses, Step, Steps, Waveform, WaveformFile, Waveforms};
 pub use windows::WindowReport;

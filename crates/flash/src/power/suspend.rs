@@ -4,7 +4,8 @@
 //! and issues no operation to an idle chip meanwhile. The overhead of a suspension beyond its window is not stated
 //! there; the stated latencies imply 0.38 to 0.49 ms \[D\].
 
-use kit::{Nanos, Problems};
+use super::waveform::CURRENT_MAX;
+use kit::{Current, Nanos, Problems};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -23,12 +24,40 @@ pub struct SuspendWindows {
     pub at: Vec<f64>,
     /// Length of a window, in which the die draws the current of a die at rest.
     pub length: Nanos,
-    /// Further time that each suspension takes, in which the die rests, too.
+    /// Further time that each suspension takes, in which the die rests, too. It follows the window \[A\].
     #[serde(default)]
     pub overhead: Nanos,
-    /// No operation is issued to an idle die during a window of any die. Operations in progress go on.
+    /// Current that the die draws during the overhead, while the array prepares to go on: 0 A to 10 A. Its energy is
+    /// that of the program. Absent: that of a die at rest. The SSDExplorer thesis states none \[A\].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub overhead_current: Option<Current>,
+    /// No operation is issued to an idle die during a window of any die of `idle_scope`, its overhead included.
+    /// Operations in progress go on.
     #[serde(default = "yes")]
     pub idle_chips_wait: bool,
+    /// Dies that wait with `idle_chips_wait`. Absent: those of the drive.
+    #[serde(default, skip_serializing_if = "IdleScope::is_drive")]
+    pub idle_scope: IdleScope,
+}
+
+/// Idle dies that wait for the end of a suspension window.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum IdleScope {
+    /// All dies of the drive. The SSDExplorer thesis says "idle chips", without a limit \[D\].
+    #[default]
+    Drive,
+    /// The dies on the channel of the die in the window: the channel controllers do not know of each other's windows
+    /// \[A\].
+    Channel,
+}
+
+impl IdleScope {
+    // The signature is serde's.
+    #[expect(clippy::trivially_copy_pass_by_ref)]
+    fn is_drive(&self) -> bool {
+        *self == IdleScope::Drive
+    }
 }
 
 fn yes() -> bool {
@@ -68,12 +97,20 @@ impl SuspendWindows {
             if windows.overhead > LENGTH_MAX {
                 problems.add(place("overhead"), format!("{}: expected at most {LENGTH_MAX}", windows.overhead));
             }
+            if let Some(current) = windows.overhead_current.filter(|current| *current > CURRENT_MAX) {
+                problems.add(place("overhead_current"), format!("{current}: expected at most {CURRENT_MAX}"));
+            }
         }
     }
 
     /// Returns the time for which a die rests at a window.
     pub(crate) fn rest(&self) -> Nanos {
         self.length + self.overhead
+    }
+
+    /// Returns the current of the die during the overhead, if it has one of its own and there is an overhead.
+    pub(crate) fn current_of_overhead(&self) -> Option<Current> {
+        self.overhead_current.filter(|_| self.overhead > Nanos::ZERO)
     }
 
     /// Returns the time of the array phase before window `index`, of `total`; the whole time after the last window.

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 /// Largest number of steps of a waveform.
 const STEPS_MAX: usize = 4096;
 /// Largest current of a step.
-const CURRENT_MAX: Current = Current(10_000_000);
+pub(super) const CURRENT_MAX: Current = Current(10_000_000);
 
 /// Current drawn from the supply of the flash during the array phase of an operation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -71,6 +71,8 @@ fn steps_without_time_change_no_latency_at_depth_one() {
     for (more, retried) in [
         (&[][..], false),
         (&[NO_ERRORS], false),
+        (&["controller.dma={ channels = 2, setup = \"0ns\" }"], false),
+        (&["controller.dma={ channels = 1, setup = \"0ns\" }", "controller.interconnect=axi", "controller.dram=ddr"], false),
         (&[errors, RETRY], true),
         (&[errors, RETRY, "ecc.decoder={ kind = \"fixed\", time = \"0ns\" }"], true),
         (&[errors, RETRY, "ecc.decoder={ kind = \"fixed\", time = \"0ns\", shared = \"drive\" }"], true),

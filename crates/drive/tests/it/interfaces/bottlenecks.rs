@@ -80,6 +80,16 @@ fn the_fis_of_sata_are_the_bottleneck() {
     assert!((280e6..290e6).contains(&found), "{found} B/s");
 }
 
+/// The same FIS with a handshake of 1 us each.
+#[test]
+fn the_handshakes_of_sata_are_the_bottleneck() {
+    for (generation, rate) in [(1, 150e6), (3, 600e6)] {
+        let sata = format!("host.interface={{ kind = \"sata\", generation = {generation}, handshake_time = \"1us\" }}");
+        let found = reads_per_second(&[&sata], 4096, 32);
+        assert_rate(&format!("SATA {generation}"), found, 1.0 / (4.0 * 1084.0 / rate + 5e-6));
+    }
+}
+
 /// The host of the thesis (table 2.6): its cores submit more than it needs, a part that only one core at a time can do
 /// limits it.
 #[test]

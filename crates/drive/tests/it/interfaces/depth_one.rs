@@ -126,6 +126,30 @@ fn a_large_sata_write_has_several_data_fis() {
     }
 }
 
+/// A handshake that takes a time beside its words takes it once for each FIS, in both directions.
+#[test]
+fn a_sata_handshake_takes_its_time_for_each_fis() {
+    for (auto_activate, without) in [(true, 0), (false, 1)] {
+        let sata = format!(
+            "host.interface={{ kind = \"sata\", generation = 2, auto_activate = {auto_activate}, handshake_time = \"387ns\" }}"
+        );
+        let mut rig = Rig::new(&with(ONE_DIE, &[&sata]));
+        // Register FIS in both directions, DMA set-up, data, set device bits: 14,456 ns of words, 1,935 ns of answers.
+        let read = words(&[5, 5, 7, 1 + 1024, 2]) + 5 * 387;
+        assert_eq!(read, 14_456 + 1_935);
+        let setup = if auto_activate { words(&[7]) } else { (4 * (7 + 8 + 1 + 8) * 10u64).div_ceil(3) };
+        let write = words(&[5, 5, 1 + 1024, 2]) + setup + (5 + without) * 387;
+        assert_parts("write", &rig.one(Op::Write, 0, 1), &parts(&[(Cause::Link, write)], &PROGRAM));
+        assert_parts("read", &rig.one(Op::Read, 0, 1), &parts(&[(Cause::Link, read)], &READ));
+        // Three data FIS of a write of five units, each but the first with its DMA activate.
+        let large = words(&[5, 5, 1, 1, 1 + 2048, 1 + 2048, 1 + 1024, 2]) + setup + (9 + without) * 387;
+        assert_eq!(rig.one(Op::Write, 0, 5).causes.get(Cause::Link).0, large, "auto-activate {auto_activate}");
+        assert_parts("flush", &rig.one_bytes(Op::Flush, 0, 0), &[(Cause::Link, words(&[5, 5]) + 2 * 387)]);
+        let trim = words(&[5, 1, 1 + 128, 5]) + 4 * 387;
+        assert_parts("trim", &rig.one(Op::Trim, 0, 1), &[(Cause::Link, trim)]);
+    }
+}
+
 /// The write buffer takes a unit once there is space for it, and only then its data crosses the link.
 #[test]
 fn data_waits_at_the_host_for_space_in_the_buffer() {

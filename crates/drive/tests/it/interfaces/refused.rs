@@ -48,6 +48,10 @@ fn fields_of_nvme_are_checked() {
 fn fields_of_sata_are_checked() {
     assert_refused("interface = { kind = \"sata\", queue_depth = 64 }", "host.interface.queue_depth: 64: expected 1..=32");
     assert_refused("interface = { kind = \"sata\", generation = 4 }", "host.interface.generation: 4: expected 1..=3");
+    assert_refused(
+        "interface = { kind = \"sata\", handshake_time = \"2ms\" }",
+        "host.interface.handshake_time: 2ms: expected at most 1ms",
+    );
     assert_refused("interface = { kind = \"sata\", queues = 2 }", "host.interface: unknown field `queues`");
     assert_refused("interface = \"sas\"", "expected one of");
 }

@@ -62,6 +62,22 @@ fn the_interconnect_is_the_bottleneck() {
     assert_bottleneck(&[&bus("\"point_to_point\"")], 1.0 / data, "wire_host");
 }
 
+/// Each read takes a DMA channel twice: to the memory, and to the host. A channel makes a transfer in the time of its
+/// descriptor and of its data.
+#[test]
+fn the_dma_controller_is_the_bottleneck() {
+    for (channels, setup, rate) in [(1, 20_000, None), (4, 80_000, None), (2, 5_000, Some(200e6)), (3, 0, Some(50e6))] {
+        let of_data = rate.map(|rate| format!(", rate = \"{rate}B/s\"")).unwrap_or_default();
+        let dma = format!("controller.dma={{ channels = {channels}, setup = \"{setup}ns\"{of_data} }}");
+        let transfers = f64::from(channels) / (f64::from(setup) * 1e-9 + rate.map_or(0.0, |rate| 4096.0 / rate));
+        let busy = if channels == 1 { "dma" } else { "dma_0" };
+        assert_bottleneck(&[&dma], transfers / 2.0, busy);
+        // An interconnect with more than the rate of the channels changes nothing.
+        let fast = "controller.interconnect={ kind = \"axi\", clock = \"400MHz\", width_bits = 128 }";
+        assert_bottleneck(&[&dma, fast], transfers / 2.0, busy);
+    }
+}
+
 /// Each read writes its data to the memory, reads it again, and reads 64 B of the map. Two memories share the work.
 #[test]
 fn the_memory_is_the_bottleneck() {

@@ -66,6 +66,43 @@ fn interconnects_take_their_cycles() {
     }
 }
 
+/// Data takes a DMA channel before each of its two ways, for its descriptor and its data, and then the interconnect.
+#[test]
+fn a_dma_controller_takes_its_descriptors_and_rate() {
+    let ahb = "controller.interconnect={ kind = \"ahb\", clock = \"200MHz\", width_bits = 32 }";
+    for channels in [1, 2, 256] {
+        for (setup, rate, leg) in [(370, "", 370), (0, ", rate = \"800MB/s\"", 5120), (370, ", rate = \"3GB/s\"", 370 + 1366)] {
+            let dma = format!("controller.dma={{ channels = {channels}, setup = \"{setup}ns\"{rate} }}");
+            let parts = [(Cause::Interconnect, 2 * leg)];
+            assert_both(&[&dma], &parts, &parts);
+            let parts = [(Cause::Interconnect, 2 * (leg + 64 * 17 * 5))];
+            assert_both(&[&dma, ahb], &parts, &parts);
+        }
+    }
+}
+
+/// Three reads of different dies sense at the same time, and ask for the memory at one instant; each asks again for its
+/// way to the host 9 us after it has begun. One channel serves them in turn, twice: each waits for two others before
+/// its second way. Of two, the one that is free first serves the third; the second waits for both on its second way.
+#[test]
+fn a_wait_for_a_dma_channel_is_charged_to_the_interconnect() {
+    let dma = |channels: u32| format!("controller.dma={{ channels = {channels}, setup = \"9us\" }}");
+    for (channels, waits) in [(1, [18, 9 + 18, 18 + 18]), (2, [0, 9, 9]), (3, [0, 0, 0])] {
+        let mut rig = Rig::new(&["flash.channels=3", "flash.chips_per_channel=1", &dma(channels)]);
+        for unit in 0..3 {
+            rig.one(Op::Write, unit, 1);
+        }
+        let now = rig.drive.now();
+        let tags = [0, 1, 2].map(|unit| rig.submit(Op::Read, unit, 1, now));
+        rig.drain();
+        for (tag, wait) in tags.into_iter().zip(waits) {
+            let row = rig.row(tag);
+            let found = [Cause::InterconnectWait, Cause::Interconnect].map(|cause| row.causes.get(cause).0);
+            assert_eq!(found, [wait * 1_000, 2 * 9_000], "{channels} channels");
+        }
+    }
+}
+
 /// All members together, behind PCI Express: the sum of all.
 #[test]
 fn all_members_together_are_the_sum_of_each() {

@@ -4,13 +4,15 @@ use crate::common::{Rig, description};
 use kit::{Cause, Op, Rng, SimTime};
 use testkit::case;
 
-/// A short queue, one fetch, one read tag, one core, one read at a die, one page buffer, one decoder, one encoder, the
-/// smallest write buffer and the smallest mapping cache. Reads fail, and keep their die until they are corrected.
+/// A short queue, one fetch, one read tag, one core, one DMA channel, one read at a die, one page buffer, one decoder,
+/// one encoder, the smallest write buffer and the smallest mapping cache. Reads fail, and keep their die until they are
+/// corrected.
 const SMALLEST: &[&str] = &[
     "host.interface={ kind='nvme', queues=1, queue_depth=16, fetch_batch=1, fetches=1, read_tags=1 }",
     "host.cpu={ cores=1, submission='1us', completion='1us' }",
     "controller.firmware={ kind='cores', count=1, clock='200MHz' }",
     "controller.interconnect='ahb'",
+    "controller.dma={ channels=1, setup='1us', rate='200MB/s' }",
     "controller.dram={ kind='ddr', grade='sdr-166', width_bits=16, size='64MiB' }",
     "controller.target_queues={ threshold=1 }",
     "controller.sequencer={ order='in_order', per_die=1 }",

@@ -16,6 +16,17 @@ fn members_that_cannot_work_are_refused() {
         ("controller.interconnect={ kind = \"ahb\", width_bits = 24 }", "controller.interconnect.width_bits", "power of two"),
         ("controller.interconnect={ kind = \"axi\", clock = \"10kHz\" }", "controller.interconnect.clock", "1MHz to 10GHz"),
         ("controller.interconnect={ kind = \"ocp\", burst_beats = 4 }", "controller.interconnect", "unknown field `burst_beats`"),
+        ("controller.dma={ channels = 0, setup = \"1us\" }", "controller.dma.channels", "0: expected 1..=256"),
+        ("controller.dma={ channels = 257, setup = \"1us\" }", "controller.dma.channels", "257: expected 1..=256"),
+        ("controller.dma={ channels = 4 }", "controller.dma.setup", "missing"),
+        ("controller.dma={ channels = 4, setup = 5 }", "controller.dma.setup", "5"),
+        ("controller.dma={ channels = 4, setup = \"2ms\" }", "controller.dma.setup", "2ms: expected at most 1ms"),
+        (
+            "controller.dma={ channels = 4, setup = \"1us\", rate = \"1kB/s\" }",
+            "controller.dma.rate",
+            "1kB/s: expected at least 1MB/s",
+        ),
+        ("controller.dma={ channel = 4, setup = \"1us\" }", "controller.dma", "did you mean `channels`"),
         ("controller.dram={ kind = \"bandwidth\", rate = \"1kB/s\" }", "controller.dram.rate", "at least 1MB/s"),
         (
             "controller.dram={ kind = \"bandwidth\", size = \"16KiB\" }",

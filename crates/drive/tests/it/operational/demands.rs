@@ -60,6 +60,7 @@ pub fn work(description: &Description, counts: &Counts) -> Vec<Work> {
     all.extend(host_processor(description, counts));
     all.extend(firmware(description, counts));
     all.extend(interconnect(description, counts));
+    all.extend(dma(description, counts));
     all.extend(memory(description, counts));
     all.extend(encoders(description, counts));
     all.extend(decoders(description, counts));
@@ -92,7 +93,9 @@ fn link(description: &Description, counts: &Counts) -> Vec<Work> {
             let activate = if sata.auto_activate { 0 } else { frame(1) };
             let words = commands * common + writes * activate;
             let rate = [150e6, 300e6, 600e6][sata.generation as usize - 1];
-            vec![rounded("SATA link", &["link"], words as f64 * 4e9 / rate, 6 * commands)]
+            let fis = 5 * commands + if sata.auto_activate { 0 } else { writes };
+            let handshakes = fis as f64 * sata.handshake_time.0 as f64;
+            vec![rounded("SATA link", &["link"], words as f64 * 4e9 / rate + handshakes, 6 * commands)]
         }
         InterfaceConfig::Nvme(nvme) => {
             let lane = [250e6, 500e6, 8e9 / 8.0 * 128.0 / 130.0, 16e9 / 8.0 * 128.0 / 130.0, 32e9 / 8.0 * 128.0 / 130.0];
@@ -204,6 +207,14 @@ fn interconnect(description: &Description, counts: &Counts) -> Vec<Work> {
             wires.map(work).into()
         }
     }
+}
+
+/// Each crossing has a descriptor, and passes a channel of the DMA controller.
+fn dma(description: &Description, counts: &Counts) -> Option<Work> {
+    let dma = description.controller.dma.as_ref().filter(|dma| dma.setup > Nanos::ZERO || dma.rate.is_some())?;
+    let (units, transfers) = crossings(counts).iter().fold((0, 0), |sum, leg| (sum.0 + leg.0, sum.1 + leg.1));
+    let data = dma.rate.map_or(0.0, |rate| (units * UNIT_BYTES) as f64 * 1e9 / rate.0 as f64);
+    Some(rounded("DMA channels", &["dma"], (transfers * dma.setup.0) as f64 + data, transfers))
 }
 
 /// Data passes the memory on its way in and out; a read looks the map up, and a program updates it.

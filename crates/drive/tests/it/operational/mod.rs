@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 use testkit::case::{self, Detail};
 
 /// Random drives with a detailed controller, most of them with reads that can fail, and `more` overrides.
-fn drives(more: &[&str]) -> impl Iterator<Item = (u64, Vec<String>, Description)> {
+fn drives(more: &[&str]) -> impl Iterator<Item = (u64, Vec<String>, Description)> + use<> {
     let more: Vec<String> = more.iter().map(|set| (*set).to_owned()).collect();
     (0..).filter_map(move |seed| {
         let mut sets = case::overrides(seed, Detail::Controller);
@@ -188,7 +188,14 @@ fn busy_times_are_those_of_the_work() {
     let mut exact: BTreeMap<&str, u32> = BTreeMap::new();
     // The work for map pages follows from what is in the cache: `map_cache` counts it on drives made for it.
     let whole_map = |drive: &(u64, Vec<String>, Description)| drive.2.ftl.map_cache.is_none();
-    for (seed, _, description) in drives(&more).filter(whole_map).take(400) {
+    // Random drives have no DMA controller, and handshakes without a time of their own: some are given them.
+    let given = [
+        "controller.dma={channels=1,setup=\"700ns\"}",
+        "controller.dma={channels=3,setup=\"90ns\",rate=\"300MB/s\"}",
+        "host.interface={kind=\"sata\",handshake_time=\"300ns\"}",
+    ];
+    let given = given.into_iter().flat_map(|set| drives(&[&more[..], &[set]].concat()).filter(whole_map).take(20));
+    for (seed, _, description) in drives(&more).filter(whole_map).take(400).chain(given) {
         let (rig, start, counts) = run(seed, &description);
         let elapsed = rig.drive.now().since(SimTime::ZERO);
         for Work { what, names, least, most } in work(&description, &counts) {

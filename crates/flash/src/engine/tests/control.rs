@@ -2,7 +2,8 @@
 
 use super::loads::check_random_loads;
 use super::*;
-use crate::power::{CapOrder, Constant, PowerConfig, Step, Steps, SuspendWindows, Waveform, Waveforms};
+use crate::engine::control::Control;
+use crate::power::{CapOrder, Constant, IdleScope, PowerConfig, Step, Steps, SuspendWindows, Waveform, Waveforms};
 use kit::{Current, Power};
 
 pub(super) const IDLE: u64 = 10;
@@ -27,7 +28,15 @@ pub(super) fn power(room: Option<u64>, dies: u64) -> PowerConfig {
 }
 
 fn windows(at: &[f64], idle_chips_wait: bool) -> Vec<SuspendWindows> {
-    vec![SuspendWindows { page_types: vec![0], at: at.to_vec(), length: Nanos(7), overhead: Nanos(4), idle_chips_wait }]
+    vec![SuspendWindows {
+        page_types: vec![0],
+        at: at.to_vec(),
+        length: Nanos(7),
+        overhead: Nanos(4),
+        overhead_current: None,
+        idle_chips_wait,
+        idle_scope: IdleScope::Drive,
+    }]
 }
 
 pub(super) fn rig(config: &FlashConfig, power: &PowerConfig) -> Rig {
@@ -183,6 +192,111 @@ fn idle_dies_wait_for_the_end_of_a_window() {
     }
 }
 
+/// With the scope of a channel only the idle dies of that channel wait. Dies 0 and 1 are on one channel, 2 and 3 on the
+/// other; die 0 has a window from 20 to 31, die 2, whose program begins at 5, one from 25 to 36.
+#[test]
+fn idle_dies_wait_for_the_windows_of_their_channel() {
+    let config = FlashConfig { channels: 2, ..small(2, "read_first") };
+    for (idle_scope, until) in [(IdleScope::Drive, [36, 36, 36]), (IdleScope::Channel, [31, 31, 36])] {
+        let mut suspend = windows(&[0.4], true);
+        suspend[0].idle_scope = idle_scope;
+        let mut rig = rig(&config, &PowerConfig { suspend, ..power(None, 4) });
+        let programs = [rig.program(0, 0), rig.program(2, 5)];
+        let early = rig.read(3, 22);
+        let same = rig.read(1, 22);
+        let late = rig.read(1, 27);
+        let other = rig.read(3, 48);
+        rig.run_until(23);
+        let waits = [1, 3].map(|die| rig.flash.dies[die].clock.work() == Work::PowerWait);
+        assert_eq!(waits, [true, idle_scope == IdleScope::Drive]);
+        assert!(!rig.flash.power_rests());
+        rig.run();
+        assert_eq!(programs.map(|slot| rig.end(slot)), [LOAD + PROGRAM + 11, 5 + LOAD + PROGRAM + 11]);
+        assert_eq!(rig.charged(same, Cause::PowerWait), until[0] - 22, "{idle_scope:?}");
+        assert_eq!(rig.charged(late, Cause::PowerWait), until[1] - 27, "{idle_scope:?}");
+        // A read of the other channel goes on if it is in progress when the window of that channel opens.
+        let begins = if idle_scope == IdleScope::Drive { until[2] } else { 22 };
+        assert_eq!((rig.charged(early, Cause::PowerWait), rig.end(early)), (begins - 22, begins + READ), "{idle_scope:?}");
+        assert_eq!(rig.charged(other, Cause::PowerWait), 0);
+        assert!(rig.flash.power_rests());
+    }
+    // Windows of one page type hold the channel back, those of the other the drive.
+    let mut suspend = [windows(&[0.4], true), windows(&[0.4], true)].concat();
+    (suspend[0].idle_scope, suspend[1].page_types) = (IdleScope::Channel, vec![1]);
+    let mut control = Control::of(&PowerConfig { suspend, ..power(None, 4) }, None, 4, 2).expect("windows");
+    let open = |control: &Control| [0, 1].map(|channel| control.is_open(channel));
+    control.count_window(0, 1);
+    assert_eq!(open(&control), [false, true]);
+    control.count_window(1, 0);
+    assert_eq!(open(&control), [true, true]);
+    assert!(control.count_end(1, 0));
+    assert_eq!(open(&control), [false, true]);
+    assert!(control.count_end(0, 1));
+    assert_eq!(open(&control), [false, false]);
+}
+
+/// A current of the overhead is drawn for the overhead of each window, 4 ns, and for no longer: its energy is that of
+/// the program. Without one, and without an overhead, it is that of a die at rest.
+#[test]
+fn the_overhead_of_a_window_draws_its_current() {
+    const OVERHEAD: u64 = 3_010;
+    for (at, overhead, current) in [
+        (&[0.4][..], 4, Some(OVERHEAD)),
+        (&[0.2, 0.7], 4, Some(OVERHEAD)),
+        (&[0.1, 0.2, 0.3, 0.4, 0.99], 4, Some(OVERHEAD)),
+        (&[0.2, 0.7], 4, Some(0)),
+        (&[0.2, 0.7], 0, Some(OVERHEAD)),
+        (&[0.2, 0.7], 4, None),
+    ] {
+        let mut suspend = windows(at, true);
+        (suspend[0].overhead, suspend[0].overhead_current) = (Nanos(overhead), current.map(Current));
+        let config = small(1, "read_first");
+        let mut rig = rig(&config, &PowerConfig { suspend, window: Nanos(2), ..power(None, 1) });
+        rig.out.journal.enable(true);
+        let program = rig.program(0, 100);
+        let count = at.len() as u64;
+        let end = 100 + LOAD + PROGRAM + count * (7 + overhead);
+        // In the middle of the first overhead, half of it has been drawn.
+        let first = (at[0] * PROGRAM as f64) as u64;
+        let middle = 100 + LOAD + first + 7 + overhead / 2;
+        rig.run_until(middle);
+        let array = PROGRAMMING[0] * first.min(10) + PROGRAMMING[1] * first.saturating_sub(10);
+        let drawn = current.filter(|_| overhead > 0).map_or(0, |current| current * (overhead / 2));
+        let report = rig.flash.power(SimTime(middle)).expect("a meter");
+        assert_eq!(report.by_die, [u128::from(array + drawn) * 1_000], "{at:?}, {overhead} ns, {current:?}");
+        rig.run();
+        assert_eq!(rig.end(program), end);
+        let report = rig.flash.power(SimTime(1_000)).expect("a meter");
+        let (charge, active) = (PROGRAMMING[0] * 10 + PROGRAMMING[1] * 20, PROGRAM);
+        let own = current.map_or((0, 0), |current| (current * overhead * count, overhead * count));
+        assert_eq!(report.by_die, [u128::from(charge + own.0) * 1_000], "{at:?}, {overhead} ns, {current:?}");
+        assert_eq!(report.energy[OperationKind::Program as usize].iter().sum::<u128>(), report.by_die[0]);
+        assert_eq!(report.idle, u128::from(IDLE * (1_000 - active - own.1)) * 1_000);
+        // It is no part of the array phase in the timeline.
+        let parts = rig.out.journal.records.drain(..).filter_map(array_span).map(|(begin, end, ..)| end - begin);
+        assert_eq!(parts.sum::<u64>(), PROGRAM);
+    }
+}
+
+/// Under a cap a die keeps the power of its overhead from the part before the window on. Room for 20 mA: a read of
+/// another die, which needs 8 mA, asks at 27, in the window from 20 to 31. It has room beside an overhead that needs
+/// 12 mA, and waits for the end of the window beside one that needs 1 uA more.
+#[test]
+fn the_overhead_of_a_window_counts_under_a_cap() {
+    let config = FlashConfig { channels: 2, ..small(1, "read_first") };
+    for (current, waits) in [(None, 0), (Some(12_000 + IDLE), 0), (Some(12_001 + IDLE), 4), (Some(20_000 + IDLE), 4)] {
+        let mut suspend = windows(&[0.4], false);
+        suspend[0].overhead_current = current.map(Current);
+        let mut rig = rig(&config, &PowerConfig { suspend, ..power(Some(20_000), 2) });
+        let program = rig.program(0, 0);
+        let read = rig.read(1, 21);
+        rig.run();
+        assert_eq!((rig.charged(read, Cause::PowerWait), rig.end(read)), (waits, 21 + READ + waits), "{current:?}");
+        assert_eq!(rig.end(program), LOAD + PROGRAM + 11, "{current:?}");
+        assert!(rig.flash.power_rests());
+    }
+}
+
 /// Random loads with every combination of cap, order, windows, suspension and page buffers: everything ends, every
 /// nanosecond has a cause, and the currents never exceed the cap at any instant.
 #[test]
@@ -207,6 +321,34 @@ fn random_loads_stay_under_the_cap_and_end() {
         }
         seen[1] += u64::from(rig.flash.counters.suspensions > 0 && !power.suspend.is_empty());
         seen[2] += spans.len() as u64;
+    }
+    assert!(seen.iter().all(|count| *count > 30), "{seen:?}");
+}
+
+/// The same with a current of the overhead and both scopes: the mean power of 2 ns never exceeds the cap.
+#[test]
+fn random_loads_with_overheads_stay_under_the_cap_and_end() {
+    let mut rng = Rng::stream(4, "flash.control.overhead");
+    let mut seen = [0u64; 2];
+    for round in 0..120u32 {
+        let suspension = suspension(2, 3).filter(|_| round % 2 == 0);
+        let config = FlashConfig { suspension, channels: 2, ..small(2, ["read_first", "fifo"][(round as usize / 2) % 2]) };
+        let room = [20_000, 28_000, 40_000, 200_000][rng.below(4) as usize];
+        let mut power = PowerConfig { window: Nanos(2), ..power(Some(room).filter(|_| round % 5 != 0), 4) };
+        power.cap_order = [CapOrder::Fifo, CapOrder::ReadsFirst][rng.below(2) as usize];
+        power.suspend = windows([&[0.4][..], &[0.3, 0.31, 0.8]][rng.below(2) as usize], rng.chance(0.5));
+        power.suspend[0].overhead_current = Some(Current([0, 700, 9_010, 20_010][rng.below(4) as usize]));
+        power.suspend[0].idle_scope = [IdleScope::Drive, IdleScope::Channel][rng.below(2) as usize];
+        let mut rig = rig(&config, &power);
+        check_random_loads(&mut rig, round, &mut rng);
+        let report = rig.flash.power(SimTime(rig.now)).expect("a meter");
+        if let Some(cap) = report.cap {
+            let most = cap.cap.0 as f64 / 1e9;
+            assert!(report.windows.peak_w <= most * (1.0 + 1e-12), "round {round}: {} of {most} W", report.windows.peak_w);
+            seen[0] += cap.waits;
+        }
+        seen[1] += rig.flash.counters.suspensions;
+        assert!(rig.flash.power_rests());
     }
     assert!(seen.iter().all(|count| *count > 30), "{seen:?}");
 }
