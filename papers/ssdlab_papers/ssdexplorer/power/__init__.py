@@ -15,6 +15,8 @@ def entries(setting: Setting) -> Iterator[Entry | Picture | Table]:
     """Yields the claims of section 4.1 with tables 4.1 and 4.2 and figures 4.7 to 4.11, and the effect of caps."""
     found = suspension.measure(setting)
     yield from suspension.entries(found)
+    if not setting.quick:
+        yield from suspension.overhead_currents(setting, found)
     yield from tried.entries(found)
     yield from profiles.entries(setting, found)
     yield from peaks.entries(setting)

@@ -14,17 +14,20 @@ from typing import Any
 
 import ssdlab
 from ssdlab.explore.statistics import Estimate, estimate
-from ssdlab_papers.claim import Claim, falls, number, rises, taken
+from ssdlab_papers.claim import Claim, falls, number, rises, taken, unclaimed
 from ssdlab_papers.setting import Setting
 from ssdlab_papers.ssdexplorer.power.windows import DRIVE, MEAN, NONE, PEAK, WORK, Row, Runs, Windows, time_of
-from ssdlab_papers.ssdexplorer.runs import run_sweep
+from ssdlab_papers.ssdexplorer.runs import SPECS, run_sweep
+from ssdlab_papers.sweeps import samples
 
-__all__ = ["STEADY", "T2", "T3", "Found", "entries", "in_us", "in_words", "load_ms", "measure", "number_of"]
+__all__ = ["STEADY", "T2", "T3", "Found", "entries", "in_us", "in_words", "load_ms", "measure", "number_of", "overhead_currents"]
 
 #: Depth at which T2 and T3 are run: the dies are always busy, as in the thesis (FACTS 5.9).
 _DEPTH = 1024
 _DEPTHS = (256, 512, 1024, 4096)
 _COMMANDS, _DIES = 131_072, 128
+#: Programs of upper pages in the load, and the supply [V].
+_SUSPENDED, _SUPPLY = _COMMANDS // 12, 3.3
 _LOAD = "table 4.2: 512 MB, random, 4 KiB, 25 % writes, depth 1024"
 STEADY = "as table 4.2, from 20 ms on, depth 1024"
 _UPPER_US = 4300.0
@@ -316,7 +319,7 @@ def _contradictions(found: Found) -> Iterator[Claim]:
             **common,
         )
         energy = found.whole.change(_energy, _whole(stated))
-        implied = 100.0 * ((1.0 + stated.mean / 100.0) * (1.0 + stated.time / 100.0) - 1.0)
+        implied = _implied_energy(stated)
         digits = stated.mean_digit + _DIGIT
         yield number(
             energy,
@@ -332,3 +335,49 @@ def _contradictions(found: Found) -> Iterator[Claim]:
 
 def _energy(row: Row) -> float:
     return float(row[MEAN]) * load_ms(row)
+
+
+def overhead_currents(setting: Setting, found: Found) -> Iterator[Claim]:
+    """Yields for each test the current in the overhead of a suspension that its stated energy implies, and its effect."""
+    stated = {each: _overhead_ua(found, each) for each in _TESTS}
+    points = [_with_current(test, current) for test, current in stated.items()]
+    for (test, current), runs in zip(stated.items(), samples(setting, "overhead currents", points, columns=[MEAN]), strict=True):
+        base = found.whole.by[NONE]
+        changes = [100.0 * (_energy(row) / _energy(base[seed]) - 1.0) for seed, row in sorted(runs.rows.items()) if seed in base]
+        each_uj = current * _SUPPLY * in_us(test.overhead) / 1e6
+        yield unclaimed(
+            estimate(changes),
+            f"{in_words(estimate(changes))} with {current / 1e3:.2f} mA in the overhead, {each_uj:.2f} uJ for each suspension",
+            work=WORK,
+            where=f"contradictions, {test.test}",
+            what=f"{test.test}: energy of the whole load if a die draws a current in the overhead of a suspension",
+            published=f"{_implied_energy(test):.3g} %",
+            load=_LOAD,
+            note=f"the current is computed from the published value and the {_SUSPENDED * test.count:,} suspensions: a die at "
+            "rest draws 10 uA, and what it does in the overhead is not stated",
+        )
+
+
+def _implied_energy(stated: Stated) -> float:
+    """Returns the change of the energy that the stated mean power and time imply [%]."""
+    return 100.0 * ((1.0 + stated.mean / 100.0) * (1.0 + stated.time / 100.0) - 1.0)
+
+
+def _overhead_ua(found: Found, stated: Stated) -> float:
+    """Returns the current in the overhead of a suspension that the implied energy leaves [uA]."""
+    joules = found.whole.estimate(lambda row: _energy(row) / 1e3).mean
+    lacks = (_implied_energy(stated) - found.whole.change(_energy, _whole(stated, overhead=stated.overhead)).mean) / 100.0
+    return lacks * joules / (_SUPPLY * _SUSPENDED * stated.count * in_us(stated.overhead) / 1e6) * 1e6
+
+
+def _with_current(stated: Stated, current_ua: float) -> dict[str, object]:
+    """Returns the run of a test with a current in the overhead."""
+    (window,) = _whole(stated, overhead=stated.overhead).as_set().values()
+    assert isinstance(window, list)
+    return {
+        "drive": DRIVE,
+        "workload": str(SPECS / "table_4_2.fio"),
+        "workload.iodepth": _DEPTH,
+        "options.stop_after": _COMMANDS,
+        "power.suspend": [{**window[0], "overhead_current": f"{current_ua:.0f}uA"}],
+    }
