@@ -338,7 +338,7 @@ def _energy(row: Row) -> float:
 
 
 def overhead_currents(setting: Setting, found: Found) -> Iterator[Claim]:
-    """Yields for each test the current in the overhead of a suspension that its stated energy implies, and its effect."""
+    """Yields for each test the current in the overhead of a suspension that its stated energy implies."""
     stated = {each: _overhead_ua(found, each) for each in _TESTS}
     points = [_with_current(test, current) for test, current in stated.items()]
     for (test, current), runs in zip(stated.items(), samples(setting, "overhead currents", points, columns=[MEAN]), strict=True):
