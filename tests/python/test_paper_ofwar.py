@@ -12,7 +12,7 @@ from conftest import wrong
 from ssdlab.explore.statistics import Estimate
 from ssdlab_papers.claim import Claim, number
 from ssdlab_papers.entry import Picture, Table
-from ssdlab_papers.formats import change_text, points_text
+from ssdlab_papers.formats import as_sample_text, change_text, points_text
 from ssdlab_papers.ladder import Ladder, Step, steps_of
 from ssdlab_papers.ofwar import (
     assumed,
@@ -220,6 +220,9 @@ def test_every_load_has_a_length_and_real_traces_lead(tmp_path):
 
 def test_changes_and_points_are_signed():
     assert (change_text(-0.523), change_text(0.0), points_text(-0.08)) == ("-52.3 %", "+0.0 %", "-8.0 points")
+    # 0.1, 0.2 and 0.3 as a sample: 0.2 with t(2) = 4.303 times 0.1 over the root of 3.
+    assert as_sample_text([0.1, 0.2, 0.3], change_text) == "as a sample of such loads: -4.8 % to +44.8 % (95 %, 3 loads)"
+    assert as_sample_text([0.1, 0.2], change_text) == ""
 
 
 def test_the_worked_examples_come_out_exactly():

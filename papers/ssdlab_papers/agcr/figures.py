@@ -13,7 +13,7 @@ from ssdlab_papers.agcr.loads import every_trace, is_of_the_paper
 from ssdlab_papers.agcr.runs import COSTS, RIVALS, Case, Cases, Quantity, mean_of, run_cases
 from ssdlab_papers.claim import NOTICEABLE, Claim, falls, same_way, sanity
 from ssdlab_papers.entry import Picture, Table
-from ssdlab_papers.formats import change_text, points_text, share_text
+from ssdlab_papers.formats import as_sample_text, change_text, points_text, share_text
 from ssdlab_papers.real_first import shown_claim, value_claim, worded_claim
 from ssdlab_papers.setting import Setting
 
@@ -190,7 +190,7 @@ def figure_7(usual: Cases, about: str) -> Iterator[Claim]:
         unit=change_text,
         headline=True,
         agrees=falls,
-        note="; ".join(filter(None, (_why(usual), about))),
+        note="; ".join(filter(None, (_as_sample(usual, less_one("AGCR", "rival")), _why(usual), about))),
     )
     yield value_claim(
         usual.find(less_one("AGCR", RIVALS[1])),
@@ -229,6 +229,12 @@ def figure_7(usual: Cases, about: str) -> Iterator[Claim]:
         high=_BELOW,
         note=f"in the volume where AGCR is worst: {ratio_text(usual.find(worst).leading.mean)}",
     )
+
+
+def _as_sample(usual: Cases, quantity: Quantity) -> str:
+    """Returns the interval of a mean over the leading volumes."""
+    alone = [Cases((case,), ()) for case in usual.leading]
+    return as_sample_text([each.find(quantity).leading.mean for each in alone], change_text)
 
 
 def _why(usual: Cases) -> str:

@@ -12,7 +12,7 @@ from ssdlab.charts import Axis, Chart, Mark, Series
 from ssdlab.units import percent
 from ssdlab_papers.claim import NOTICEABLE, Claim, falls, on_loads, sanity, unclaimed
 from ssdlab_papers.entry import Entry, Picture, Table
-from ssdlab_papers.formats import change_text, points_text
+from ssdlab_papers.formats import as_sample_text, change_text, points_text
 from ssdlab_papers.ofwar.loads import LENGTHS, STAND_IN, TOO_LIGHT, Loads, loads, of_paper, stand_ins
 from ssdlab_papers.ofwar.regions import with_region_of_load
 from ssdlab_papers.ofwar.runs import (
@@ -138,8 +138,13 @@ def means(used: Loads, found: Found) -> Iterator[Claim]:
             agrees=agrees,
             headline=True,
             words=unit(published) + (" (average in section 5, up to in the abstract)" if name == "response" else ""),
-            note=_why(name, lead, found),
+            note="; ".join(filter(None, (_as_sample(quantity, lead, found, unit), _why(name, lead, found)))),
         )
+
+
+def _as_sample(quantity: Quantity, used: Sequence[Load], found: Found, unit: Callable[[float], str]) -> str:
+    """Returns the interval of a mean over the loads."""
+    return as_sample_text([over_loads(quantity, [pair]).mean for pair in _of(used, found)], unit)
 
 
 def _why(name: str, used: Sequence[Load], found: Found) -> str:
