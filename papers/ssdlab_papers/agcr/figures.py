@@ -144,7 +144,8 @@ def _over_volumes(usual: Cases, quantity: Quantity, unit: Callable[[float], str]
     """Returns how a quantity spreads over the single volumes, in words: the published mean is over other ones."""
     several = usual.leading
     found = [value for case in several if (value := quantity([case], case.seeds[0])) is not None]
-    return f"the {len(found)} volumes at hand spread from {unit(min(found))} to {unit(max(found))}; the paper's mean is over 12"
+    spread = f"the {len(found)} volumes at hand spread from {unit(min(found))} to {unit(max(found))}; the paper's mean is over 12"
+    return "; ".join(filter(None, (spread, as_sample_text(found, unit))))
 
 
 def _excess(case: Case, seed: int) -> float | None:
