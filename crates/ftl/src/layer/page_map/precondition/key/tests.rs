@@ -193,7 +193,7 @@ fn a_copy_of_a_state_is_the_state() {
 }
 
 /// Fields that are not in the key.
-const LEFT_OUT: [Change; 41] = [
+const LEFT_OUT: [Change; 42] = [
     ("overprovisioning", &|case| case.config.overprovisioning = 0.6),
     ("user_capacity", &|case| case.config.user_capacity = Some(Bytes(2000 * UNIT_BYTES))),
     ("policy", &|case| case.parameters.policy = "another".to_owned()),
