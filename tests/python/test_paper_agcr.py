@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,7 @@ import ssdlab
 from ssdlab.analysis.answers import access
 from ssdlab.explore.statistics import estimate
 from ssdlab_papers import agcr
-from ssdlab_papers.agcr import assumed, controls, costs, figures, idle, regions, shares, why
+from ssdlab_papers.agcr import assumed, controls, costs, figures, idle, ladders, regions, shares, why
 from ssdlab_papers.agcr.loads import NAMES, OF_MSR, every_trace, is_of_the_paper, length, loads
 from ssdlab_papers.agcr.runs import POLICIES, RIVALS, Case, Cases, Run, flat, mean_of, run, run_cases
 from ssdlab_papers.claim import Claim
@@ -80,6 +81,26 @@ def test_a_control_counts_what_it_reproduces():
     # Schemes of one cost have no shares of costs.
     bare = case(**dict.fromkeys(KNOWN_COSTS))
     assert controls.scored("a policy", alike(bare)).ours == 0.0
+
+
+def test_each_rung_is_run_with_the_changes_before_it(monkeypatch):
+    done = []
+
+    def runs(_setting, name, ways, of, speed, passes, seeds):
+        done.append((name, ways["AGCR"][1], ways["rival"][1], speed, passes, seeds))
+        return alike(case("hm_0", all=350.0 * (0.95 - 0.05 * len(done)), read=50.0, write=500.0))
+
+    monkeypatch.setattr(ladders, "run_cases", runs)
+    found = [*ladders.entries(Setting(), alike(case("hm_0")))]
+    assert len(done) == len(ladders.RUNGS)
+    assert done[0] == ("ladder-0", {}, {}, 1.0, 1, 1)
+    assert done[-1][1:] == (ladders.RUNGS[-1].both, {**ladders.RUNGS[-1].rival, **ladders.RUNGS[-1].both}, 10.0, 3, 1)
+    # A change of the rival stays.
+    assert all(set(before[2]) <= set(after[2]) for before, after in pairwise(done))
+    overall = found[0]
+    assert overall.shown.startswith("our drive: -10.0 %; the rival's old data at medium cost: -15.0 %; ")
+    assert "the published value is passed by: the rival's old data at medium cost" in overall.note
+    assert [type(each) for each in found] == [Claim, Picture, Table] * 3
 
 
 def test_a_run_is_taken_from_its_row():

@@ -11,7 +11,7 @@ import pytest
 import ssdlab
 from conftest import wrong
 from ssdlab.explore.statistics import Estimate
-from ssdlab_papers.autoftl import assumed, delays, examples, figures, gaps, model, regions, rules, runs
+from ssdlab_papers.autoftl import assumed, delays, examples, figures, gaps, ladders, model, regions, rules, runs
 from ssdlab_papers.autoftl.figures import Results
 from ssdlab_papers.autoftl.gaps import Gaps
 from ssdlab_papers.autoftl.loads import CONFIGURATIONS, ENTERPRISE, MOBILE, Case, Configuration, cases
@@ -355,6 +355,32 @@ def test_what_a_rule_restores_is_the_gain_and_its_way():
     assert [claim.verdict for claim in claims] == ["shown"] * 2
     assert claims[-1].shown.startswith("none (a gain of 38 %: as described; at most 5.0 % slow: none;")
     assert of_kind(Claim, rules.entries([case], [effect(0.38, 0.0, 0.0)]))[-1].ours == 1
+
+
+def test_the_ladders_have_a_rung_for_each_change_and_its_mean_over_the_loads(monkeypatch):
+    done = []
+
+    def some_lives(_setting, _name, wanted):
+        done.append(wanted)
+        return [sample(0.5 - 0.1 * (at // 2)) for at in range(len(wanted))]
+
+    monkeypatch.setattr(ladders, "lives", some_lives)
+    used = cases(Setting())
+    phones = [case for case in used.leading if case.on is MOBILE and case.is_as_stated][:2]
+    monkeypatch.setattr(type(used), "leading", property(lambda _: tuple(phones)))
+    (claim,) = of_kind(Claim, ladders.entries(Setting(), used))
+    assert claim.shown.startswith(
+        "our drive, 60 % of the margin: +50.0 %; 40 % of it: +40.0 %; utilisation sampled per program: +30.0 %"
+    )
+    (wanted,) = done
+    assert len(wanted) == len(ladders.STEPS) * 2
+    assert wanted[0][2] == model.fields(share=0.6)
+    assert wanted[-1][2] == {
+        **model.fields(),
+        **{name: value for step in ladders.STEPS[2:] for name, value in step.fields.items()},
+    }
+    for _, policy, fields in wanted:
+        ssdlab.check({"base": MOBILE.preset, "policy": {"kind": policy}}, set=fields)
 
 
 @pytest.mark.parametrize("on", CONFIGURATIONS, ids=lambda on: on.name)

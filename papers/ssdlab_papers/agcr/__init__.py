@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import cache
 
-from ssdlab_papers.agcr import assumed, controls, costs, figures, idle, regions, shares, why
+from ssdlab_papers.agcr import assumed, controls, costs, figures, idle, ladders, regions, shares, why
 from ssdlab_papers.agcr.runs import WORK, Cases, policies
 from ssdlab_papers.claim import Claim
 from ssdlab_papers.entry import Entry, Picture, Table
@@ -34,6 +34,7 @@ def sections(setting: Setting) -> Sections:
     found = cache(lambda: regions.maps(setting, _volumes(cases())))
     return {
         "figures": lambda: _figures(setting, cases(), found),
+        "ladders": lambda: ladders.entries(setting, cases()),
         "controls": lambda: controls.entries(cases()),
         "costs": costs.entries,
         "shares": lambda: shares.entries(setting),
