@@ -187,8 +187,8 @@ pub enum IdlePart {
     /// The die: it has had nothing to do, though others may serve the host.
     #[default]
     Die,
-    /// The drive: no command of the host has been in flight either. While one is, a die begins to empty no further block
-    /// in the background; what it has begun goes on behind the host's operations.
+    /// The drive: no command of the host has been in flight either. While one is, a die begins to empty no further
+    /// block in the background; what it has begun goes on behind the host's operations.
     Drive,
 }
 

@@ -323,8 +323,9 @@ fn a_die_that_turns_idle_often_has_one_timer_for_it() {
     assert!(rig.drive.translator().report().counters.collections > before + dies, "idle dies collect in the background");
 }
 
-/// Sixteen dies, and a write to one of them every 2 ms: the others are idle for longer than the delay of 5 ms, the drive is
-/// not. With `drive` no more blocks are erased than without background collection until the host is silent for 5 ms.
+/// Sixteen dies, and a write to one of them every 2 ms: the others are idle for longer than the delay of 5 ms, the
+/// drive is not. With `drive` no more blocks are erased than without background collection until the host is silent for
+/// 5 ms.
 #[test]
 fn background_collection_counts_the_idle_time_of_the_die_or_of_the_drive() {
     const TARGET: &str = "ftl.gc_idle_target_blocks=64";

@@ -189,6 +189,50 @@ struct DieLog {
     is_reading: bool,
 }
 
+/// Work of a die between two erases: for each piece of a collection, programs for the host and then moves.
+struct Cycle {
+    amplification: f64,
+    between: u64,
+    rows: u32,
+    piece_rows: u32,
+}
+
+impl Cycle {
+    /// Returns the log of a die that is in any piece, at a phase of it: before its moves from 0 to 1, in them from 1 to
+    /// the amplification.
+    fn log_at(&self, phase: f64, geometry: &Geometry, rng: &mut Rng) -> DieLog {
+        let &Cycle { amplification, between, rows, piece_rows } = self;
+        let units = geometry.units_per_block - (between >> FRACTION) as u32;
+        let pieces = rows.div_ceil(piece_rows);
+        let piece = if pieces > 1 { rng.below(u64::from(pieces)) as u32 } else { 0 };
+        let end_of = |first: u32| (first + piece_rows).min(rows);
+        let (first, end) = (piece * piece_rows, end_of(piece * piece_rows));
+        let paused_at = |row: u32| (row > 0).then_some(Collection { units, rows: row, end: end_of(row) });
+        let (left, paused, begun) = if phase <= 1.0 {
+            (share(between, (first, end), rows) as f64 * phase, paused_at(first), None)
+        } else {
+            let done = (phase - 1.0) / (amplification - 1.0) * f64::from(end - first);
+            let begun = Collection { units, rows: first + done as u32, end };
+            let next = if end == rows { 0 } else { end };
+            let left = share(between, (next, end_of(next)), rows) as f64;
+            let goes_on = end == rows || begun.next_row(rows).is_some();
+            if goes_on { (left, None, Some(begun)) } else { (left, paused_at(end), None) }
+        };
+        DieLog {
+            block: 0,
+            victim: BLOCKS_AHEAD,
+            program: rng.below(u64::from(geometry.programs_per_block)) as u32,
+            left: left as i64,
+            fraction: 0,
+            collection: None,
+            paused,
+            begun,
+            gathered: 0,
+            is_reading: false,
+        }
+    }
+}
+
 /// The layer.
 struct Waf {
     parameters: Parameters,
@@ -218,45 +262,18 @@ impl Waf {
         let between = (f64::from(geometry.units_per_block) / amplification * f64::from(1 << FRACTION)).round() as u64;
         let rows = geometry.units_per_block / (geometry.units_per_page * geometry.shape.planes_per_program);
         let piece_rows = params.piece.map_or(rows, |pages| (pages * geometry.shape.superblock).min(rows));
-        let pieces = rows.div_ceil(piece_rows);
         let dies = geometry.die_count;
         let mut rng = Rng::stream(parameters.seed, "ftl.waf");
         let turns = Permutation::new(u64::from(dies), rng.next_u64());
-        let log = |die: u32, rng: &mut Rng| {
-            // As in the long run, the dies collect in turn. While the host writes at full speed, the share of dies that
-            // collect is the share of units that are moved.
-            let phase = amplification * (turns.at(u64::from(die)) as f64 + rng.unit()) / f64::from(dies);
-            let units = (u64::from(geometry.units_per_block) - (between >> FRACTION)) as u32;
-            let piece = if pieces > 1 { rng.below(u64::from(pieces)) as u32 } else { 0 };
-            let end_of = |first: u32| (first + piece_rows).min(rows);
-            let (first, end) = (piece * piece_rows, end_of(piece * piece_rows));
-            let at = |row: u32, end: u32| (row > 0).then_some(Collection { units, rows: row, end });
-            let next = if end == rows { 0 } else { end };
-            // Before its piece, in it, or after it.
-            let (left, paused, begun) = if phase <= 1.0 {
-                (share(between, (first, end), rows) as f64 * phase, at(first, end), None)
-            } else {
-                let done = (phase - 1.0) / (amplification - 1.0) * f64::from(end - first);
-                let begun = Collection { units, rows: first + done as u32, end };
-                let left = share(between, (next, end_of(next)), rows) as f64;
-                let goes_on = end == rows || begun.next_row(rows).is_some();
-                if goes_on { (left, None, Some(begun)) } else { (left, at(end, end_of(end)), None) }
-            };
-            let program = rng.below(u64::from(geometry.programs_per_block)) as u32;
-            DieLog {
-                block: 0,
-                victim: BLOCKS_AHEAD,
-                program,
-                left: left as i64,
-                fraction: 0,
-                collection: None,
-                paused,
-                begun,
-                gathered: 0,
-                is_reading: false,
-            }
-        };
-        let logs: Vec<DieLog> = (0..dies).map(|die| log(die, &mut rng)).collect();
+        let cycle = Cycle { amplification, between, rows, piece_rows };
+        // As in the long run, the dies collect in turn. While the host writes at full speed, the share of dies that
+        // collect is the share of units that are moved.
+        let logs: Vec<DieLog> = (0..dies)
+            .map(|die| {
+                let phase = amplification * (turns.at(u64::from(die)) as f64 + rng.unit()) / f64::from(dies);
+                cycle.log_at(phase, &geometry, &mut rng)
+            })
+            .collect();
         let (mode, read_mode) = parameters.facts.normal_modes();
         let mut medium = medium(&parameters, &starting)?;
         for (die, log) in (0..dies).map(DieId).zip(&logs) {
