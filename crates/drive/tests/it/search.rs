@@ -54,7 +54,7 @@ fn one_case() {
 }
 
 /// Cases that a search has found, each with the overrides that its smaller form leaves out.
-const ONCE_FAILED: [(Kind, u64, u32, &[usize]); 7] = [
+const ONCE_FAILED: [(Kind, u64, u32, &[usize]); 8] = [
     // A program failed in the last free block while the data of a lost die was moved there.
     (Kind::ParityFaults, 3_000_000, 396, &[0, 2, 3, 4, 8, 9, 10]),
     // So it did, and the policy's urgent moves stood before those of that data.
@@ -71,6 +71,8 @@ const ONCE_FAILED: [(Kind, u64, u32, &[usize]); 7] = [
     // A read of the block that urgent moves needed could not be corrected, and the reads that were to restore its data
     // on another die were held back for those moves.
     (Kind::ParityFaults, 3_010_042, 300, &[2, 3, 4, 5, 6, 7, 13, 14, 16]),
+    // Failures had used up the blocks, and the examination after every step did not expect that.
+    (Kind::EveryCutWithFaults, 3_030_040, 2, &[0, 1, 2, 3, 6, 7]),
 ];
 
 /// Cases that have failed pass.

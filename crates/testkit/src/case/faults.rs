@@ -4,11 +4,11 @@ use super::{Detail, Passed, cuts, detailed, go_on_with};
 use crate::Violation;
 use crate::commands::{Commands, Mix};
 use crate::rig::Rig;
-use drive::Description;
 use drive::fault_script::FaultScript;
+use drive::{Description, Drive};
 use flash::faults::{RecoveryConfig, Scripted};
 use flash::slow::ScriptedSlow;
-use ftl::Defect;
+use ftl::{Defect, Health};
 use kit::{BlockId, DieId, Nanos, OperationKind, Rng};
 
 /// Faults of cases, and what became of them.
@@ -106,12 +106,10 @@ pub fn run_of(
     defect.into_iter().for_each(|defect| rig.drive.ftl_mut().plant(defect));
     let ended = play(&mut rig, description, (seed, commands), (&mut rng, loses_power), &mut failed);
     let health = rig.drive.health().expect("a drive with a page map").clone();
-    let has_stalled = rig.drive.next_event().is_none() && rig.drive.commands_in_flight() > 0;
-    let has_failed = health.is_read_only || health.program_failures + health.erase_failures > 0;
     let is_gone = health.dies_lost == u64::from(rig.drive.medium().geometry.die_count);
-    let is_full = is_gone || has_failed && (has_stalled || rig.drive.must_repeat());
+    let is_full = is_gone || has_no_room(&rig.drive);
+    ended.or_else(|why| if is_gone || is_full && why.is_stall() { Ok(()) } else { Err(why) })?;
     if !is_full {
-        ended?;
         rig.finish().or_else(|why| if rig.drive.must_repeat() { Ok(()) } else { Err(why) })?;
     }
     let is_full = is_full || rig.drive.must_repeat();
@@ -124,6 +122,13 @@ pub fn run_of(
     (failed.restored, failed.units_lost) = ((health.reads_restored, health.restoring_reads), health.units_lost);
     (failed.dies, failed.spares, failed.read_only) = (health.dies_lost, health.spares_used, health.is_read_only.into());
     Ok((Passed::of(rig), failed))
+}
+
+/// Returns true if so much of a drive has failed that it has no room for what it has accepted: it never completes that.
+pub(super) fn has_no_room(drive: &Drive) -> bool {
+    let has_failed = |health: &Health| health.is_read_only || health.program_failures + health.erase_failures > 0;
+    let has_stalled = drive.next_event().is_none() && drive.commands_in_flight() > 0;
+    drive.health().is_some_and(has_failed) && (has_stalled || drive.must_repeat())
 }
 
 /// Returns true if the drive of a case has faults of the host link and of the controller: only those have a host with

@@ -32,6 +32,13 @@ use std::collections::{BTreeMap, BTreeSet};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Violation(pub String);
 
+impl Violation {
+    /// Returns true if the drive does nothing more although commands are in flight: right where it has no room.
+    pub(crate) fn is_stall(&self) -> bool {
+        self.0.starts_with("stalled")
+    }
+}
+
 /// Result of a check.
 pub type Check = Result<(), Violation>;
 
