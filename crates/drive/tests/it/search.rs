@@ -54,7 +54,7 @@ fn one_case() {
 }
 
 /// Cases that a search has found, each with the overrides that its smaller form leaves out.
-const ONCE_FAILED: [(Kind, u64, u32, &[usize]); 8] = [
+const ONCE_FAILED: [(Kind, u64, u32, &[usize]); 9] = [
     // A program failed in the last free block while the data of a lost die was moved there.
     (Kind::ParityFaults, 3_000_000, 396, &[0, 2, 3, 4, 8, 9, 10]),
     // So it did, and the policy's urgent moves stood before those of that data.
@@ -73,6 +73,9 @@ const ONCE_FAILED: [(Kind, u64, u32, &[usize]); 8] = [
     (Kind::ParityFaults, 3_010_042, 300, &[2, 3, 4, 5, 6, 7, 13, 14, 16]),
     // Failures had used up the blocks, and the examination after every step did not expect that.
     (Kind::EveryCutWithFaults, 3_030_040, 2, &[0, 1, 2, 3, 6, 7]),
+    // The only die of a drive asked for the entries of trims to be written as it chose its next operation, and had
+    // looked for those before.
+    (Kind::Journal, 3_030_054, 152, &[2, 3, 4, 8, 9]),
 ];
 
 /// Cases that have failed pass.

@@ -164,12 +164,15 @@ impl Ftl {
         self.wake_for_journal(&mut out.ready);
     }
 
-    /// Has the entries of all trims so far written: a block that holds trimmed data is to be erased.
+    /// Has the entries of all trims so far written: a block of this die that holds trimmed data is to be erased. The
+    /// die is not idle yet, and may be the only one that can write them.
     #[cold]
-    pub(super) fn hurry_journal(&mut self, out: &mut Outbox) {
+    pub(super) fn hurry_journal(&mut self, die: DieId, out: &mut Outbox) {
         let Some(journal) = &mut self.state.journal else { return };
-        if let Some(last) = journal.pinned_until() {
-            journal.ask(last);
+        if let Some(last) = journal.pinned_until()
+            && journal.ask(last)
+        {
+            out.ready.mark(die);
             self.wake_for_journal(&mut out.ready);
         }
     }
