@@ -10,7 +10,7 @@ intervals, the look-alikes are unfaithful in that respect, and the claim says so
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -28,6 +28,7 @@ __all__ = [
     "falls",
     "interval_of",
     "number",
+    "of_control",
     "on_loads",
     "rises",
     "same_way",
@@ -360,6 +361,31 @@ def unclaimed(found: Estimate, shown: str, *, work: str, where: str, what: str, 
         shown=shown,
         seeds=found.count,
         unscored="shown",
+        **further,
+    )
+
+
+def of_control(claims: Iterable[Claim], *, work: str, where: str, what: str, **further: Any) -> Claim:
+    """Returns how many claims a control reproduces, a policy in the work's place, of those that are scored, and which.
+
+    Args:
+        claims: The claims of the work, with the control's runs.
+        work: Name of the source work.
+        where: Place in the work.
+        what: The claims, and the control.
+        further: Further fields of the claim.
+    """
+    several = [claim for claim in claims if not claim.unscored]
+    reproduced = [claim.id for claim in several if claim.verdict == "reproduced"]
+    each = "; ".join(f"{claim.id}: {claim.verdict} ({claim.shown.partition(' (')[0]})" for claim in several)
+    return unclaimed(
+        Estimate(0, float(len(reproduced)), None, None),
+        f"{len(reproduced)} of {len(several)}: {each}",
+        work=work,
+        where=where,
+        what=what,
+        published="none should be",
+        note="" if not reproduced else f"{', '.join(reproduced)}: not a matter of the paper's idea",
         **further,
     )
 

@@ -468,7 +468,7 @@ def test_a_control_counts_what_it_reproduces():
         pair = sample(100.0 * (1 + response))
         ways = (*figures._WAYS, *figures._COLLECTING)
         found = {figures.key(each, way): Pair(each, sample(), pair) for each in used.alike for way in ways}
-        return controls.scored("nothing", "a policy", used, found)
+        return controls.scored("a policy", used, found)
 
     idle, gaining = control(0.0), control(-0.523)
     assert (idle.ours, idle.verdict, idle.note) == (0.0, "shown", "")
@@ -481,7 +481,7 @@ def test_a_control_runs_every_load_that_the_claims_read(monkeypatch):
     trace, alike = replace(load("iozone"), is_trace=True), load("iozone")
     for used in (Loads((), (alike,)), Loads((trace,), (alike, load("telegram")))):
         found = controls._measured(QUICK, used, "nothing", "baseline")
-        assert controls.scored("nothing", "a policy", used, found).ours == 0.0
+        assert controls.scored("a policy", used, found).ours == 0.0
 
 
 @pytest.mark.slow
