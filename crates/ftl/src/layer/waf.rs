@@ -261,7 +261,7 @@ impl Waf {
         let amplification = params.amplification(&section, &geometry, parameters.facts.user_units);
         let between = (f64::from(geometry.units_per_block) / amplification * f64::from(1 << FRACTION)).round() as u64;
         let rows = geometry.units_per_block / (geometry.units_per_page * geometry.shape.planes_per_program);
-        let piece_rows = params.piece.map_or(rows, |pages| (pages * geometry.shape.superblock).min(rows));
+        let piece_rows = params.piece.map_or(rows, |pages| pages.saturating_mul(geometry.shape.superblock).min(rows));
         let dies = geometry.die_count;
         let mut rng = Rng::stream(parameters.seed, "ftl.waf");
         let turns = Permutation::new(u64::from(dies), rng.next_u64());
@@ -418,7 +418,7 @@ impl Waf {
             + match collections().next() {
                 Some(&Collection { units, end, .. }) if end == self.rows && log.paused.is_none() => units.into(),
                 Some(&Collection { units, end, .. }) => {
-                    // What is left to the host is its share of the piece that begins next.
+                    // `left` is the rest of the host's share of the piece that begins next.
                     let end = if log.paused.is_some() { end } else { (end + self.piece_rows).min(self.rows) };
                     let to_come = share(self.between, (end, self.rows), self.rows) + log.left.max(0) as u64;
                     u64::from(units) + to_come.div_ceil(1 << FRACTION) + u64::from(whole)

@@ -36,7 +36,7 @@ pub struct Params {
     pub handshake_words: u32,
     /// Time for which the handshake of a FIS occupies the link beside its words, in either direction: the round trip of
     /// R_RDY and R_OK through the PHYs of both sides. 0 ns to 1 ms; default 0 ns \[A\].
-    #[serde(skip_serializing_if = "is_none")]
+    #[serde(skip_serializing_if = "is_zero")]
     pub handshake_time: Nanos,
     /// True: the DMA set-up of a write activates its first data FIS.
     pub auto_activate: bool,
@@ -50,7 +50,7 @@ impl Default for Params {
 
 // The signature is serde's.
 #[expect(clippy::trivially_copy_pass_by_ref)]
-fn is_none(time: &Nanos) -> bool {
+fn is_zero(time: &Nanos) -> bool {
     *time == Nanos::ZERO
 }
 

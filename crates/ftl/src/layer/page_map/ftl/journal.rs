@@ -169,12 +169,11 @@ impl Ftl {
     #[cold]
     pub(super) fn hurry_journal(&mut self, die: DieId, out: &mut Outbox) {
         let Some(journal) = &mut self.state.journal else { return };
-        if let Some(last) = journal.pinned_until()
-            && journal.ask(last)
-        {
+        let Some(last) = journal.pinned_until() else { return };
+        if journal.ask(last) {
             out.ready.mark(die);
-            self.wake_for_journal(&mut out.ready);
         }
+        self.wake_for_journal(&mut out.ready);
     }
 
     /// Lets a flush wait until all trims so far are recorded on flash; its part is in the handoff then. Returns false
