@@ -41,6 +41,8 @@ pub struct Passed {
     pub digest: Digest,
     /// Number of pauses.
     pub pauses: u32,
+    /// Number of commands that completed.
+    pub served: u64,
     /// The drive at the end.
     pub drive: Drive,
 }
@@ -48,8 +50,8 @@ pub struct Passed {
 impl Passed {
     /// Returns the result of a case that has come to its end.
     fn of(mut rig: Rig<'_>) -> Passed {
-        let (history, digest) = (rig.history(), rig.drive.history().close());
-        Passed { counts: rig.oracle.counts.clone(), history, digest, pauses: 0, drive: rig.drive }
+        let (history, digest, served) = (rig.history(), rig.drive.history().close(), rig.served());
+        Passed { counts: rig.oracle.counts.clone(), history, digest, pauses: 0, served, drive: rig.drive }
     }
 }
 
@@ -313,6 +315,11 @@ pub fn go_on(rig: &mut Rig<'_>, description: &Description, seed: u64, commands: 
     play(rig, &mut stream, commands)
 }
 
+/// Returns the number of parts of a case: `least`, and in long cases one for every thousand commands. Tags allow 250.
+pub(crate) fn parts_of(commands: u32, least: u32) -> u32 {
+    (commands / 1000).clamp(least, 250)
+}
+
 /// Runs all parts of a case.
 fn play_all(mut rig: Rig<'_>, description: &Description, seed: u64, commands: u32, pause: Pause) -> Result<Passed, Violation> {
     let mut pauses = 0;
@@ -320,7 +327,7 @@ fn play_all(mut rig: Rig<'_>, description: &Description, seed: u64, commands: u3
     let mut rng = Rng::stream(seed, "testkit.mix");
     let program_ns = description.flash.program_time.of(0).0;
     // Several parts, each with its own mix; between them the drive may be brought to rest, or saved and loaded.
-    let parts = 1 + rng.below(3) as u32;
+    let parts = parts_of(commands, 1 + rng.below(3) as u32);
     for part in 0..parts {
         // Plain buffers see no FUA, so that the cases of their seeds stay as they are.
         let buffer = &description.buffer;

@@ -251,5 +251,5 @@ impl Commands {
 
 /// Returns the submission queue of a command. A drive with fewer queues takes the number modulo theirs.
 fn queue(tag: u32) -> u16 {
-    (tag * 7 % 11) as u16
+    (u64::from(tag) * 7 % 11) as u16
 }

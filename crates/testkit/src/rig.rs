@@ -30,6 +30,7 @@ pub struct Rig<'a> {
     done: Vec<Completion>,
     records: Vec<Record>,
     history: u64,
+    served: u64,
     quiet: u32,
     /// Last records before the drive counts as stalled.
     last: Vec<Record>,
@@ -134,6 +135,7 @@ impl<'a> Rig<'a> {
             done: Vec::new(),
             records: Vec::new(),
             history: 0xcbf2_9ce4_8422_2325,
+            served: 0,
             quiet: 0,
             last: Vec::new(),
         }
@@ -166,6 +168,11 @@ impl<'a> Rig<'a> {
     /// Returns a hash of the completions so far: tags and times, in order.
     pub fn history(&self) -> u64 {
         self.history
+    }
+
+    /// Returns the number of commands that have completed, on this drive and on those that it goes on for.
+    pub fn served(&self) -> u64 {
+        self.served
     }
 
     /// Handles the next instant, with commands in flight. Returns the number of commands that completed.
@@ -202,6 +209,7 @@ impl<'a> Rig<'a> {
             }
             self.oracle.completed(completion, now)?;
         }
+        self.served += self.done.len() as u64;
         Ok(self.done.len())
     }
 

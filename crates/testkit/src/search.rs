@@ -1,7 +1,7 @@
 //! Search for defects: random cases of all kinds, each replayed by one command, and made smaller once it fails.
 
 use crate::Violation;
-use crate::case::{Beside, Detail, cuts, faults, overrides, run_of, text_with};
+use crate::case::{Beside, Detail, cuts, faults, overrides, parts_of, run_of, text_with};
 use drive::Description;
 use ftl::{Defect, PairedPages};
 use kit::Nanos;
@@ -147,9 +147,14 @@ impl Kind {
         self.parts().0
     }
 
+    /// Returns true if its cases are examined after every step.
+    pub fn is_examined_in_steps(self) -> bool {
+        matches!(self.parts().1, Course::EveryCut)
+    }
+
     /// Returns the number of commands of a case.
     fn commands(self) -> u32 {
-        if matches!(self.parts().1, Course::EveryCut) { 40 } else { 400 }
+        if self.is_examined_in_steps() { 40 } else { 400 }
     }
 }
 
@@ -180,24 +185,27 @@ impl Case {
         all.filter(|(index, _)| !self.left_out.contains(index)).map(|(_, set)| set).collect()
     }
 
-    /// Runs the case. Returns false if its description is refused. The error says what was wrong; a panic counts, too.
-    pub fn run(&self) -> Result<bool, String> {
+    /// Runs the case. Returns the number of commands that completed; `None` if its description is refused. The error
+    /// says what was wrong; a panic counts, too.
+    pub fn run(&self) -> Result<Option<u64>, String> {
         let (detail, course) = self.kind.parts();
         let Ok(mut description) = Description::read("random.toml", &text_with(self.seed, detail), &self.sets()) else {
-            return Ok(false);
+            return Ok(None);
         };
         if matches!(detail, Detail::Faults | Detail::HostFaults | Detail::ParityFaults) {
             description.faults.get_or_insert_default();
         }
-        let run = || -> Result<bool, Violation> {
+        let (seed, commands) = (self.seed, self.commands);
+        let run = || -> Result<Option<u64>, Violation> {
             Ok(match course {
-                Course::Faults => faults::run_of(&description, self.seed, self.commands, self.defect).map(|_| true)?,
-                Course::Cuts => cuts::run_of(&description, self.seed, self.commands, 3).map(|_| true)?,
+                Course::Faults => Some(faults::run_of(&description, seed, commands, self.defect)?.0.served),
+                Course::Cuts => Some(cuts::run_of(&description, seed, commands, parts_of(commands, 4) - 1)?.0.served),
                 Course::HeldUp => {
-                    cuts::run_held_up(self.seed, self.commands, (Nanos::SECOND, self.seed.is_multiple_of(2)))?.is_some()
+                    let passed = cuts::run_held_up(seed, commands, (Nanos::SECOND, seed.is_multiple_of(2)))?;
+                    passed.map(|(passed, _)| passed.served)
                 }
-                Course::EveryCut => cuts::every_cut_of_case(&description, self.seed, self.commands, self.defect).map(|_| true)?,
-                Course::Plain => run_of(&description, (self.seed, detail), self.commands, None)?.is_some(),
+                Course::EveryCut => Some(cuts::every_cut_of_case(&description, seed, commands, self.defect)?.served),
+                Course::Plain => run_of(&description, (seed, detail), commands, None)?.map(|passed| passed.served),
             })
         };
         match catch_unwind(AssertUnwindSafe(run)) {

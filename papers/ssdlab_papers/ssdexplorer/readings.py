@@ -12,23 +12,23 @@ from ssdlab.units import percent
 from ssdlab_papers.claim import Claim, unclaimed
 from ssdlab_papers.entry import Table
 from ssdlab_papers.setting import Setting
-from ssdlab_papers.ssdexplorer.runs import SPECS, WORK
-from ssdlab_papers.ssdexplorer.soft import DEPTHS, SAMPLES, published
+from ssdlab_papers.ssdexplorer.runs import SPECS, WORK, document
+from ssdlab_papers.ssdexplorer.soft import DEPTHS, SAMPLES, load_of, published
 from ssdlab_papers.sweeps import Row, Sample, samples
 
 __all__ = ["MIXES", "READINGS", "entries"]
 
-#: Cycles of a core for a write: those fitted to a cell of table 2.8 (8 us of the drive), and those of the presets.
-_FITTED, _UNFITTED = 38_400, 200
 _HOST: Final = "enterprise"
 _COMMANDS: Final = 100_000
-#: Twice the rated cycles of each sample.
-_CYCLES: Final = {"A": 18_000, "B": 24_000, "C": 8_000, "D": 1_800}
-#: The mixes with the write amplification that the thesis gives for each.
-MIXES: Final = {"MSN": 1.0, "Financial": 1.32, "Exchange": 1.94}
-
+#: The sweep of tables 2.8 to 2.10, whose wear, fitted time and layers the readings have, too.
+_SPEC: Final = document("soft_mixes")
+_LAYER: Final = "ftl.translation"
+#: The mixes, each with its layer, which has the write amplification that the thesis gives.
+MIXES: Final = {
+    mix: next(zipped[_LAYER][zipped["workload"].index(load_of(mix))] for zipped in _SPEC["zip"] if _LAYER in zipped)
+    for mix in ("MSN", "Financial", "Exchange")
+}
 _IN_TURN: Final = {"flash.scheduler": "fifo", "ftl.write_allocation": "static"}
-_NO_COST: Final = {"controller.firmware.cycles.allocate": _UNFITTED}
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +38,8 @@ class Reading:
     name: str
     why: str
     fields: Mapping[str, object]
+    #: True if a write takes the time of the firmware that is fitted to a cell of table 2.8.
+    has_fitted_time: bool = True
     #: Pages of each plane that are collected at a time; ``None``: a whole block.
     piece: int | None = None
 
@@ -55,12 +57,13 @@ READINGS: Final = (
         "the text places the data of a mix by its address; nothing there goes before anything else",
         _IN_TURN,
     ),
-    Reading("so, and without a time for a write", "the fitted time is no mechanism of the text", {**_IN_TURN, **_NO_COST}),
-    Reading("so, and re-reads at the back", "both of the above", {**_IN_TURN, **_NO_COST, "ecc.retry_place": "back"}),
+    Reading("so, and without a time for a write", "the fitted time is no mechanism of the text", _IN_TURN, has_fitted_time=False),
+    Reading("so, and re-reads at the back", "both of the above", {**_IN_TURN, "ecc.retry_place": "back"}, has_fitted_time=False),
     Reading(
         "so, by age, and collection in pieces of 16 pages",
         "blocks of 8 MiB hold their die for 0.2 s and more if a collection is not interrupted",
-        {**_IN_TURN, **_NO_COST},
+        _IN_TURN,
+        has_fitted_time=False,
         piece=16,
     ),
 )
@@ -72,7 +75,8 @@ def entries(setting: Setting) -> Iterator[Claim | Table]:
     points = [
         _point(reading, mix, sample, plan) for reading in readings for mix in MIXES for sample in SAMPLES for plan in _PLANS
     ]
-    found = iter(samples(setting, "readings of the mixes", points, seeds=1 if setting.quick else None))
+    seeds = 1 if setting.quick else None
+    found = iter(samples(setting, "readings of the mixes", points, seeds=seeds, derive=_SPEC["derive"]))
     rows: list[Sequence[object]] = []
     for reading in readings:
         for mix in MIXES:
@@ -93,16 +97,14 @@ _TAIL: Final = "latency.all.p99_99_ns"
 
 
 def _point(reading: Reading, mix: str, sample: str, plan: str) -> dict[str, object]:
-    layer: dict[str, object] = {"kind": "waf", "write_amplification": MIXES[mix]}
     return {
         "drive": f"ldpc-{sample.lower()}",
-        "workload": str(SPECS / f"{mix.lower()}.fio"),
+        "workload": str(SPECS / load_of(mix)),
         "workload.iodepth": DEPTHS[_HOST],
         "options.stop_after": _COMMANDS,
-        "state.pe_cycles": _CYCLES[sample],
         "ecc.plan.kind": plan,
-        "controller.firmware.cycles.allocate": _FITTED,
-        "ftl.translation": layer if reading.piece is None else {**layer, "piece": reading.piece},
+        _LAYER: MIXES[mix] if reading.piece is None else {**MIXES[mix], "piece": reading.piece},
+        **(_SPEC["set"] if reading.has_fitted_time else {}),
         **reading.fields,
     }
 

@@ -13,7 +13,7 @@ from ssdlab_papers import sweeps
 from ssdlab_papers.setting import Setting
 from ssdlab_papers.sweeps import Points
 
-__all__ = ["SPECS", "WORK", "run_search", "run_sweep"]
+__all__ = ["SPECS", "WORK", "document", "run_search", "run_sweep"]
 
 #: Name of the source work in the entries.
 WORK = "SSDExplorer"
@@ -48,15 +48,15 @@ def run_sweep(
         RuntimeError: a run failed.
         KeyboardInterrupt: Ctrl-C ended the sweep; what is done is kept if the setting has a folder.
     """
-    document = _restricted(_document(name), only or {})
+    found = _restricted(document(name), only or {})
     if setting.quick:
-        document["seeds"] = _first(document.get("seeds", [1]), quick_seeds)
+        found["seeds"] = _first(found.get("seeds", [1]), quick_seeds)
         if not keep_length:
-            options = document["options"]
-            document["options"] = {**options, "stop_after": options["stop_after"] // _QUICK_SHARE}
+            options = found["options"]
+            found["options"] = {**options, "stop_after": options["stop_after"] // _QUICK_SHARE}
         if fewer:
-            document["vary"] = {**document["vary"], **fewer}
-    return Points(sweeps.run_sweep(setting, _spec(name, document)))
+            found["vary"] = {**found["vary"], **fewer}
+    return Points(sweeps.run_sweep(setting, _spec(name, found)))
 
 
 def run_search(setting: Setting, name: str, trials: int) -> ssdlab.Optimisation:
@@ -65,10 +65,11 @@ def run_search(setting: Setting, name: str, trials: int) -> ssdlab.Optimisation:
     Raises:
         KeyboardInterrupt: Ctrl-C ended the search.
     """
-    return sweeps.run_search(setting, _spec(name, _document(name)), trials // _QUICK_TRIALS if setting.quick else trials)
+    return sweeps.run_search(setting, _spec(name, document(name)), trials // _QUICK_TRIALS if setting.quick else trials)
 
 
-def _document(name: str) -> dict[str, Any]:
+def document(name: str) -> dict[str, Any]:
+    """Returns a specification."""
     return tomllib.loads((SPECS / f"{name}.toml").read_text(encoding="utf-8"))
 
 

@@ -107,6 +107,11 @@ _REFLECTS = (
 )
 
 
+def load_of(mix: str) -> str:
+    """Returns the file of a mix among the specifications."""
+    return f"{mix.lower()}.fio"
+
+
 def published(table: str, load: str, host: str, sample: str) -> tuple[float, float]:
     """Returns the numbers of a cell of table 2.8, 2.9 or 2.10: SD, and the gain by NASD [%]."""
     (quantity,) = (each for each in _QUANTITIES if each.table == table)
@@ -144,7 +149,7 @@ class _Both:
 
 def _at(load: str, host: str, sample: str, plan: str) -> dict[str, object]:
     where: dict[str, object] = {"drive": f"ldpc-{sample.lower()}", "workload.iodepth": DEPTHS[host], "ecc.plan.kind": plan}
-    return where if load == "100% read" else {**where, "workload": f"{load.lower()}.fio"}
+    return where if load == "100% read" else {**where, "workload": load_of(load)}
 
 
 def _gain(found: _Both, quantity: _Quantity, load: str, host: str, sample: str) -> Estimate:
@@ -298,7 +303,7 @@ def _one_cell(setting: Setting, quantity: _Quantity, load: str, host: str, sampl
     if load == "100% read":
         points = run_sweep(setting, "soft_reads", only=only)
     else:
-        points = run_sweep(setting, "soft_mixes", only={**only, "workload": f"{load.lower()}.fio"})
+        points = run_sweep(setting, "soft_mixes", only={**only, "workload": load_of(load)})
     yield from _cell(quantity, _Both(points, points), load, host, sample)
 
 

@@ -8,22 +8,23 @@ use std::time::Duration;
 use testkit::search::{Case, Kind};
 
 /// Runs cases of all kinds, or of one (`SSDLAB_KIND`), in turns, each with the next seed, until the time is over;
-/// `SSDLAB_COMMANDS` is the number of commands of each. Nothing is asserted about how far it comes.
+/// `SSDLAB_TIMES` multiplies the number of commands of those that are not examined after every step. Nothing is asserted
+/// about how far it comes.
 #[test]
 #[ignore = "as long as it is asked to"]
 #[expect(clippy::disallowed_types, reason = "the length of the search is wall-clock time; no result depends on it")]
 fn for_a_while() {
     let (start, seconds) = (std::time::Instant::now(), given("SSDLAB_SECONDS").unwrap_or(60));
     let kinds = std::env::var("SSDLAB_KIND").map_or(Kind::ALL.to_vec(), |name| vec![Kind::named(&name).expect("SSDLAB_KIND")]);
-    let (mut counts, mut commands) = (vec![0u64; kinds.len()], 0u64);
+    let (times, mut counts, mut commands) = (given("SSDLAB_TIMES").unwrap_or(1) as u32, vec![0u64; kinds.len()], 0u64);
     for seed in given("SSDLAB_FROM").unwrap_or(0).. {
         for (&kind, count) in kinds.iter().zip(&mut counts) {
             let case = Case::new(kind, seed);
-            let case = Case { commands: given("SSDLAB_COMMANDS").map_or(case.commands, |commands| commands as u32), ..case };
+            let case = Case { commands: case.commands * if kind.is_examined_in_steps() { 1 } else { times }, ..case };
             match case.run() {
-                Ok(was_run) => {
-                    *count += u64::from(was_run);
-                    commands += u64::from(was_run) * u64::from(case.commands);
+                Ok(served) => {
+                    *count += u64::from(served.is_some());
+                    commands += served.unwrap_or(0);
                 }
                 Err(why) => {
                     println!("{}\n{why}", case.command());
@@ -83,7 +84,7 @@ const ONCE_FAILED: [(Kind, u64, u32, &[usize]); 9] = [
 fn cases_that_once_failed_pass() {
     for (kind, seed, commands, left_out) in ONCE_FAILED {
         let case = Case { commands, left_out: left_out.to_vec(), ..Case::new(kind, seed) };
-        assert!(case.run().is_ok_and(|was_run| was_run), "{}", case.command());
+        assert!(case.run().is_ok_and(|served| served.is_some()), "{}", case.command());
     }
 }
 

@@ -1,7 +1,7 @@
 //! Random drives that lose power without warning, at random instants or at every one.
 
 use super::faults::has_no_room;
-use super::{Detail, Passed, detailed};
+use super::{Detail, Passed, detailed, parts_of};
 use crate::Violation;
 use crate::commands::{Commands, Mix, Wanted};
 use crate::oracle::{Check, Oracle, ensure};
@@ -26,6 +26,8 @@ pub struct Cuts {
     pub volatile_lost: u64,
     /// Units whose newest copy was lost with an earlier page of a wordline.
     pub lost: u64,
+    /// Commands that completed.
+    pub served: u64,
 }
 
 impl Cuts {
@@ -46,6 +48,7 @@ impl Cuts {
         self.given_up += other.given_up;
         self.volatile_lost += other.volatile_lost;
         self.lost += other.lost;
+        self.served += other.served;
     }
 }
 
@@ -90,7 +93,7 @@ pub fn run_held_up(seed: u64, commands: u32, (hold_up, trusted): (Nanos, bool)) 
     // One watt.
     let power = Power(1_000_000_000);
     description.power_loss = Some(PowerLossConfig { energy: Energy(hold_up.0 * power.0), power, trusted });
-    run_of(&description, seed, commands, 3).map(Some)
+    run_of(&description, seed, commands, parts_of(commands, 4) - 1).map(Some)
 }
 
 /// Runs the case of a seed on a drive of this description like [`run`].
@@ -204,7 +207,7 @@ fn examine(
     };
     match serve() {
         Err(why) if !(why.is_stall() && has_no_room(&rig.drive)) => Err(why),
-        _ => Ok(cuts),
+        _ => Ok(Cuts { served: rig.served(), ..cuts }),
     }
 }
 

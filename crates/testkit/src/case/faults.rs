@@ -1,6 +1,6 @@
 //! Random drives whose flash fails: programs, erases and reads, dies, and the power.
 
-use super::{Detail, Passed, cuts, detailed, go_on_with};
+use super::{Detail, Passed, cuts, detailed, go_on_with, parts_of};
 use crate::Violation;
 use crate::commands::{Commands, Mix};
 use crate::rig::Rig;
@@ -163,7 +163,7 @@ fn play(
     (rng, loses_power): (&mut Rng, bool),
     failed: &mut Failed,
 ) -> Result<(), Violation> {
-    let parts = 4;
+    let parts = parts_of(commands, 4);
     for part in 0..parts {
         let mix = Mix { fua: 0.05, ..Mix::random(rng, description.flash.program_time.of(0).0) };
         let name = format!("testkit.commands.{part}");
