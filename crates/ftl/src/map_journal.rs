@@ -290,8 +290,14 @@ impl MapJournal {
         is_new
     }
 
-    /// Has the block of a place kept until an entry is on flash. The place is pinned.
+    /// Returns true if all entries up to a number are on flash.
+    pub fn is_on_flash(&self, entry: u64) -> bool {
+        entry <= self.durable
+    }
+
+    /// Has the block of a place kept until an entry is on flash, which it is not yet. The place is pinned.
     pub fn keep_until(&mut self, entry: u64, ppn: Ppn) {
+        debug_assert!(!self.is_on_flash(entry), "a pin that nothing would release");
         self.pins.push_back((entry, ppn));
     }
 
@@ -462,6 +468,23 @@ impl MapJournal {
     /// Returns the number of programs of the journal on flash.
     pub fn journals(&self) -> u64 {
         self.journals
+    }
+
+    /// Describes what is to be written, for a drive that has stalled.
+    pub fn describe(&self, medium: &Medium) -> String {
+        let entries = [self.appended, self.taken, self.durable, self.asked, self.last_trim];
+        let steps: Vec<_> = (0..medium.geometry.die_count).map(|die| self.step(DieId(die), medium)).collect();
+        format!(
+            "; journal: entries {entries:?} (appended, taken, on flash, asked for, last trim), {} programs, writing: {}; pages: {} due, \
+             {} under way; {} pins, {} slots and {} flushes wait; next step of each die: {steps:?}",
+            self.journals,
+            self.is_writing,
+            self.due,
+            self.writing_pages,
+            self.pins.len(),
+            self.dropped.len(),
+            self.flushes.len()
+        )
     }
 
     /// Loses what is not on flash. Writing goes on after the programs that were interrupted.

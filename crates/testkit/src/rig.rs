@@ -6,11 +6,12 @@ use ftl::ScaleModels;
 use ftl::policy::ModePolicy;
 use kit::{Completion, HostCommand, Nanos, Record, SimTime};
 
-/// Number of instants without a completion, while commands are in flight, after which the drive counts as stalled.
-const PATIENCE: u32 = 200_000;
+/// Numbers of instants without a completion, while commands are in flight, after which the drive counts as stalled: in
+/// all, and for each 4 KiB of user capacity, if that is more. A drive may rewrite all of its data before it goes on.
+const PATIENCE: [u64; 2] = [200_000, 100];
 /// Number of the last of these instants whose records are reported; for a shutdown that does not end, number of the
 /// last records.
-const LAST_WORDS: u32 = 40;
+const LAST_WORDS: u64 = 40;
 /// Number of batches of instants (65,536 each) within which a shutdown must end.
 const SHUTDOWN: u32 = 4;
 
@@ -31,7 +32,9 @@ pub struct Rig<'a> {
     records: Vec<Record>,
     history: u64,
     served: u64,
-    quiet: u32,
+    /// Number of instants without a completion, and the number after which the drive counts as stalled.
+    quiet: u64,
+    patience: u64,
     /// Last records before the drive counts as stalled.
     last: Vec<Record>,
 }
@@ -127,6 +130,7 @@ impl<'a> Rig<'a> {
     }
 
     fn with(drive: Drive, oracle: Oracle) -> Rig<'a> {
+        let patience = PATIENCE[0].max(PATIENCE[1] * (drive.user_bytes() / 4096));
         Rig {
             drive,
             oracle,
@@ -137,6 +141,7 @@ impl<'a> Rig<'a> {
             history: 0xcbf2_9ce4_8422_2325,
             served: 0,
             quiet: 0,
+            patience,
             last: Vec::new(),
         }
     }
@@ -180,10 +185,11 @@ impl<'a> Rig<'a> {
         let at = self.expect_event()?;
         let count = self.advance(at)?;
         self.quiet = if count > 0 { 0 } else { self.quiet + 1 };
-        ensure(self.quiet < PATIENCE, || {
+        ensure(self.quiet < self.patience, || {
             let (now, left) = (self.drive.now(), self.outstanding());
             format!(
-                "stalled: {PATIENCE} instants without a completion, {left} commands in flight at {now:?}\n{}\n{:?}",
+                "stalled: {} instants without a completion, {left} commands in flight at {now:?}\n{}\n{:?}",
+                self.patience,
                 stall_report(&self.drive),
                 self.last
             )
@@ -245,7 +251,7 @@ impl<'a> Rig<'a> {
     /// Passes the records of the journal to the oracle.
     fn follow(&mut self) -> Result<(), Violation> {
         let journal = &mut self.drive.journal().records;
-        if self.quiet + LAST_WORDS > PATIENCE {
+        if self.quiet + LAST_WORDS > self.patience {
             self.last.extend(journal.iter());
         }
         let Some(tamper) = &mut self.tamper else {

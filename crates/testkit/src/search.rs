@@ -185,6 +185,12 @@ impl Case {
         all.filter(|(index, _)| !self.left_out.contains(index)).map(|(_, set)| set).collect()
     }
 
+    /// Returns the description of its drive as TOML, or why it is refused.
+    pub fn description(&self) -> String {
+        let description = Description::read("random.toml", &text_with(self.seed, self.kind.detail()), &self.sets());
+        description.map_or_else(|problems| problems.to_string(), |description| description.to_toml())
+    }
+
     /// Runs the case. Returns the number of commands that completed; `None` if its description is refused. The error
     /// says what was wrong; a panic counts, too.
     pub fn run(&self) -> Result<Option<u64>, String> {

@@ -158,6 +158,9 @@ impl Ftl {
         if let Some(cache) = &self.state.map_cache {
             text += &format!("; mapping cache: {cache:?}");
         }
+        if let Some(journal) = &self.state.journal {
+            text += &journal.describe(&self.state.store.medium);
+        }
         if let Some(rain) = &self.state.rain {
             text += &rain.describe(&self.state.store.medium);
         }

@@ -157,8 +157,10 @@ impl Ftl {
             journal.append(reverted.len() as u64);
             content.append(Change::Reverted(reverted), journal.appended(), metadata.last());
             // Until that is on flash, what the journal records is there.
-            medium.pin(Ppn(first));
-            journal.keep_until(journal.appended(), Ppn(first));
+            if !journal.is_on_flash(journal.appended()) {
+                medium.pin(Ppn(first));
+                journal.keep_until(journal.appended(), Ppn(first));
+            }
         }
         journal.content = Some(content);
     }
