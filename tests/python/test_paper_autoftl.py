@@ -11,7 +11,7 @@ import pytest
 import ssdlab
 from conftest import wrong
 from ssdlab.explore.statistics import Estimate
-from ssdlab_papers.autoftl import assumed, delays, examples, figures, gaps, ladders, model, regions, rules, runs
+from ssdlab_papers.autoftl import assumed, controls, delays, examples, figures, gaps, ladders, model, regions, rules, runs
 from ssdlab_papers.autoftl.figures import Results
 from ssdlab_papers.autoftl.gaps import Gaps
 from ssdlab_papers.autoftl.loads import CONFIGURATIONS, ENTERPRISE, MOBILE, Case, Configuration, cases
@@ -142,6 +142,20 @@ def test_what_contradicts_the_paper_differs():
     head = [claim.verdict for claim in figures.headlines(given)]
     assert head == ["derived", "direction only", "differs", "differs"]
     assert "reproduced" not in out.values()
+
+
+def test_a_control_that_changes_nothing_gains_nothing(monkeypatch):
+    given = as_published()
+    monkeypatch.setattr(controls, "lives", lambda _setting, _name, wanted: [sample(throughput=1e6) for _ in wanted])
+    nothing, _ = controls.entries(QUICK, given)
+    # It loses no throughput either, which is all that the claims on losses ask.
+    assert "autoftl-fig9-mobile: differs (+0.0 %)" in nothing.shown
+    assert "autoftl-fig10: reproduced (+0.00 %)" in nothing.shown
+    assert "autoftl-fig9" not in nothing.note
+    assert "autoftl-fig10" in nothing.note
+    # autoFTL's own lives in its place reproduce the gains.
+    own = controls.scored("autoFTL itself", [controls.in_place(one, one.lives["autoftl"]) for one in given.stated().leading])
+    assert "autoftl-fig9-mobile: reproduced" in own.shown
 
 
 def test_the_share_of_the_margin_is_that_of_one_label():

@@ -16,7 +16,7 @@ from ssdlab.traces import retention, trace_info
 from ssdlab_papers.claim import Claim
 from ssdlab_papers.entry import Picture, Table
 from ssdlab_papers.regions import Open, Region
-from ssdlab_papers.retention import assumed, codes, curves, lifetimes, loads, regions, runs, speed, wear, weeks
+from ssdlab_papers.retention import assumed, codes, controls, curves, lifetimes, loads, regions, runs, speed, wear, weeks
 from ssdlab_papers.retention.runs import CODES, SPEED, Case, Cases, Gain, Run, run_cases, write_trace
 from ssdlab_papers.setting import Setting
 from ssdlab_papers.sweeps import Sample
@@ -205,6 +205,22 @@ def test_speed_ups_are_scored_at_both_ends_and_in_the_middle():
     assert [each.verdict for each in others] == ["not testable", "shown", "shown", "shown"]
     assert others[-1].ours == 10.0
     missed_beyond([least, greatest, typical])
+
+
+def test_controls_reproduce_no_claim_on_speed():
+    made = {
+        name: row(write=write, waiting=0.2 * write)
+        for name, write in (("prxy_0", 1500.0), ("rsrch_1", 1666.0), ("hadoop", 700.0))
+    }
+    cases = [case(trace(name), baseline=row(waiting=1000.0), rr_speed=each) for name, each in made.items()]
+    found = speed.Speeds(Cases((), ()), Cases(tuple(cases), ()))
+    nothing, turned = controls.entries(found)
+    assert [control.ours for control in (nothing, turned)] == [0.0, 0.0]
+    # The same claims with the work's own runs.
+    assert "reproduced" in [claim.verdict for claim in speed.claims(found)]
+    assert nothing.shown.startswith("0 of ")
+    assert "(1.00x)" in nothing.shown
+    assert "(0.23x)" in turned.shown
 
 
 def test_what_is_typical_is_an_input_unless_the_middle_load_mostly_waits():

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cache
 
-from ssdlab_papers.autoftl import assumed, delays, examples, figures, gaps, ladders, model, regions, rules
+from ssdlab_papers.autoftl import assumed, controls, delays, examples, figures, gaps, ladders, model, regions, rules
 from ssdlab_papers.autoftl.loads import Cases, cases
 from ssdlab_papers.claim import Claim
 from ssdlab_papers.entry import Entry, Picture, Table
@@ -40,6 +40,7 @@ def sections(setting: Setting) -> Sections:
         "gaps": lambda: gaps.entries(between()),
         "rules": lambda: rules.entries(*rules.run_effects(setting, used())),
         "ladders": lambda: ladders.entries(setting, used()),
+        "controls": lambda: controls.entries(setting, results()),
         "model": model.pictures,
         "assumed": lambda: assumed.entries(setting, used()),
     }

@@ -102,8 +102,8 @@ def run_results(setting: Setting, used: Cases | None = None) -> Results:
 def entries(results: Results) -> Iterator[Claim | Picture | Table]:
     """Yields the headlines, every load, and the mechanisms that the text states."""
     yield from headlines(results)
-    yield from _of_loads(results)
-    yield from _of_throughput(results)
+    yield from of_loads(results)
+    yield from of_throughput(results)
     yield from _of_erases(results)
     yield from _relations(results)
     yield from _lost(results)
@@ -251,7 +251,7 @@ def _each(both: Both, quantity: CaseQuantity, unit: Callable[[float], str] = cha
     return ", ".join(f"{one.case.title} {unit(over(quantity, [one]).mean)}" for one in both.leading)
 
 
-def _of_loads(results: Results) -> Iterator[Claim]:
+def of_loads(results: Results) -> Iterator[Claim]:
     """Yields the gain of every trace of the paper, and of a download beside the paper's two."""
     for name, (published, _) in ENTERPRISE.of_the_paper.items():
         both = results.of_load(name, ENTERPRISE)
@@ -284,7 +284,7 @@ def _modes(one: CaseRuns) -> str:
     )
 
 
-def _of_throughput(results: Results) -> Iterator[Claim]:
+def of_throughput(results: Results) -> Iterator[Claim]:
     """Yields figure 10 and what section 5.3 says of waits."""
     for on in CONFIGURATIONS:
         both, stated = results.of_paper(on), results.stated(on)

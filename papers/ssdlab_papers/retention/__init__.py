@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from functools import cache
 
 from ssdlab_papers.entry import Entry, Picture, Table
-from ssdlab_papers.retention import assumed, codes, curves, lifetimes, regions, speed, wear, weeks
+from ssdlab_papers.retention import assumed, codes, controls, curves, lifetimes, regions, speed, wear, weeks
 from ssdlab_papers.retention.runs import WORK
 from ssdlab_papers.section import Sections
 from ssdlab_papers.setting import Setting
@@ -37,6 +37,7 @@ def sections(setting: Setting) -> Sections:
         "speed": lambda: speed.entries(setting, found()),
         "weeks": lambda: weeks.entries(setting, found().weeks),
         "wear": lambda: wear.entries(setting),
+        "controls": lambda: controls.entries(found()),
         "assumed": lambda: _trusted(setting, found()) if setting.full else iter(()),
     }
 
