@@ -8,16 +8,17 @@ use std::time::Duration;
 use testkit::search::{Case, Kind};
 
 /// Runs cases of all kinds, or of one (`SSDLAB_KIND`), in turns, each with the next seed, until the time is over;
-/// `SSDLAB_TIMES` multiplies the number of commands of those that are not examined after every step. Nothing is asserted
-/// about how far it comes.
+/// `SSDLAB_TIMES` multiplies the number of commands of those that are not examined after every step; by default it is
+/// 100 for each tenth seed. Nothing is asserted about how far it comes.
 #[test]
 #[ignore = "as long as it is asked to"]
 #[expect(clippy::disallowed_types, reason = "the length of the search is wall-clock time; no result depends on it")]
 fn for_a_while() {
     let (start, seconds) = (std::time::Instant::now(), given("SSDLAB_SECONDS").unwrap_or(60));
     let kinds = std::env::var("SSDLAB_KIND").map_or(Kind::ALL.to_vec(), |name| vec![Kind::named(&name).expect("SSDLAB_KIND")]);
-    let (times, mut counts, mut commands) = (given("SSDLAB_TIMES").unwrap_or(1) as u32, vec![0u64; kinds.len()], 0u64);
+    let (mut counts, mut commands) = (vec![0u64; kinds.len()], 0u64);
     for seed in given("SSDLAB_FROM").unwrap_or(0).. {
+        let times = given("SSDLAB_TIMES").unwrap_or(if seed % 10 == 0 { 100 } else { 1 }) as u32;
         for (&kind, count) in kinds.iter().zip(&mut counts) {
             let case = Case::new(kind, seed);
             let case = Case { commands: case.commands * if kind.is_examined_in_steps() { 1 } else { times }, ..case };
@@ -78,7 +79,7 @@ const ONCE_FAILED: [(Kind, u64, u32, &[usize]); 10] = [
     // The only die of a drive asked for the entries of trims to be written as it chose its next operation, and had
     // looked for those before.
     (Kind::Journal, 3_030_054, 152, &[2, 3, 4, 8, 9]),
-    // A recovery gave a block up, had no entry to write for it, and kept it from being erased until the next was written.
+    // A recovery gave a block up, had no entry to write for it, and kept it until the next one was on flash.
     (Kind::Journal, 5_000_004, 9_990, &[2]),
 ];
 
