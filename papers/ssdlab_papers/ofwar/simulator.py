@@ -49,6 +49,16 @@ BESIDE: dict[str, tuple[dict[str, object], str]] = {
         {"flash.channels": 2, "flash.chips_per_channel": 1, "flash.planes_per_die": 64},
         "the extension's gangs with shared pins: an operation blocks the 16 elements of its channel",
     ),
+    "gangs in lockstep": (
+        {
+            "flash.channels": 2,
+            "flash.page_size": "64KiB",
+            "ftl.mapping_unit": "64KiB",
+            "flash.interface": "nv_ddr3",
+            "flash.transfer_rate": "2063.52MT/s",
+        },
+        "the extension's synchronous gangs: a page is a stripe over the 16 elements of a channel, each with its own pins",
+    ),
     "waiting writes counted in requests": (
         {"policy.ofwar.counted_in": "requests"},
         "section 5 counts requests in the queue; section 4.2 keeps pages in it",
