@@ -388,7 +388,7 @@ def test_a_claim_that_is_not_met_gets_its_region_in_the_full_form(monkeypatch):
     def region(setting, name, *, published, tolerance, parameters, **spec) -> Region:
         asked.append((name, spec["quantity"], spec["options"], spec["set"], tolerance))
         row = {each.field: each.choices.get("choices", [0.5])[0] for each in parameters}
-        row |= {"flash.chips_per_channel": 16, "workload.speed": speed, "value": -0.5, "off": 0.0}
+        row |= {"policy.ofwar.write_threshold": 128, "workload.speed": speed, "value": -0.5, "off": 0.0}
         return Region(name, spec["title"], published, tolerance, tuple(parameters), (row, dict(row)), tuple(parameters))
 
     monkeypatch.setattr(regions, "region", region)

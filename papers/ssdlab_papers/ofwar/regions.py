@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 
 from ssdlab_papers.claim import Claim
 from ssdlab_papers.entry import Picture, Table
-from ssdlab_papers.ofwar.runs import WORK
+from ssdlab_papers.ofwar.runs import SIMULATED, WORK
 from ssdlab_papers.regions import Open, Region, between, choice, load_fields, region, speed_field, spread, with_region
 from ssdlab_papers.setting import Setting
 from ssdlab_papers.traces import Load
@@ -27,20 +27,33 @@ QUANTITIES = {
 #: Distance up to which a value counts as the published one, as a share of it: a trial is one run, and runs of a few
 #: thousand requests vary by some percent with the seed.
 _NEAR = 0.05
-#: Parameters that the paper leaves open, and the number of chips, which it states: others show where the value appears.
+#: Parameters that the paper leaves open, and the threshold, which it states: others show where the value appears.
 OPEN = (
-    choice("flash.chips_per_channel", "chips per channel", (4, 8, 16), (16,), why="Section 4.2 states 16."),
     choice(
-        "flash.concurrent_dies_per_chip",
-        "operations of a chip at a time",
-        (1, 2),
-        why="Section 4.2 states two dies per chip, and not whether both work at once.",
+        "flash.channels",
+        "buses of the 32 elements",
+        (2, 4, 8, 16, 32),
+        why="Section 4.2 states two channels, which the simulator calls gangs; without gangs each element has its bus.",
+    ),
+    choice(
+        "ftl.write_allocation",
+        "element of a page",
+        ("static", "pull"),
+        ("static",),
+        why="The simulator places a page by its number.",
     ),
     choice(
         "precondition",
         "starting state",
-        ("steady", "fill"),
-        why="Section 4.2: run hundreds of times; nothing is said of the data outside the trace.",
+        ("fill", "steady"),
+        why="The simulator fills the drive in order; section 4.2: run hundreds of times, with no word on other data.",
+    ),
+    choice(
+        "policy.ofwar.write_threshold",
+        "threshold of waiting writes",
+        (8, 16, 32, 64, 128, 256),
+        (128,),
+        why="Section 5 states 128 for the means.",
     ),
     spread(
         "ftl.gc_spare_fraction",
@@ -77,7 +90,7 @@ def parameters(load: Load) -> list[Open]:
     speed = choice(
         speed_field(load), "speed relative to the recording", (1, 2, 4, 8, 16), (1,), why="The paper names no change of speed."
     )
-    return [*OPEN[:2], speed, *OPEN[2:]]
+    return [OPEN[0], speed, *OPEN[1:]]
 
 
 def find_region(
@@ -98,12 +111,12 @@ def find_region(
         quantity=QUANTITIES[quantity],
         published=published,
         tolerance=_NEAR * abs(published),
-        parameters=parameters(load),
+        parameters=[each for each in parameters(load) if each.field not in (fields or {})],
         trials=trials,
-        drive="ofwar-64g",
+        drive=SIMULATED,
         policy="ofwar",
         reference={"policy": "baseline"},
-        derive={"flash.blocks_per_plane": "32768 // flash.chips_per_channel"},
+        derive={"flash.chips_per_channel": "32 // flash.channels"},
         set=dict(fields or {}),
         load=load.title,
         **load_fields(load, load.fields(REQUESTS), stop_after=REQUESTS),
