@@ -363,6 +363,9 @@ pub(crate) fn go_on_with(rig: &mut Rig<'_>, stream: &mut Commands, commands: u32
 /// Runs a closed loop with idle gaps and delayed arrivals.
 fn play(rig: &mut Rig<'_>, stream: &mut Commands, commands: u32) -> Result<(), Violation> {
     for index in 0..commands {
+        if rig.is_long() {
+            break;
+        }
         while rig.outstanding() >= stream.mix().depth {
             rig.step()?;
         }

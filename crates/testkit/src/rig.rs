@@ -9,6 +9,8 @@ use kit::{Completion, HostCommand, Nanos, Record, SimTime};
 /// Numbers of instants without a completion, while commands are in flight, after which the drive counts as stalled: in
 /// all, and for each 4 KiB of user capacity, if that is more. A drive may rewrite all of its data before it goes on.
 const PATIENCE: [u64; 2] = [200_000, 100];
+/// Number of instants after which a case takes no further commands: some drives do little but rewrite their data.
+const LONGEST: u64 = 20_000_000;
 /// Number of the last of these instants whose records are reported; for a shutdown that does not end, number of the
 /// last records.
 const LAST_WORDS: u64 = 40;
@@ -35,6 +37,8 @@ pub struct Rig<'a> {
     /// Number of instants without a completion, and the number after which the drive counts as stalled.
     quiet: u64,
     patience: u64,
+    /// Number of instants in all.
+    instants: u64,
     /// Last records before the drive counts as stalled.
     last: Vec<Record>,
 }
@@ -142,6 +146,7 @@ impl<'a> Rig<'a> {
             served: 0,
             quiet: 0,
             patience,
+            instants: 0,
             last: Vec::new(),
         }
     }
@@ -180,10 +185,16 @@ impl<'a> Rig<'a> {
         self.served
     }
 
+    /// Returns true if the case has taken so long that it takes no further commands.
+    pub fn is_long(&self) -> bool {
+        self.instants > LONGEST
+    }
+
     /// Handles the next instant, with commands in flight. Returns the number of commands that completed.
     pub fn step(&mut self) -> Result<usize, Violation> {
         let at = self.expect_event()?;
         let count = self.advance(at)?;
+        self.instants += 1;
         self.quiet = if count > 0 { 0 } else { self.quiet + 1 };
         ensure(self.quiet < self.patience, || {
             let (now, left) = (self.drive.now(), self.outstanding());

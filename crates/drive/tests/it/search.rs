@@ -9,14 +9,14 @@ use testkit::search::{Case, Kind};
 
 /// Runs cases of all kinds, or of one (`SSDLAB_KIND`), in turns, each with the next seed, until the time is over;
 /// `SSDLAB_TIMES` multiplies the number of commands of those that are not examined after every step; by default it is
-/// 100 for each tenth seed. Nothing is asserted about how far it comes.
+/// 100 for each tenth seed. It says now and then how far it has come; nothing is asserted about that.
 #[test]
 #[ignore = "as long as it is asked to"]
 #[expect(clippy::disallowed_types, reason = "the length of the search is wall-clock time; no result depends on it")]
 fn for_a_while() {
     let (start, seconds) = (std::time::Instant::now(), given("SSDLAB_SECONDS").unwrap_or(60));
     let kinds = std::env::var("SSDLAB_KIND").map_or(Kind::ALL.to_vec(), |name| vec![Kind::named(&name).expect("SSDLAB_KIND")]);
-    let (mut counts, mut commands) = (vec![0u64; kinds.len()], 0u64);
+    let (mut counts, mut commands, mut told) = (vec![0u64; kinds.len()], 0u64, Duration::ZERO);
     for seed in given("SSDLAB_FROM").unwrap_or(0).. {
         let times = given("SSDLAB_TIMES").unwrap_or(if seed % 10 == 0 { 100 } else { 1 }) as u32;
         for (&kind, count) in kinds.iter().zip(&mut counts) {
@@ -34,9 +34,13 @@ fn for_a_while() {
                 }
             }
         }
-        if start.elapsed() > Duration::from_secs(seconds) {
-            let found: Vec<String> = kinds.iter().zip(counts).map(|(kind, count)| format!("{kind:?} {count}")).collect();
+        let is_over = start.elapsed() > Duration::from_secs(seconds);
+        if is_over || start.elapsed() > told + Duration::from_secs(300) {
+            let found: Vec<String> = kinds.iter().zip(&counts).map(|(kind, count)| format!("{kind:?} {count}")).collect();
             println!("seeds up to {seed}, {commands} commands, cases: {}", found.join(", "));
+            told = start.elapsed();
+        }
+        if is_over {
             return;
         }
     }

@@ -3,7 +3,7 @@
 
 use super::groups::{Compaction, REGION_BYTES};
 use super::options::{Address, Layout, Plan};
-use super::reader::Record;
+use super::reader::{ADDRESS_MAX, Record};
 use super::scan::Scan;
 use crate::{Origin, Request};
 use kit::{Bytes, Op, Problems, SimTime, UNIT_BYTES};
@@ -36,7 +36,7 @@ impl Placement {
             return Err(Problems::one("address", format!("the drive has {user_bytes} bytes: expected at least 4096")));
         }
         if plan.address != Address::Error {
-            check_extent(scan)?;
+            check_extent(scan, (u64::MAX - 1, "16 EiB"))?;
         }
         let map = match plan.address {
             Address::Compact => {
@@ -63,11 +63,12 @@ impl Placement {
     }
 
     /// Returns a placement without a drive, for conversion: each stream starts at byte 0 if `apart` (and addresses are
-    /// not compacted); otherwise the streams follow the layout, and an error says that they do not fit 64 bits.
+    /// not compacted); otherwise the streams follow the layout, and an error says that they have more than 1 EiB.
     pub fn unbounded(scan: &Scan, plan: &Plan, apart: bool) -> Result<Placement, Problems> {
         let compact = plan.address == Address::Compact;
-        if compact || !apart {
-            check_extent(scan)?;
+        if (compact || !apart) && plan.layout == Layout::Stack {
+            // The written trace is to be read again.
+            check_extent(scan, (ADDRESS_MAX, "1 EiB"))?;
         }
         let bases = if apart && !compact { vec![0; scan.bases.len()] } else { scan.bases.clone() };
         let ends = scan.info.by_stream.iter().map(|stream| stream.max_address_bytes).collect();
@@ -107,12 +108,12 @@ impl Placement {
     }
 }
 
-/// Returns an error if the streams, one after the other, end beyond the last address of 64 bits.
-fn check_extent(scan: &Scan) -> Result<(), Problems> {
-    if scan.info.extent_bytes < u64::MAX {
+/// Returns an error if several streams, one after the other, have more than `most` bytes.
+fn check_extent(scan: &Scan, (most, words): (u64, &str)) -> Result<(), Problems> {
+    if scan.info.streams <= 1 || scan.info.extent_bytes <= most {
         return Ok(());
     }
-    let what = format!("the {} streams, one after the other, have more than 16 EiB", scan.info.streams);
+    let what = format!("the {} streams, one after the other, have more than {words}", scan.info.streams);
     Err(Problems::one("layout", format!("stack: {what}: expected `--layout overlay`, or fewer of them (--streams)")))
 }
 

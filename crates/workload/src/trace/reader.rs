@@ -10,7 +10,7 @@ use kit::{Op, Problems, SECTOR_BYTES};
 use serde::Serialize;
 
 /// Largest address that is accepted: 1 EiB. A larger one indicates a misread column.
-const ADDRESS_MAX: u64 = 1 << 60;
+pub(super) const ADDRESS_MAX: u64 = 1 << 60;
 /// Longest read or write that is accepted: 4 GiB, well above any host command (NVMe transfers at most 65,536 blocks).
 const LENGTH_MAX: u64 = 1 << 32;
 

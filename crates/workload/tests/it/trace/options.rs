@@ -70,6 +70,11 @@ fn streams_beyond_the_last_address_are_refused() {
         let done = trace::convert(&Input::text("f", text.clone()), &options, "iolog3", &mut Vec::new());
         assert_eq!(done.is_ok(), is_fine, "{address}, {layout}: {:?}", done.err());
     }
+    // Beyond 1 EiB no trace is read, so that none is written.
+    let two = format!("fio version 2 iolog\nf0 trim 0 {0}\nf1 trim 0 {0}\n", 1u64 << 60);
+    let compact = Options { address: "compact".into(), ..Options::default() };
+    let why = complaint(trace::convert(&Input::text("f", two), &compact, "iolog3", &mut Vec::new()));
+    assert!(why.contains("the 2 streams, one after the other, have more than 1 EiB"), "{why}");
 }
 
 /// The address of a flush means nothing: it neither counts nor must lie within those of the requests.
