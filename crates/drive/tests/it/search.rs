@@ -61,7 +61,7 @@ fn one_case() {
 }
 
 /// Cases that a search has found, each with the overrides that its smaller form leaves out.
-const ONCE_FAILED: [(Kind, u64, u32, &[usize]); 10] = [
+const ONCE_FAILED: [(Kind, u64, u32, &[usize]); 11] = [
     // A program failed in the last free block while the data of a lost die was moved there.
     (Kind::ParityFaults, 3_000_000, 396, &[0, 2, 3, 4, 8, 9, 10]),
     // So it did, and the policy's urgent moves stood before those of that data.
@@ -85,6 +85,8 @@ const ONCE_FAILED: [(Kind, u64, u32, &[usize]); 10] = [
     (Kind::Journal, 3_030_054, 152, &[2, 3, 4, 8, 9]),
     // A recovery gave a block up, had no entry to write for it, and kept it until the next one was on flash.
     (Kind::Journal, 5_000_004, 9_990, &[2]),
+    // Dies without room for page moves and parity waited for a page buffer in turns, and gave it back, without an end.
+    (Kind::CutsWithParity, 5_000_089, 4_000, &[]),
 ];
 
 /// Cases that have failed pass.

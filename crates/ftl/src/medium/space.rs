@@ -227,6 +227,11 @@ impl Space {
         goes_on.then(|| Ppn(medium.geometry.first_of(BlockId(block)).0 + next_unit))
     }
 
+    /// Returns true if [`Space::advance`] finds a place for the next program of a target.
+    pub fn has_place(&mut self, medium: &Medium, at: &Target) -> bool {
+        self.next_place(medium, at).is_some() || self.would_open(medium, at)
+    }
+
     /// Takes a free block of a level out of its list for a lazy erase. The block still counts as free.
     pub fn take_for_lazy_erase(&mut self, die: DieId, level: u8) -> Option<BlockId> {
         let first = die.index() * self.groups;

@@ -48,6 +48,16 @@ impl Ftl {
         is_allowed
     }
 
+    /// Returns true like [`Ftl::may_bind`], and if the target has no place: a die without one does not wait for a page
+    /// buffer, which it would only give back to wait again. Where a lazy erase may come first, this is not known.
+    #[inline]
+    pub(super) fn may_bind_at(&mut self, target: &Target) -> bool {
+        let State { store, space, .. } = &mut self.state;
+        let lacks_place =
+            self.scratch.binding != Binding::Allowed && space.levels() == 1 && !space.has_place(&store.medium, target);
+        lacks_place || self.may_bind()
+    }
+
     /// Returns true if it is certain that [`Ftl::choose`] finds nothing for a die: nothing to write, to move, to
     /// collect or to ask the policy.
     #[inline]
@@ -349,9 +359,6 @@ impl Ftl {
             let first = self.state.moves.get(slot).page;
             let units_per_program = self.state.store.medium.geometry.units_per_program;
             if self.still_valid(&first) {
-                if !self.may_bind() {
-                    return None;
-                }
                 let written_in = self.granted(first.mode);
                 let mode = self.block_mode(written_in);
                 let mut target = Target {
@@ -362,6 +369,9 @@ impl Ftl {
                     plane: None,
                     level: 0,
                 };
+                if !self.may_bind_at(&target) {
+                    return None;
+                }
                 if self.state.space.levels() > 1
                     && let Some(lazy_erase) = self.choose_level(&mut target, written_in, now, out)
                 {

@@ -165,13 +165,13 @@ impl Ftl {
             is_due(rain, medium, *set, rows) && open == rain.set(*set).parity()
         };
         let set = rain.owed_by(die).find(is_next)?;
-        if !self.may_bind() {
-            return None;
-        }
         let rain = self.state.rain.as_deref()?;
         let (mode, of_data) = (ModeId(rain.set(set).mode), rain.set(set).stream);
         let (stream, class) = (self.state.space.parity_stream(of_data), AllocationClass::Careful);
         let mut target = Target { die, stream, mode, class, plane: None, level: 0 };
+        if !self.may_bind_at(&target) {
+            return None;
+        }
         if self.state.space.levels() > 1
             && let Some(lazy_erase) = self.choose_level(&mut target, mode, now, out)
         {

@@ -139,12 +139,12 @@ impl Ftl {
 
     /// Returns the slot of a program of map data on a die, or of the lazy erase that must precede it.
     pub(super) fn program_map(&mut self, die: DieId, now: SimTime, out: &mut Outbox) -> Option<u32> {
-        if !self.may_bind() {
-            return None;
-        }
         let mode = self.derived.old_mode;
         let (stream, class) = (self.map_stream(), AllocationClass::Map);
         let mut target = Target { die, stream, mode, class, plane: None, level: 0 };
+        if !self.may_bind_at(&target) {
+            return None;
+        }
         if self.state.space.levels() > 1
             && let Some(lazy_erase) = self.choose_level(&mut target, mode, now, out)
         {
