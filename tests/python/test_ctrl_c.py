@@ -210,3 +210,35 @@ def test_a_signal_while_a_starting_state_is_named(tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         _engine.starting_state_key(request, dict.fromkeys(("workload", "text", "load", "save")))
     giving.join()
+
+
+@pytest.mark.parametrize("function", ["ssdlab.explore.folder:Folder.add", "ssdlab.explore.sweep:_State.count_row"])
+def test_while_a_row_of_a_sweep_is_kept(folder: Path, function: str) -> None:
+    """A row that is in the folder is one of those that the command counts."""
+    (folder / "spec.toml").write_text('drive = "tiny"\nworkload = "job.fio"\nseeds = 4\n')
+    words = ("sweep", "spec.toml", "--out", "out", "--jobs", "1", "--json")
+    printed = json.loads(interrupted_in(folder, function, "lambda *_: True", *words).stdout)
+    assert (printed["status"], printed["runs"], printed["new"], printed["missing"]) == ("partial", 1, 1, 3)
+    assert ssdlab.load_sweep(folder / "out").table.num_rows == 1
+    last = ssdlab.sweep(folder / "spec.toml", folder / "out", jobs=1)
+    assert (last.new, last.table.num_rows) == (3, 4)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        "ssdlab.explore.shared:SearchFolder.add",
+        "ssdlab.explore.study:Study.complete",
+        "ssdlab.explore.optimise:_State.count_row",
+    ],
+)
+def test_while_a_trial_of_a_search_ends(folder: Path, function: str) -> None:
+    (folder / "spec.toml").write_text(
+        'drive = "tiny"\nworkload = "job.fio"\nsearch."ftl.overprovisioning" = { low = 0.1, high = 0.5 }\n'
+        '[[objective]]\nkey = "latency.all.mean_ns"\n[optimise]\ncomparison = false\ntrials = 4\n'
+    )
+    words = ("optimise", "spec.toml", "--out", "out", "--jobs", "1", "--json")
+    printed = json.loads(interrupted_in(folder, function, "lambda *_: True", *words).stdout)
+    assert (printed["status"], printed["trials"], printed["new"], printed["missing"]) == ("partial", 1, 1, 3)
+    last = ssdlab.optimise(folder / "spec.toml", folder / "out", jobs=1)
+    assert (last.new, last.table.num_rows) == (3, 4)

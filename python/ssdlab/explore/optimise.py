@@ -23,7 +23,7 @@ from ssdlab.explore.shared import SPEC, SearchFolder, check_search_folder, read_
 from ssdlab.explore.spec import Spec, SpecLike
 from ssdlab.explore.tasks import Task, engine_hash
 from ssdlab.explore.trial import Bench, Trial, front_task
-from ssdlab.files import damaged, read_own_text
+from ssdlab.files import damaged, read_own_text, undisturbed
 from ssdlab.manifest import check_format
 from ssdlab.memory import limit_bytes
 from ssdlab.units import counted
@@ -371,9 +371,13 @@ class _Search:
         if row["status"] == "ok" and value is not None:
             # The row first: one without an end is dropped, an end without a row would be a hole.
             pruned = self.bench.row(trial, "pruned")
-            self.folder.add(pruned)
-            if self.study.is_hopeless(trial.asked, value):
-                self._note(trial, pruned)
+            with undisturbed():
+                self.folder.add(pruned)
+                is_hopeless = self.study.is_hopeless(trial.asked, value)
+                if is_hopeless:
+                    self._count(trial, pruned)
+            if is_hopeless:
+                self._report(pruned)
                 return []
         trial.early = []
         return self._wait_for(trial)
@@ -385,13 +389,16 @@ class _Search:
             if judged and not self.state.has_values:
                 raise self.bench.spec.error(self._place(row), judged)
             row |= {"status": "failed", "error": row["error"] or judged}
-        self.folder.add(row)
-        if isinstance(judged, str):
-            self.study.fail(trial.asked)
-        else:
-            self.study.complete(trial.asked, *judged)
-            self.known[row["key"]] = row
-        self._note(trial, row)
+        # A trial that has ended is counted, whenever Ctrl-C comes.
+        with undisturbed():
+            self.folder.add(row)
+            if isinstance(judged, str):
+                self.study.fail(trial.asked)
+            else:
+                self.study.complete(trial.asked, *judged)
+                self.known[row["key"]] = row
+            self._count(trial, row)
+        self._report(row)
 
     def _place(self, row: Mapping[str, Any]) -> str:
         """Returns the key of the specification whose number a row lacks."""
@@ -400,9 +407,11 @@ class _Search:
                 return f"objective#{number}/key"
         return "constraint"
 
-    def _note(self, trial: Trial, row: dict[str, Any]) -> None:
+    def _count(self, trial: Trial, row: dict[str, Any]) -> None:
         self.flight.remove(trial)
         self.state.count_row(row)
+
+    def _report(self, row: dict[str, Any]) -> None:
         if self.progress is not None:
             state = self.state
             best = state.best

@@ -23,7 +23,7 @@ from ssdlab.explore.page import page
 from ssdlab.explore.spec import Spec, SpecLike
 from ssdlab.explore.statistics import Difference, Estimate, estimate
 from ssdlab.explore.tasks import Task, further_tasks, tasks
-from ssdlab.files import read_own_text
+from ssdlab.files import read_own_text, undisturbed
 from ssdlab.manifest import check_format
 from ssdlab.memory import limit_bytes
 from ssdlab.notebook import sweep_table
@@ -293,8 +293,11 @@ def _run_all(
     def keep(task: Task, outcome: dict[str, Any]) -> None:
         for same in missing[task.key]:
             row = rows.row(same, outcome, folder.schema)
-            folder.add(row)
-            state.count_row(row)
+            # A row that is kept is counted, whenever Ctrl-C comes.
+            with undisturbed():
+                folder.add(row)
+                state.count_row(row)
+            state.report(row)
         state.near |= outcome.get("near", {})
 
     try:
@@ -377,6 +380,8 @@ class _State:
     def count_row(self, row: dict[str, Any]) -> None:
         self.done += 1
         self.failed += row["status"] == "failed"
+
+    def report(self, row: dict[str, Any]) -> None:
         if self.progress is not None:
             self.progress(SweepProgress(self.done, self.total, self.failed, time.monotonic() - self.begun, row))
 
