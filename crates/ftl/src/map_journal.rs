@@ -282,12 +282,9 @@ impl MapJournal {
         (self.last_trim > self.durable).then_some(self.last_trim)
     }
 
-    /// Has the entries up to a number written, also if they do not fill a program. Returns false if that was asked for
-    /// before.
-    pub fn ask(&mut self, until: u64) -> bool {
-        let is_new = until > self.asked;
+    /// Has the entries up to a number written, also if they do not fill a program.
+    pub fn ask(&mut self, until: u64) {
         self.asked = self.asked.max(until);
-        is_new
     }
 
     /// Returns true if all entries up to a number are on flash.

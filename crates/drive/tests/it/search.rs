@@ -61,7 +61,7 @@ fn one_case() {
 }
 
 /// Cases that a search has found, each with the overrides that its smaller form leaves out.
-const ONCE_FAILED: [(Kind, u64, u32, &[usize]); 11] = [
+const ONCE_FAILED: [(Kind, u64, u32, &[usize]); 12] = [
     // A program failed in the last free block while the data of a lost die was moved there.
     (Kind::ParityFaults, 3_000_000, 396, &[0, 2, 3, 4, 8, 9, 10]),
     // So it did, and the policy's urgent moves stood before those of that data.
@@ -87,6 +87,9 @@ const ONCE_FAILED: [(Kind, u64, u32, &[usize]); 11] = [
     (Kind::Journal, 5_000_004, 9_990, &[2]),
     // Dies without room for page moves and parity waited for a page buffer in turns, and gave it back, without an end.
     (Kind::CutsWithParity, 5_000_089, 4_000, &[]),
+    // The only die of a drive took units off its queue that were trimmed there, which waited for entries that it had
+    // looked for before.
+    (Kind::Journal, 3_050_010, 4_216, &[2]),
 ];
 
 /// Cases that have failed pass.

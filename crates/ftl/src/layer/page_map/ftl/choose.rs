@@ -102,7 +102,18 @@ impl Ftl {
         (program.is_some() || self.scratch.binding == Binding::Refused).then_some(program)
     }
 
+    /// Chooses the next operation of a die. If the choice itself had entries of the journal asked for, no idle die may
+    /// be left to write them but this one: it is asked again.
     fn choose(&mut self, die: DieId, now: SimTime, out: &mut Outbox) -> Option<u32> {
+        let was_due = self.may_write_journal();
+        let slot = self.choose_among(die, now, out);
+        if slot.is_none() && !was_due && self.may_write_journal() {
+            out.ready.mark(die);
+        }
+        slot
+    }
+
+    fn choose_among(&mut self, die: DieId, now: SimTime, out: &mut Outbox) -> Option<u32> {
         if let Some(answer) = self.first_of_all(die, now, out) {
             return answer;
         }

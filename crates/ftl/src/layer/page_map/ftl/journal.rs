@@ -164,16 +164,14 @@ impl Ftl {
         self.wake_for_journal(&mut out.ready);
     }
 
-    /// Has the entries of all trims so far written: a block of this die that holds trimmed data is to be erased. The
-    /// die is not idle yet, and may be the only one that can write them.
+    /// Has the entries of all trims so far written: a block that holds trimmed data is to be erased.
     #[cold]
-    pub(super) fn hurry_journal(&mut self, die: DieId, out: &mut Outbox) {
+    pub(super) fn hurry_journal(&mut self, ready: &mut ReadyDies) {
         let Some(journal) = &mut self.state.journal else { return };
-        let Some(last) = journal.pinned_until() else { return };
-        if journal.ask(last) {
-            out.ready.mark(die);
+        if let Some(last) = journal.pinned_until() {
+            journal.ask(last);
+            self.wake_for_journal(ready);
         }
-        self.wake_for_journal(&mut out.ready);
     }
 
     /// Lets a flush wait until all trims so far are recorded on flash; its part is in the handoff then. Returns false

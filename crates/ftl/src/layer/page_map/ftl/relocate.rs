@@ -504,7 +504,7 @@ impl Ftl {
         let record = self.state.store.medium.block(victim);
         if self.state.collectors[die.index()].reading || record.valid > 0 || record.pins() > 0 {
             if record.pins() > 0 && self.state.journal.is_some() {
-                self.hurry_journal(die, out);
+                self.hurry_journal(&mut out.ready);
             }
             return None;
         }
