@@ -61,7 +61,7 @@ fn one_case() {
 }
 
 /// Cases that a search has found, each with the overrides that its smaller form leaves out.
-const ONCE_FAILED: [(Kind, u64, u32, &[usize]); 12] = [
+const ONCE_FAILED: [(Kind, u64, u32, &[usize]); 14] = [
     // A program failed in the last free block while the data of a lost die was moved there.
     (Kind::ParityFaults, 3_000_000, 396, &[0, 2, 3, 4, 8, 9, 10]),
     // So it did, and the policy's urgent moves stood before those of that data.
@@ -90,6 +90,9 @@ const ONCE_FAILED: [(Kind, u64, u32, &[usize]); 12] = [
     // The only die of a drive took units off its queue that were trimmed there, which waited for entries that it had
     // looked for before.
     (Kind::Journal, 3_050_010, 4_216, &[2]),
+    // The host had only trimmed, so that nothing was collected, and the map's pages had no room.
+    (Kind::Parity, 5_000_108, 308, &[4, 5, 7, 8, 9, 11, 12, 13, 14, 15, 16, 17, 19, 24]),
+    (Kind::Parity, 5_000_108, 40_000, &[]),
 ];
 
 /// Cases that have failed pass.

@@ -130,12 +130,12 @@ impl Ftl {
             }
         }
         let list = self.state.writes.list_of(die);
-        // A drive that has adopted another one may begin with units that wait.
+        // A drive that has adopted another one may begin with units that wait, and one that the host only trims has map
+        // data to write.
         let gains_space = self.state.writes.queue.len(list) > 0
-            || match self.derived.config.gc_start {
-                CollectionStart::Early => self.state.counters.host_units > 0,
-                CollectionStart::WriteWaits => self.may_write_map() || !self.state.moves.ready.is_empty(),
-            };
+            || self.may_write_map()
+            || !self.state.moves.ready.is_empty()
+            || self.derived.config.gc_start == CollectionStart::Early && self.state.counters.host_units > 0;
         let free = if gains_space { self.state.space.free_blocks(die) } else { u32::MAX };
         let collector = &self.state.collectors[die.index()];
         if collector.urgent || free < self.derived.critical || !self.derived.config.gc_preemptible && collector.victim.is_some() {
