@@ -162,6 +162,11 @@ class Claim(Entry):
             return "holds if"
         return "direction only" if self.agrees else "differs"
 
+    @property
+    def _doubt(self) -> str:
+        """Reason why the range of a claim decides nothing; empty if it does."""
+        return "the seeds spread more than the value" if self.verdict == "not testable" and not self.unscored else ""
+
     def as_json(self) -> dict[str, Any]:
         """Returns the claim as a JSON object."""
         interval = None if self.interval is None else [finite(bound) for bound in self.interval]
@@ -198,7 +203,7 @@ class Claim(Entry):
             "real_trace": self.real_trace,
             "verdict": self.verdict,
             "sentence": self.sentence,
-            "reason": self.note or self.condition or self.region,
+            "reason": self.note or self.condition or self.region or self._doubt,
         }
 
 
