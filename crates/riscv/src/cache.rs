@@ -22,7 +22,8 @@ pub struct SharedMemory {
     /// Additional cycles of a load that no cache serves.
     #[schemars(range(max = MAX_CYCLES))]
     pub read_cycles: u32,
-    /// Additional cycles of a store that no cache takes: of every store without a cache, or with one that writes through.
+    /// Additional cycles of a store that no cache takes: of every store without a cache or with one that writes
+    /// through.
     #[schemars(range(max = MAX_CYCLES))]
     pub write_cycles: u32,
     /// Cache of each core. Absent: there is none.

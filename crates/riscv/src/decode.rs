@@ -113,12 +113,13 @@ pub(crate) struct Instruction {
     pub source_2: u8,
     /// Size \[bytes\].
     pub size: u8,
-    /// Immediate operand; the target of a branch or direct jump; the encoding of an illegal instruction. Of a `Csr`: the
-    /// register in the low 12 bits, then the function in four, then the immediate.
+    /// Immediate operand; the target of a branch or direct jump; the encoding of an illegal instruction. Of a `Csr`:
+    /// the register in the low 12 bits, then the function in four, then the immediate.
     pub immediate: u32,
 }
 
-/// Returns the instruction in `half` and, if that is the first half of a 32-bit instruction, in `next`, at address `pc`.
+/// Returns the instruction in `half` and, if that is the first half of a 32-bit instruction, in `next`, at address
+/// `pc`.
 pub(crate) fn decode(half: u16, next: Option<u16>, pc: u32) -> Instruction {
     let (word, size) = match (half & 3, next) {
         (3, Some(next)) => (u32::from(next) << 16 | u32::from(half), 4),
@@ -315,8 +316,8 @@ fn system(fields: &Fields) -> Option<Instruction> {
     Some(Instruction { source_1, ..fields.with_immediate(Op::Csr, Class::System, immediate) })
 }
 
-/// Returns the decoded `text`, which begins at the even address `base`: a slot for each two bytes, also for those in the
-/// middle of an instruction.
+/// Returns the decoded `text`, which begins at the even address `base`: a slot for each two bytes, also for those in
+/// the middle of an instruction.
 pub(crate) fn decode_text(text: &[u8], base: u32) -> Vec<Instruction> {
     let halves: Vec<u16> = text.chunks_exact(2).map(|pair| u16::from_le_bytes([pair[0], pair[1]])).collect();
     let at = |slot: usize| base.wrapping_add(2 * slot as u32);

@@ -157,7 +157,7 @@ impl Core {
             Op::BranchGreaterEqualUnsigned => self.branch(a >= source, immediate, step),
             Op::Jump => std::mem::replace(&mut step.next, immediate),
             Op::JumpRegister => std::mem::replace(&mut step.next, address & !1),
-            Op::Csr => self.access_register(a, immediate, step),
+            Op::Csr => self.access_register(a, immediate, step.cycles, step.instructions),
             Op::Wait => return Err(Exit::Wait),
             Op::Call => return Err(Exit::Call),
             Op::Break => return Err(Exit::Break),
@@ -182,21 +182,21 @@ impl Core {
         {
             return Ok(word(bytes));
         }
-        self.load_elsewhere::<N>(ram, address, step)
+        let (value, cycles) = self.load_elsewhere::<N>(ram, address)?;
+        step.cost += u64::from(cycles);
+        Ok(value)
     }
 
-    /// Loads from another region than the first.
+    /// Loads from another region than the first, and returns the value with the additional cycles.
     #[inline(never)]
-    fn load_elsewhere<const N: usize>(&mut self, ram: &Ram, address: u32, step: &mut Step) -> Result<u32, Exit> {
+    fn load_elsewhere<const N: usize>(&mut self, ram: &Ram, address: u32) -> Result<(u32, u32), Exit> {
         if address & (N as u32 - 1) != 0 {
             return Err(Exit::Fault(Cause::LoadMisaligned, address));
         }
         for region in &ram.others {
             if let Some(bytes) = region.load::<N>(address) {
-                if region.kind == Kind::Shared {
-                    step.cost += u64::from(self.shared.access(address, false));
-                }
-                return Ok(word(bytes));
+                let cycles = if region.kind == Kind::Shared { self.shared.access(address, false) } else { 0 };
+                return Ok((word(bytes), cycles));
             }
         }
         Err(if ram.is_device(address) { Exit::Device } else { Exit::Fault(Cause::LoadAccess, address) })
@@ -208,12 +208,13 @@ impl Core {
         if address & (N as u32 - 1) == 0 && ram.first.store::<N>(address, bytes(value)) {
             return Ok(0);
         }
-        self.store_elsewhere::<N>(ram, address, value, step)
+        step.cost += u64::from(self.store_elsewhere::<N>(ram, address, value)?);
+        Ok(0)
     }
 
-    /// Stores to another region than the first.
+    /// Stores to another region than the first, and returns the additional cycles.
     #[inline(never)]
-    fn store_elsewhere<const N: usize>(&mut self, ram: &mut Ram, address: u32, value: u32, step: &mut Step) -> Result<u32, Exit> {
+    fn store_elsewhere<const N: usize>(&mut self, ram: &mut Ram, address: u32, value: u32) -> Result<u32, Exit> {
         if address & (N as u32 - 1) != 0 {
             return Err(Exit::Fault(Cause::StoreMisaligned, address));
         }
@@ -222,10 +223,7 @@ impl Core {
                 return Err(Exit::Fault(Cause::StoreToText, address));
             }
             if region.store::<N>(address, bytes(value)) {
-                if region.kind == Kind::Shared {
-                    step.cost += u64::from(self.shared.access(address, true));
-                }
-                return Ok(0);
+                return Ok(if region.kind == Kind::Shared { self.shared.access(address, true) } else { 0 });
             }
         }
         Err(if ram.is_device(address) { Exit::Device } else { Exit::Fault(Cause::StoreAccess, address) })
@@ -234,14 +232,14 @@ impl Core {
     /// Reads and changes a control and status register. The decoder has refused those that do not exist, and changes of
     /// those that are read-only.
     #[inline(never)]
-    fn access_register(&mut self, a: u32, encoded: u32, step: &Step) -> u32 {
+    fn access_register(&mut self, a: u32, encoded: u32, cycles: u64, instructions: u64) -> u32 {
         let (number, function, operand) = (encoded & 0xfff, (encoded >> 12) & 3, a | encoded >> 16);
         let value = match number {
             0x340 => self.scratch,
-            0xc00 | 0xc01 => step.cycles as u32,
-            0xc02 => step.instructions as u32,
-            0xc80 | 0xc81 => (step.cycles >> 32) as u32,
-            0xc82 => (step.instructions >> 32) as u32,
+            0xc00 | 0xc01 => cycles as u32,
+            0xc02 => instructions as u32,
+            0xc80 | 0xc81 => (cycles >> 32) as u32,
+            0xc82 => (instructions >> 32) as u32,
             _ => self.hart,
         };
         if number == 0x340 {

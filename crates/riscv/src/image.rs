@@ -2,7 +2,6 @@
 
 use elf::ElfBytes;
 use elf::endian::LittleEndian;
-use elf::file::Class;
 use elf::segment::ProgramHeader;
 use elf::{abi, parse::ParseError};
 
@@ -29,9 +28,9 @@ pub struct Segment {
     pub bytes: Vec<u8>,
     /// Size in memory \[bytes\].
     pub memory_bytes: u32,
-    /// Whether it holds instructions.
+    /// True if it holds instructions.
     pub executable: bool,
-    /// Whether stores may change it.
+    /// True if stores may change it.
     pub writable: bool,
 }
 
@@ -56,11 +55,11 @@ impl Image {
         if let Some(order) = file.get(abi::EI_DATA).filter(|order| **order != abi::ELFDATA2LSB) {
             return Err(format!("byte order {order}: expected 1, little-endian"));
         }
-        let elf = ElfBytes::<LittleEndian>::minimal_parse(file).map_err(|error| damaged(&error))?;
-        let header = &elf.ehdr;
-        if header.class != Class::ELF32 {
+        if file.get(abi::EI_CLASS) == Some(&abi::ELFCLASS64) {
             return Err("a 64-bit ELF file: expected a 32-bit one".to_owned());
         }
+        let elf = ElfBytes::<LittleEndian>::minimal_parse(file).map_err(|error| damaged(&error))?;
+        let header = &elf.ehdr;
         if header.e_machine != abi::EM_RISCV {
             return Err(format!("machine {}: expected {}, RISC-V", header.e_machine, abi::EM_RISCV));
         }

@@ -2,8 +2,8 @@
 //!
 //! An [`Image`] is an executable, a [`Memory`] the RAM that cores share, with the decoded text of one image, and a
 //! [`Core`] executes it. The crate is embedded in a discrete-event simulator: [`Core::run`] goes on until the core
-//! touches a device register, waits, faults or reaches a given cycle. The embedder answers at the simulated time of that
-//! [`Stop`], and runs the core again.
+//! touches a device register, waits, faults or reaches a given cycle. The embedder answers at the simulated time of
+//! that [`Stop`], and runs the core again.
 //!
 //! Time is counted in cycles of the core's clock: each executed instruction takes the cycles of its class in the
 //! [`CycleTable`], and nothing else takes time but the memory behind the region `shared` ([`SharedMemory`], with an

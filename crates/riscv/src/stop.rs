@@ -32,7 +32,7 @@ pub enum Access {
     Load {
         /// Width of the access.
         width: Width,
-        /// Whether the value is extended with its sign.
+        /// True if the value is extended with its sign.
         signed: bool,
     },
     /// A store.

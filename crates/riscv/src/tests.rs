@@ -1,6 +1,10 @@
 mod assembler;
 mod base;
 mod compressed;
+mod executable;
+mod images;
+mod oracle;
+mod speed;
 mod stops;
 mod timing;
 

@@ -142,7 +142,8 @@ fn loads_extend_and_stores_cut() {
 #[test]
 fn branches_compare_and_jumps_link() {
     let compared = [(5, 5), (5, 6), (6, 5), (MINUS, 1), (1, MINUS), (MIN, MAX)];
-    let functions: [(u32, fn(u32, u32) -> bool); 6] = [
+    type Compare = fn(u32, u32) -> bool;
+    let functions: [(u32, Compare); 6] = [
         (0, |a, b| a == b),
         (1, |a, b| a != b),
         (4, |a, b| (a as i32) < b as i32),
