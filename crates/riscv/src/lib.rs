@@ -7,8 +7,8 @@
 //!
 //! Time is counted in cycles of the core's clock: each executed instruction takes the cycles of its class in the
 //! [`CycleTable`], and nothing else takes time but the memory behind the region `shared` ([`SharedMemory`], with an
-//! optional [`CacheParams`]). Instruction fetches take no time of their own; there is no model of a pipeline but the
-//! load-use penalty and the penalty of taken branches.
+//! optional [`CacheParams`]). Instruction fetches take no time of their own; there is no model of a pipeline but
+//! the load-use penalty and the penalty of taken branches.
 //!
 //! There are no traps: an instruction that would trap stops the run with its [`Fault`]. Instructions of extensions other
 //! than M, C and Zicsr are illegal, those of A and Zifencei included.

@@ -4,6 +4,7 @@ use super::assembler::*;
 use super::{DATA, Machine};
 use crate::Stop;
 
+/// Returns the speed of a run \[10^6 instructions per second\].
 fn measured(is_profiled: bool) -> f64 {
     let words = [
         load(2, 8, 5, 0),
@@ -22,7 +23,7 @@ fn measured(is_profiled: bool) -> f64 {
     ];
     let mut machine = Machine::new(words);
     machine.core.set_register(5, DATA + 64);
-    machine.core.set_register(6, 10_000_000);
+    machine.core.set_register(6, 1_000_000);
     if is_profiled {
         machine.core.start_profile(&machine.memory);
     }
@@ -37,5 +38,6 @@ fn measured(is_profiled: bool) -> f64 {
 #[test]
 #[ignore = "measures speed"]
 fn speed() {
-    println!("plain {:.0} MIPS, profiled {:.0} MIPS", measured(false), measured(true));
+    let best = |is_profiled| (0..20).map(|_| measured(is_profiled)).fold(0.0, f64::max);
+    println!("best of 20 runs: plain {:.0} MIPS, profiled {:.0} MIPS", best(false), best(true));
 }
