@@ -10,8 +10,8 @@
 //! optional [`CacheParams`]). Instruction fetches take no time of their own; there is no model of a pipeline but
 //! the load-use penalty and the penalty of taken branches.
 //!
-//! There are no traps: an instruction that would trap stops the run with its [`Fault`]. Instructions of extensions other
-//! than M, C and Zicsr are illegal, those of A and Zifencei included.
+//! There are no traps: an instruction that would trap stops the run with its [`Fault`]. Instructions of extensions
+//! other than M, C and Zicsr are illegal, those of A and Zifencei included.
 
 mod cache;
 mod compressed;
