@@ -7,7 +7,7 @@ use crate::compressed::expand;
 /// Register that takes the results of instructions without one. Nothing reads it.
 pub(crate) const SINK: u8 = 32;
 
-/// Highest address of the control and status registers whose bits 10 and 11 do not make them read-only.
+/// First address of the control and status registers whose bits 10 and 11 make them read-only.
 const FIRST_READ_ONLY: u32 = 0xc00;
 
 /// Number of classes.
@@ -117,6 +117,9 @@ pub(crate) struct Instruction {
     /// the register in the low 12 bits, then the function in four, then the immediate.
     pub immediate: u32,
 }
+
+// The text is read at random: a decoded instruction takes little of a cache.
+const _: () = assert!(size_of::<Instruction>() == 12);
 
 /// Returns the instruction in `half` and, if that is the first half of a 32-bit instruction, in `next`, at address
 /// `pc`.
