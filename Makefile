@@ -15,7 +15,7 @@ ENGINE := $(shell find crates presets -name '*.rs' -o -name '*.toml') Cargo.toml
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo build c check test lint format docs pictures bench fuzz fuzz-parsers wheel lock licenses clean tools
+.PHONY: help demo build c check test lint format docs pictures firmware bench fuzz fuzz-parsers wheel lock licenses clean tools
 
 help: ## List the targets.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -122,6 +122,12 @@ fuzz-parsers: $(CARGO_FUZZ) build ## Give mutated inputs to every parser for SEC
 
 $(CARGO_FUZZ): | tools
 	cargo install cargo-fuzz --version 0.13.2 --locked --quiet --root target/cargo-fuzz
+
+# The images are kept: only a change of the firmware needs the cross compiler (gcc-riscv64-unknown-elf).
+FIRMWARE_CC := riscv64-unknown-elf-gcc -march=rv32imc -mabi=ilp32 -misa-spec=2.2 -O2 -Wall -Wextra -Werror \
+	-ffreestanding -nostdlib -nostartfiles
+firmware: ## Build the firmware that the simulated cores execute, from its sources in C.
+	$(FIRMWARE_CC) -T firmware/firmware.ld -o firmware/page_map.elf firmware/start.S firmware/page_map.c
 
 # One wheel for every Python from 3.11 on. It is tried where nothing but its requirements is installed.
 wheel: build ## Build a wheel in target/wheels, and try it in a fresh environment.

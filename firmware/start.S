@@ -1,0 +1,23 @@
+/* Sets the stack up, a part of the memory's end for each core, and begins. The first core alone clears .bss: the others
+ * begin with its message. */
+.section .text.start
+.globl _start
+_start:
+    .option push
+    .option norelax
+    la gp, __global_pointer$
+    .option pop
+    la sp, __stack_end
+    csrr a0, mhartid
+    slli a1, a0, 12
+    sub sp, sp, a1
+    bnez a0, 2f
+    la a1, __bss_start
+    la a2, __bss_end
+1:  bgeu a1, a2, 2f
+    sw zero, 0(a1)
+    addi a1, a1, 4
+    j 1b
+2:  call firmware
+3:  wfi
+    j 3b
