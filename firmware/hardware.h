@@ -12,12 +12,11 @@
 #define NONE 0xffffffffu
 
 /* The event queue of the core that reads. EVENT takes the next event and returns its kind, 0 if there is none; EVENT_A
- * to EVENT_D are its fields. */
+ * to EVENT_C are its fields. */
 #define EVENT REGISTER(0x000)
 #define EVENT_A REGISTER(0x004)
 #define EVENT_B REGISTER(0x008)
 #define EVENT_C REGISTER(0x00c)
-#define EVENT_D REGISTER(0x010)
 
 enum event {
     NO_EVENT = 0,
@@ -31,10 +30,6 @@ enum event {
     EVENT_GATHERED = 4,
     /* The erase of block B on die A has ended. */
     EVENT_ERASED = 5,
-    /* Another core has sent A and B. */
-    EVENT_MESSAGE = 6,
-    /* The core's timer. */
-    EVENT_TIMER = 7,
 };
 
 /* The answer to the read or trim that the core took last: for each unit of a read, in order, its place or NONE; for a
@@ -61,17 +56,8 @@ enum operation {
 /* Asks a die again, although it is idle: write the die. */
 #define ASK_AGAIN REGISTER(0x054)
 
-/* Messages to other cores, and a timer. */
-#define MESSAGE_A REGISTER(0x060)
-#define MESSAGE_B REGISTER(0x064)
-#define MESSAGE_TO REGISTER(0x068)
-#define TIMER_NS REGISTER(0x06c)
-
 /* Ends the run: the firmware has found an inconsistency with this code. */
 #define PANIC REGISTER(0x07c)
-
-/* Locks between cores: a read returns 1 if the core has the lock now; a write releases it. */
-#define LOCK(number) REGISTER(0x080 + 4u * (number))
 
 /* The drive. */
 #define DIES REGISTER(0x100)
@@ -87,7 +73,6 @@ enum operation {
 #define IS_PREEMPTIBLE REGISTER(0x128)
 #define IS_SEPARATE REGISTER(0x12c)
 #define STARTS_EARLY REGISTER(0x130)
-#define CORES REGISTER(0x134)
 /* Address of the checkpoint that the drive starts from. */
 #define CHECKPOINT REGISTER(0x138)
 /* 1 once the host has written. */
@@ -100,10 +85,5 @@ enum operation {
 #define ROOM(die) OF_DIE(0x3000, die)
 
 static inline void wait_for_event(void) { __asm__ volatile("wfi"); }
-static inline uint32_t core_number(void) {
-    uint32_t hart;
-    __asm__ volatile("csrr %0, mhartid" : "=r"(hart));
-    return hart;
-}
 
 #endif

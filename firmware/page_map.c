@@ -339,6 +339,8 @@ static void begin(void)
     low = LOW_BLOCKS;
     is_preemptible = IS_PREEMPTIBLE;
     is_separate = IS_SEPARATE;
+    if (dies > MAX_DIES || units_per_row + units_per_program > MAX_GATHERED)
+        PANIC = 2;
     /* Behind the checkpoint, which says where that ends. */
     collectors = (struct collector *)(at.frontiers + dies * STREAMS);
     for (uint32_t die = 0; die < dies; die++) {

@@ -1,5 +1,4 @@
-/* Sets the stack up, a part of the memory's end for each core, and begins. The first core alone clears .bss: the others
- * begin with its message. */
+/* Clears .bss, sets the stack up and begins. The firmware is one for a single core: others wait for ever. */
 .section .text.start
 .globl _start
 _start:
@@ -9,9 +8,7 @@ _start:
     .option pop
     la sp, __stack_end
     csrr a0, mhartid
-    slli a1, a0, 12
-    sub sp, sp, a1
-    bnez a0, 2f
+    bnez a0, 3f
     la a1, __bss_start
     la a2, __bss_end
 1:  bgeu a1, a2, 2f

@@ -1,5 +1,6 @@
 //! The firmware of a page map, executed against a flash that checks each operation: blocks are programmed in order and
-//! erased without current data, moved data was read before, and a read names the place of the newest data.
+//! erased without current data, moved data was read before, and a read names the place of the newest data. The
+//! registers are those of `firmware/hardware.h`.
 
 use kit::Rng;
 use riscv::{Access, AddressRange, Core, CycleTable, Image, Layout, Memory, SharedMemory, Stop};
@@ -150,7 +151,6 @@ impl Bench {
             0x124 => 3,
             0x128 => u32::from(self.shape.is_preemptible),
             0x12c => u32::from(self.shape.is_separate),
-            0x134 => 1,
             0x138 => DRAM,
             0x13c => u32::from(self.versions > 0),
             0x1000..0x2000 => self.waiting.len() as u32,

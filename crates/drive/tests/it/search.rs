@@ -90,7 +90,8 @@ const ONCE_FAILED: [(Kind, u64, u32, &[usize]); 14] = [
     // The only die of a drive took units off its queue that were trimmed there, which waited for entries that it had
     // looked for before.
     (Kind::Journal, 3_050_010, 4_216, &[2]),
-    // The host had only trimmed, so that nothing was collected, and the map's pages had no room.
+    // The host had only trimmed, so that nothing was collected, and the map's pages had no room: the smaller form, and
+    // the whole case, which stalled in the same way.
     (Kind::Parity, 5_000_108, 308, &[4, 5, 7, 8, 9, 11, 12, 13, 14, 15, 16, 17, 19, 24]),
     (Kind::Parity, 5_000_108, 40_000, &[]),
 ];
