@@ -7,8 +7,9 @@ use ftl::policy::ModePolicy;
 use kit::{Completion, HostCommand, Nanos, Record, SimTime};
 
 /// Numbers of instants without a completion, while commands are in flight, after which the drive counts as stalled: in
-/// all, and for each 4 KiB of user capacity, if that is more. A drive may rewrite all of its data before it goes on.
-const PATIENCE: [u64; 2] = [200_000, 100];
+/// all, and for each 4 KiB of user capacity, if that is more. A drive may rewrite all of its data before it goes on,
+/// and one with parity and few free blocks may do so many times.
+const PATIENCE: [u64; 2] = [8_000_000, 100];
 /// Number of instants after which a case takes no further commands: some drives do little but rewrite their data.
 const LONGEST: u64 = 20_000_000;
 /// Number of the last of these instants whose records are reported; for a shutdown that does not end, number of the
