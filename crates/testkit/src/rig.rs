@@ -1,5 +1,6 @@
 //! Test rig: a drive whose every step is checked by the oracle.
 
+use crate::contents::Compared;
 use crate::oracle::{Check, Oracle, Violation, ensure};
 use drive::{Description, Drive, Identity, PowerFailure, PowerLoss};
 use ftl::ScaleModels;
@@ -42,6 +43,8 @@ pub struct Rig<'a> {
     instants: u64,
     /// Last records before the drive counts as stalled.
     last: Vec<Record>,
+    /// The bytes of all reads, where they are compared.
+    compared: Option<Compared>,
 }
 
 /// Brings a new drive to the starting state of its description.
@@ -83,7 +86,7 @@ impl<'a> Rig<'a> {
         prepare(&mut drive, description);
         drive.journal().enable(true);
         let oracle = Oracle::attach(&drive, description)?;
-        Ok(Rig::with(drive, oracle))
+        Ok(Rig::with(drive, oracle).comparing(seed))
     }
 
     /// Creates the drive of a description in its starting state, under `guest` if it is given.
@@ -97,7 +100,9 @@ impl<'a> Rig<'a> {
         prepare(&mut drive, description);
         drive.journal().enable(true);
         let oracle = Oracle::attach(&drive, description)?;
-        Ok(Rig { tamper, guest, ..Rig::with(drive, oracle) })
+        let is_sound = tamper.is_none();
+        let rig = Rig { tamper, guest, ..Rig::with(drive, oracle) };
+        Ok(if is_sound { rig.comparing(seed) } else { rig })
     }
 
     /// Creates the drive of a description from the file of a saved one, whose bytes may have been changed. `adopts`: it
@@ -149,7 +154,21 @@ impl<'a> Rig<'a> {
             patience,
             instants: 0,
             last: Vec::new(),
+            compared: None,
         }
+    }
+
+    /// Compares the bytes of all reads from now on, for one seed in three.
+    fn comparing(mut self, seed: u64) -> Rig<'a> {
+        if seed.is_multiple_of(3) {
+            self.compared = Compared::of(&self.drive);
+        }
+        self
+    }
+
+    /// Returns the number of units whose bytes have been compared.
+    pub fn compared(&self) -> u64 {
+        self.compared.as_ref().map_or(0, |compared| compared.compared)
     }
 
     /// Submits a command; its tag must differ from all those in flight.
@@ -161,7 +180,12 @@ impl<'a> Rig<'a> {
     pub fn submit_for(&mut self, command: HostCommand, units: Option<Vec<u32>>, at: SimTime) {
         let id = self.drive.submit(command, at);
         match units {
-            None => self.oracle.submitted(id, command, at),
+            None => {
+                self.oracle.submitted(id, command, at);
+                if let Some(compared) = &mut self.compared {
+                    compared.submitted(id, command);
+                }
+            }
             Some(units) => self.oracle.submitted_for(id, command, at, units),
         }
     }
@@ -226,6 +250,9 @@ impl<'a> Rig<'a> {
                 self.history = (self.history ^ word).wrapping_mul(0x0000_0100_0000_01b3);
             }
             self.oracle.completed(completion, now)?;
+            if let Some(compared) = &mut self.compared {
+                compared.completed(completion)?;
+            }
         }
         self.served += self.done.len() as u64;
         Ok(self.done.len())
@@ -267,7 +294,13 @@ impl<'a> Rig<'a> {
             self.last.extend(journal.iter());
         }
         let Some(tamper) = &mut self.tamper else {
-            let followed = journal.iter().try_for_each(|record| self.oracle.record(record));
+            let followed = journal.iter().try_for_each(|record| {
+                self.oracle.record(record)?;
+                if let Some(compared) = &mut self.compared {
+                    compared.follow(record, &self.oracle);
+                }
+                Ok(())
+            });
             journal.clear();
             return followed;
         };
@@ -324,6 +357,9 @@ impl<'a> Rig<'a> {
         }
         self.drive = drive;
         self.oracle.power_was_lost(&self.drive, &loss)?;
+        if let Some(compared) = &mut self.compared {
+            compared.power_was_lost(&self.drive, &loss, &self.oracle);
+        }
         self.drive.journal().enable(true);
         self.drive.history().enable(false);
         Ok(loss)

@@ -1,5 +1,6 @@
 //! The builder of an embedded drive: from the text of a description to a drive in its starting state.
 
+use super::contents::Kept;
 use super::{EmbedError, EmbedErrorKind, EmbeddedDrive, Origin};
 use crate::description::{File, no_file};
 use crate::drive::{Drive, Identity};
@@ -19,6 +20,8 @@ pub struct Builder {
     open_loop: bool,
     causes: bool,
     history: bool,
+    contents: Option<u64>,
+    power_losses: bool,
 }
 
 impl Builder {
@@ -32,6 +35,8 @@ impl Builder {
             open_loop: false,
             causes: false,
             history: false,
+            contents: None,
+            power_losses: false,
         }
     }
 
@@ -107,6 +112,22 @@ impl Builder {
         self
     }
 
+    /// Requests that the drive keeps its contents, in at most `limit` bytes beside its tables: writes come with their
+    /// data ([`EmbeddedDrive::submit_write`]), and reads return it ([`super::Taken::data`]). It must have a page map. What
+    /// the starting state has written is zeroes.
+    #[must_use]
+    pub fn contents(mut self, limit: u64) -> Builder {
+        self.contents = Some(limit);
+        self
+    }
+
+    /// Prepares the drive for losses of power ([`EmbeddedDrive::lose_power`]). It must have a page map.
+    #[must_use]
+    pub fn power_losses(mut self) -> Builder {
+        self.power_losses = true;
+        self
+    }
+
     /// Makes the drive in its starting state. Its description names no file.
     pub fn build(&self) -> Result<EmbeddedDrive, EmbedError> {
         self.build_with(&no_file)
@@ -139,6 +160,14 @@ impl Builder {
             );
             return Err(EmbedError::new(EmbedErrorKind::Unsupported, text));
         }
+        let asked = [(self.contents.is_some(), "contents"), (self.power_losses, "losses of power")];
+        if let Some((_, what)) = asked.iter().find(|(is_asked, _)| *is_asked && drive.translator().map().is_none()) {
+            let text = format!("ftl.translation: {what} need a map of the data: expected \"page_map\"");
+            return Err(EmbedError::new(EmbedErrorKind::Unsupported, text));
+        }
+        if self.power_losses {
+            drive.keep_metadata().map_err(|error| too_large(&self.drive.name, &error))?;
+        }
         let identity = Identity::of(&description, &description.policy.kind, seed);
         let is_load = load.is_some();
         let mut files = Files { load, ..Files::default() };
@@ -162,6 +191,8 @@ impl Builder {
             identity,
             start,
         };
-        Ok(EmbeddedDrive::new(drive, origin))
+        let kept = self.contents.map(|limit| Kept::of(&drive, limit));
+        drive.journal().enable(kept.is_some());
+        Ok(EmbeddedDrive::new(drive, origin, kept))
     }
 }

@@ -28,6 +28,8 @@ pub enum EmbedErrorKind {
     Unsupported,
     /// The saved drive could not be written.
     Write,
+    /// The contents of the drive would take more than their limit.
+    Full,
 }
 
 /// An error of an embedded drive: its kind, and a text that says what was found and what was expected.

@@ -5,6 +5,7 @@
 //! (`crates/capi`) is made of these two types, and its Rust side exports them as stable.
 
 mod builder;
+mod contents;
 mod error;
 mod physical;
 
@@ -15,6 +16,8 @@ pub use ftl::layer::pass_through::chunks::ChunkState;
 pub use ftl::layer::zns::table::ZoneState;
 pub use physical::{ChunkInfo, PhysicalGeometry};
 
+use contents::Kept;
+
 use crate::description::Description;
 use crate::drive::{Drive, Identity};
 use crate::energy::EnergyReport;
@@ -24,7 +27,7 @@ use crate::statistics::Utilisation;
 use crate::summary::{self, RunFacts};
 use crate::wall::Clock;
 use kit::history::Digest;
-use kit::{Bytes, Completion, HostCommand, Ledger, Lpn, Op, SimTime, UNIT_BYTES};
+use kit::{Bytes, CommandId, Completion, HostCommand, Ledger, Lpn, Op, SimTime, UNIT_BYTES};
 use serde_json::Value;
 use std::io::Write;
 
@@ -89,10 +92,12 @@ pub struct EmbeddedDrive {
     backlog: Backlog,
     shutdown: Option<Shutdown>,
     clock: Clock,
+    /// The drive's contents, if it keeps them.
+    kept: Option<Box<Kept>>,
 }
 
 impl EmbeddedDrive {
-    fn new(drive: Drive, origin: Origin) -> EmbeddedDrive {
+    fn new(drive: Drive, origin: Origin, kept: Option<Kept>) -> EmbeddedDrive {
         EmbeddedDrive {
             has_map: drive.translator().map().is_some(),
             drive,
@@ -109,6 +114,7 @@ impl EmbeddedDrive {
             backlog: Backlog::default(),
             shutdown: None,
             clock: Clock::start(),
+            kept: kept.map(Box::new),
         }
     }
 
@@ -164,20 +170,23 @@ impl EmbeddedDrive {
         if !self.is_valid(&command, at) {
             return Err(self.refuse(&command, at));
         }
+        if self.kept.is_some() {
+            return self.submit_kept(command, at);
+        }
         self.accept(command, at);
         Ok(())
     }
 
     /// Submits a command that is valid.
     #[inline]
-    fn accept(&mut self, command: HostCommand, at: SimTime) {
+    fn accept(&mut self, command: HostCommand, at: SimTime) -> CommandId {
         let in_flight = self.drive.commands_in_flight();
         if self.origin.open_loop {
             self.backlog.note(at, in_flight);
         }
         self.max_in_flight = self.max_in_flight.max(in_flight + 1);
         self.in_flight += 1;
-        self.drive.submit(command, at);
+        self.drive.submit(command, at)
     }
 
     /// Prefetches the tables that commands will read which the host submits soon, 32 at a time at best. Changes no
@@ -289,6 +298,9 @@ impl EmbeddedDrive {
         let count = if self.waiting() == 0 {
             self.taken = 0;
             self.causes.clear();
+            if let Some(kept) = &mut self.kept {
+                kept.clear();
+            }
             self.drive.advance_into(until, &mut self.done);
             self.done.len()
         } else {
@@ -297,6 +309,10 @@ impl EmbeddedDrive {
             self.fresh.len()
         };
         self.in_flight -= count as u64;
+        if let Some(kept) = &mut self.kept {
+            kept.follow(&mut self.drive);
+            kept.completed(&self.done[self.done.len() - count..]);
+        }
         if count > 0 && self.has_causes() {
             self.take_causes();
         }
@@ -352,7 +368,7 @@ impl EmbeddedDrive {
         let from = self.taken;
         self.taken += most.min(self.waiting());
         let causes = if self.has_causes() { &self.causes[from..self.taken] } else { &[] };
-        Taken { completions: &self.done[from..self.taken], causes }
+        Taken { completions: &self.done[from..self.taken], causes, kept: self.kept.as_deref(), from }
     }
 
     /// Completes all commands in flight. Their completions wait to be taken.
@@ -369,6 +385,7 @@ impl EmbeddedDrive {
         self.needs_nothing_in_flight("rest")?;
         self.drive.rest();
         self.drive.go_on();
+        self.follow();
         Ok(())
     }
 
@@ -381,6 +398,7 @@ impl EmbeddedDrive {
         self.drive.shut_down(&mut |_| true);
         self.shutdown = Some(Shutdown { began, utilisation, energy, took_ns: self.drive.now().since(began).0 });
         self.drive.go_on();
+        self.follow();
         Ok(())
     }
 
@@ -390,12 +408,24 @@ impl EmbeddedDrive {
         self.drive.rest();
         let saved = self.drive.save(&self.origin.identity, to);
         self.drive.go_on();
+        self.follow();
         saved.map_err(|error| EmbedError::new(EmbedErrorKind::Write, format!("save: {error}")))
     }
 
     /// Returns the reason why the drive cannot be saved now, if there is one.
     pub fn can_be_saved(&self) -> Result<(), EmbedError> {
+        if self.kept.is_some() {
+            let text = "save: the contents of a drive are not saved yet: expected a drive without contents";
+            return Err(EmbedError::new(EmbedErrorKind::Unsupported, text));
+        }
         self.needs_nothing_in_flight("save")
+    }
+
+    /// Follows the journal after something else than an advance.
+    fn follow(&mut self) {
+        if let Some(kept) = &mut self.kept {
+            kept.follow(&mut self.drive);
+        }
     }
 
     fn needs_nothing_in_flight(&self, call: &str) -> Result<(), EmbedError> {
@@ -466,10 +496,22 @@ impl EmbeddedDrive {
 }
 
 /// Completions taken from a drive.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct Taken<'a> {
     /// The completions.
     pub completions: &'a [Completion],
     /// Their latencies by cause, in the order of [`kit::Cause::ALL`]; empty unless requested ([`Builder::causes`]).
     pub causes: &'a [Ledger],
+    kept: Option<&'a Kept>,
+    /// Index of the first of them among the completions that wait.
+    from: usize,
+}
+
+impl<'a> Taken<'a> {
+    /// Returns the data of a completion by its index: that of a read that succeeded on a drive with contents
+    /// ([`Builder::contents`]); otherwise none.
+    pub fn data(&self, index: usize) -> &'a [u8] {
+        assert!(index < self.completions.len(), "{index} of {} completions", self.completions.len());
+        self.kept.map_or(&[], |kept| kept.data(self.from + index))
+    }
 }

@@ -12,6 +12,7 @@ mod codes;
 mod combined;
 mod common;
 mod conservation;
+mod contents;
 mod contract;
 mod damaged;
 mod deadlines;

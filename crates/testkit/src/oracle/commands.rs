@@ -153,6 +153,8 @@ impl Oracle {
             return ensure(false, || "the unit is not in the command's range, or was resolved before".to_owned());
         };
         state.unresolved[index] = false;
+        self.resolved = None;
+        let state = self.in_flight(command, Op::Read)?;
         let floor = state.floors[index];
         let unit = &self.units[lpn.index()];
         let version = match (unit.location, source) {
@@ -191,7 +193,8 @@ impl Oracle {
             }
             (location, _) => return ensure(false, || format!("the unit's data is at {location:?}")),
         };
-        let version = version.filter(|(of, _)| *of == lpn).map(|(_, version)| self.versions[version as usize]);
+        self.resolved = version.filter(|(of, _)| *of == lpn).map(|(_, version)| version);
+        let version = self.resolved.map(|version| self.versions[version as usize]);
         let Some(version) = version else { return ensure(false, || "the source holds another unit's data".to_owned()) };
         ensure(version.lpn == lpn && version.completed.is_none_or(|at| at >= floor), || {
             format!("{version:?} is superseded at step {floor}")

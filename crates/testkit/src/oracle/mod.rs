@@ -189,6 +189,8 @@ pub struct Oracle {
     /// The version of each unit of which the read cache took a copy last.
     copies: BTreeMap<u32, u32>,
     versions: Vec<Version>,
+    /// The version to which the last read was resolved.
+    resolved: Option<u32>,
     commands: Vec<Option<InFlight>>,
     by_tag: BTreeMap<u32, CommandId>,
     /// Acknowledged versions that are not on flash. A flush must wait for them.
@@ -243,6 +245,7 @@ impl Oracle {
             slots: Vec::new(),
             copies: BTreeMap::new(),
             versions: Vec::new(),
+            resolved: None,
             commands: Vec::new(),
             by_tag: BTreeMap::new(),
             volatile: BTreeSet::new(),
@@ -266,6 +269,24 @@ impl Oracle {
         oracle.take_over(drive)?;
         oracle.promise_all();
         Ok(oracle)
+    }
+
+    /// Returns the number of the last version, which has just been accepted.
+    pub(crate) fn last_version(&self) -> u32 {
+        self.versions.len() as u32 - 1
+    }
+
+    /// Returns the version to which the last read was resolved; `None` if its unit holds nothing.
+    pub(crate) fn resolved(&self) -> Option<u32> {
+        self.resolved
+    }
+
+    /// Returns the version that a unit has on flash; `None` if it has none there.
+    pub(crate) fn version_on_flash(&self, lpn: Lpn) -> Option<u32> {
+        match self.units[lpn.index()].location {
+            Location::At(ppn) => self.places[ppn.index()].content.map(|content| content.version),
+            Location::Nowhere | Location::Slot(_) => None,
+        }
     }
 
     /// Moves the shadow to another drive, which was loaded from the file that the first drive saved at rest. Every unit

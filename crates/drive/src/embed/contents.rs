@@ -1,0 +1,152 @@
+//! An embedded drive with contents: the bytes of its writes and reads, and losses of power that leave of them what the
+//! medium has.
+
+use super::{EmbedError, EmbedErrorKind, EmbeddedDrive};
+use crate::drive::{Drive, PowerLoss};
+use kit::{Bytes, Completion, HostCommand, Lpn, Nanos, Op, SimTime, Status, words};
+use payload::{Contents, Fault};
+use std::ops::Range;
+
+/// The contents of a drive, and the data of the reads that wait to be taken.
+pub(super) struct Kept {
+    contents: Contents,
+    /// Data of the reads among the completions that wait, one after another.
+    bytes: Vec<u8>,
+    /// Range in `bytes` of each completion; empty unless it is that of a read that succeeded.
+    ranges: Vec<Range<usize>>,
+}
+
+impl Kept {
+    /// Returns the contents of a drive that holds zeroes, for at most `limit` bytes.
+    pub fn of(drive: &Drive, limit: u64) -> Kept {
+        Kept { contents: Contents::new(&drive.medium().geometry, limit), bytes: Vec::new(), ranges: Vec::new() }
+    }
+
+    /// Follows all records of the drive's journal.
+    pub fn follow(&mut self, drive: &mut Drive) {
+        let records = &mut drive.journal().records;
+        records.iter().for_each(|record| self.contents.follow(record));
+        records.clear();
+    }
+
+    /// Takes the data of commands that have completed, whose records have been followed.
+    pub fn completed(&mut self, completions: &[Completion]) {
+        for completion in completions {
+            let begin = self.bytes.len();
+            if completion.op == Op::Read && completion.status == Status::Success {
+                self.bytes.resize(begin + completion.length.0 as usize, 0);
+                let taken = self.contents.take(completion.id, &mut self.bytes[begin..]);
+                assert!(taken.is_ok(), "{}", in_words(completion, taken));
+            } else {
+                self.contents.ended(completion.id);
+            }
+            self.ranges.push(begin..self.bytes.len());
+        }
+    }
+
+    /// Returns the data of the completion with this index among those that wait.
+    pub fn data(&self, index: usize) -> &[u8] {
+        &self.bytes[self.ranges[index].clone()]
+    }
+
+    /// Forgets the data of all completions.
+    pub fn clear(&mut self) {
+        self.bytes.clear();
+        self.ranges.clear();
+    }
+}
+
+/// A drive that delivers torn data is defective: this is a panic, and no error of its user.
+fn in_words(completion: &Completion, taken: Result<(), Fault>) -> String {
+    format!("the drive delivered no sound data: {taken:?} in {completion:?}")
+}
+
+impl EmbeddedDrive {
+    /// Returns true if the drive keeps its contents ([`super::Builder::contents`]).
+    pub fn has_contents(&self) -> bool {
+        self.kept.is_some()
+    }
+
+    /// Returns the bytes of the contents that are kept: equal units once, units of zeroes not at all, superseded ones
+    /// until their block is erased; and the memory of the tables beside them. `None` without contents.
+    pub fn contents_bytes(&self) -> Option<(u64, u64)> {
+        self.kept.as_ref().map(|kept| (kept.contents.bytes(), kept.contents.overhead()))
+    }
+
+    /// Submits a write of `data` that arrives at instant `at`: now, or later. `command` has the length of the data.
+    pub fn submit_write(&mut self, command: HostCommand, data: &[u8], at: SimTime) -> Result<(), EmbedError> {
+        if command.op != Op::Write || command.length.0 != data.len() as u64 {
+            let (op, length) = (command.op.name(), command.length.0);
+            let text = format!("{op}: length {length} with {} bytes of data: expected a write of as many bytes", data.len());
+            return Err(EmbedError::new(EmbedErrorKind::Range, text));
+        }
+        if self.kept.is_none() {
+            let text = "write: the drive keeps no contents: expected a drive with contents, or no data";
+            return Err(EmbedError::new(EmbedErrorKind::Unsupported, text));
+        }
+        if !self.is_valid(&command, at) {
+            return Err(self.refuse(&command, at));
+        }
+        let kept = self.kept.as_mut().expect("checked above");
+        let limit = kept.contents.limit();
+        let write = kept.contents.prepare(command.offset, data).map_err(|_| EmbeddedDrive::contents_are_full(limit))?;
+        let id = self.accept(command, at);
+        self.kept.as_mut().expect("checked above").contents.submitted(id, write);
+        Ok(())
+    }
+
+    /// Submits a command without data to a drive with contents.
+    #[inline(never)]
+    pub(super) fn submit_kept(&mut self, command: HostCommand, at: SimTime) -> Result<(), EmbedError> {
+        if command.op == Op::Write {
+            let text = "write: no data, and the drive keeps its contents: expected data";
+            return Err(EmbedError::new(EmbedErrorKind::Unsupported, text));
+        }
+        let id = self.accept(command, at);
+        if let Some(kept) = self.kept.as_mut().filter(|_| command.op == Op::Read) {
+            kept.contents.read(id, command.offset, command.length);
+        }
+        Ok(())
+    }
+
+    /// Loses power now for the time `down`, whatever is in flight, and recovers. Commands in flight are gone, and
+    /// their data, unless it was on flash; completions that wait can still be taken.
+    pub fn lose_power(&mut self, down: Nanos) -> Result<PowerLoss, EmbedError> {
+        let too_large = |error: std::io::Error| EmbedError::new(EmbedErrorKind::Unsupported, format!("lose_power: {error}"));
+        if !self.drive.keeps_metadata() {
+            let text = "lose_power: the drive is not prepared for it: expected `power_losses` when it is built";
+            return Err(EmbedError::new(EmbedErrorKind::Unsupported, text));
+        }
+        let now = self.drive.now();
+        if down > Nanos(SimTime::LAST.since(now).0) {
+            return Err(self.bad_time("lose_power", SimTime(now.0.saturating_add(down.0))));
+        }
+        let anew = Drive::new(&self.origin.description, self.origin.seed).map_err(too_large)?;
+        if let Some(capacitors) = self.origin.description.power_loss {
+            self.drive.hold_up(capacitors.hold_up());
+        }
+        if let Some(kept) = &mut self.kept {
+            kept.follow(&mut self.drive);
+        }
+        let loss = self.drive.lose_power(anew, down).map_err(too_large)?;
+        self.in_flight = 0;
+        let drive = &mut self.drive;
+        if let Some(kept) = &mut self.kept {
+            kept.contents.lose_power(&loss.half_erased);
+            kept.follow(drive);
+            let user = drive.user_bytes().div_ceil(drive.unit().bytes());
+            kept.contents.recovered(|place| {
+                let lpn = Lpn(drive.translator().unit_at(place));
+                (u64::from(lpn.0) < user && drive.map().place_of(lpn) == Some(place)).then_some(lpn)
+            });
+        }
+        Ok(loss)
+    }
+
+    /// Returns the error of a write for whose data there is no space.
+    fn contents_are_full(limit: u64) -> EmbedError {
+        let limit = words::size(Bytes(limit));
+        let text = format!("write: the contents would take more than {limit}, the limit: expected a higher one, or fewer data");
+        EmbedError::new(EmbedErrorKind::Full, text)
+    }
+}
