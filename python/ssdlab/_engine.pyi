@@ -50,6 +50,66 @@ class Session:
         their sizes in bytes, and its limit.
         """
 
+class DeviceError(OSError):
+    """A device has not done what a call asked for: data is lost, the drive is read-only or worn out, its contents are
+    full.
+    """
+
+class PowerLost(DeviceError):
+    """The device has lost power, and has not recovered."""
+
+@final
+class Answer:
+    """What a call has brought."""
+
+    @property
+    def data(self) -> bytes:
+        """Data that was read."""
+    @property
+    def latency_ns(self) -> int:
+        """Simulated time from submission to completion [ns]."""
+    @property
+    def causes(self) -> dict[str, int]:
+        """The latency by cause [ns], without the causes that took no time."""
+    @property
+    def status(self) -> int:
+        """Status of the command as NVMe has it: 0, or type and code of the error."""
+
+@final
+class Device:
+    """A drive with contents, whose clock stands still between the calls of a program."""
+
+    def __init__(
+        self,
+        name: str,
+        text: str,
+        sets: list[str],
+        seed: int,
+        policy: str | None,
+        precondition: str | None,
+        limit: int,
+        call: str | int,
+    ) -> None: ...
+    @property
+    def user_bytes(self) -> int:
+        """User capacity [bytes]."""
+    @property
+    def now(self) -> int:
+        """Simulated time [ns]."""
+    @property
+    def contents_bytes(self) -> tuple[int, int]:
+        """Bytes of the contents that are kept, and of the tables beside them."""
+    def read(self, offset: int, length: int) -> Answer: ...
+    def write(self, offset: int, data: bytes, durable: bool) -> Answer: ...
+    def flush(self) -> Answer: ...
+    def trim(self, offset: int, length: int) -> Answer: ...
+    def batch(self, requests: list[tuple[str, int, int, bytes]]) -> list[Answer]: ...
+    def spend(self, time: str | int) -> None: ...
+    def cut(self, events: int) -> None: ...
+    def recover(self, down: str | int) -> dict[str, int]: ...
+    def watch(self, look: Callable[[Device, dict[str, int]], object] | None, every: int, down: str | int) -> None: ...
+    def summary(self) -> str: ...
+
 @final
 class LifetimeOutcome:
     """Results of a lifetime run."""

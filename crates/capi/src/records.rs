@@ -91,7 +91,9 @@ impl From<EmbedErrorKind> for Status {
             EmbedErrorKind::InFlight => Status::InFlight,
             EmbedErrorKind::WornOut => Status::WornOut,
             EmbedErrorKind::Failed => Status::Failed,
-            EmbedErrorKind::Unsupported => Status::Unsupported,
+            EmbedErrorKind::Unsupported | EmbedErrorKind::PowerLost | EmbedErrorKind::Stopped | EmbedErrorKind::Full => {
+                Status::Unsupported
+            }
             EmbedErrorKind::Write => Status::File,
         }
     }

@@ -57,7 +57,7 @@ pub struct Command {
 ///
 /// The bytes of a write are given when the command is submitted, and those of a read are taken when it completes. In
 /// between, the contents follow every record of the drive's journal.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Contents {
     unit: UnitSize,
     units_per_block: u32,

@@ -7,7 +7,7 @@ use std::ops::Range;
 const PART: usize = 1024;
 
 /// A number for each place. Parts in which all numbers are zero take no memory.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Places {
     parts: Vec<Option<Box<Part>>>,
 }

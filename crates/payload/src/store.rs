@@ -22,7 +22,7 @@ pub struct Full;
 const UNITS_PER_SLAB: usize = 256;
 
 /// Units of data with counts of their users. Equal units are one; a unit without users is forgotten.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Store {
     unit_bytes: usize,
     /// Bytes of the units, [`UNITS_PER_SLAB`] of them in each.

@@ -3,6 +3,7 @@
 //! model logic here.
 
 mod columns;
+mod devices;
 mod drives;
 mod errors;
 mod interpreter;
@@ -19,6 +20,8 @@ use pyo3::prelude::*;
 /// The engine of ssdlab.
 #[pymodule]
 mod _engine {
+    #[pymodule_export]
+    use crate::devices::{Answer, Device, DeviceError, PowerLost};
     #[pymodule_export]
     use crate::drives::{
         build, check, definitions, describe, diagram, files_of, options, policies, policy_contract, presets, reference,

@@ -7,7 +7,28 @@ use kit::{Bytes, Completion, HostCommand, Lpn, Nanos, Op, SimTime, Status, words
 use payload::{Contents, Fault};
 use std::ops::Range;
 
+/// Callback that is called after every so many steps of a drive, and returns true if the drive is to go on.
+type Look = Box<dyn FnMut(&EmbeddedDrive) -> bool + Send>;
+
+/// Who looks at a drive after its steps.
+pub(super) struct Watch {
+    /// None while it looks.
+    look: Option<Look>,
+    every: u64,
+    /// Steps until the next look.
+    left: u64,
+    has_stopped: bool,
+}
+
+impl Watch {
+    /// Returns true if the watch does not want the drive to go on.
+    pub fn has_stopped(&self) -> bool {
+        self.has_stopped
+    }
+}
+
 /// The contents of a drive, and the data of the reads that wait to be taken.
+#[derive(Clone)]
 pub(super) struct Kept {
     contents: Contents,
     /// Data of the reads among the completions that wait, one after another.
@@ -84,7 +105,7 @@ impl EmbeddedDrive {
             let text = "write: the drive keeps no contents: expected a drive with contents, or no data";
             return Err(EmbedError::new(EmbedErrorKind::Unsupported, text));
         }
-        if !self.is_valid(&command, at) {
+        if !self.is_valid(&command, at) || self.has_lost_power() {
             return Err(self.refuse(&command, at));
         }
         let kept = self.kept.as_mut().expect("checked above");
@@ -109,14 +130,39 @@ impl EmbeddedDrive {
         Ok(())
     }
 
+    /// Has the drive lose power after this number of its steps, counted from now. It then stands still, within an
+    /// instant, until [`EmbeddedDrive::lose_power`].
+    pub fn lose_power_after(&mut self, steps: u64) -> Result<(), EmbedError> {
+        self.needs_metadata("lose_power_after")?;
+        self.drive.lose_power_after(steps);
+        Ok(())
+    }
+
+    /// Returns true if the drive has lost power, and has not recovered.
+    #[inline]
+    pub fn has_lost_power(&self) -> bool {
+        self.drive.is_to_lose_power()
+    }
+
+    #[cold]
+    pub(super) fn power_is_lost() -> EmbedError {
+        let text = "the drive has lost power: expected that it recovers first";
+        EmbedError::new(EmbedErrorKind::PowerLost, text)
+    }
+
+    fn needs_metadata(&self, call: &str) -> Result<(), EmbedError> {
+        if self.drive.keeps_metadata() {
+            return Ok(());
+        }
+        let text = format!("{call}: the drive is not prepared for losses of power: expected `power_losses` when it is built");
+        Err(EmbedError::new(EmbedErrorKind::Unsupported, text))
+    }
+
     /// Loses power now for the time `down`, whatever is in flight, and recovers. Commands in flight are gone, and
     /// their data, unless it was on flash; completions that wait can still be taken.
     pub fn lose_power(&mut self, down: Nanos) -> Result<PowerLoss, EmbedError> {
         let too_large = |error: std::io::Error| EmbedError::new(EmbedErrorKind::Unsupported, format!("lose_power: {error}"));
-        if !self.drive.keeps_metadata() {
-            let text = "lose_power: the drive is not prepared for it: expected `power_losses` when it is built";
-            return Err(EmbedError::new(EmbedErrorKind::Unsupported, text));
-        }
+        self.needs_metadata("lose_power")?;
         let now = self.drive.now();
         if down > Nanos(SimTime::LAST.since(now).0) {
             return Err(self.bad_time("lose_power", SimTime(now.0.saturating_add(down.0))));
@@ -130,17 +176,98 @@ impl EmbeddedDrive {
         }
         let loss = self.drive.lose_power(anew, down).map_err(too_large)?;
         self.in_flight = 0;
-        let drive = &mut self.drive;
-        if let Some(kept) = &mut self.kept {
-            kept.contents.lose_power(&loss.half_erased);
-            kept.follow(drive);
-            let user = drive.user_bytes().div_ceil(drive.unit().bytes());
-            kept.contents.recovered(|place| {
-                let lpn = Lpn(drive.translator().unit_at(place));
-                (u64::from(lpn.0) < user && drive.map().place_of(lpn) == Some(place)).then_some(lpn)
-            });
-        }
+        self.contents_after(&loss);
         Ok(loss)
+    }
+
+    /// Returns what becomes of this drive if it loses power now for the time `down`: a drive that has recovered, with its
+    /// contents and without commands in flight. This drive goes on. A drive with capacitors is refused: they would
+    /// let it work on.
+    pub fn after_power_loss(&self, down: Nanos) -> Result<(EmbeddedDrive, PowerLoss), EmbedError> {
+        self.needs_metadata("after_power_loss")?;
+        if self.origin.description.power_loss.is_some() {
+            let text = "after_power_loss: the drive has capacitors: expected `lose_power`";
+            return Err(EmbedError::new(EmbedErrorKind::Unsupported, text));
+        }
+        let too_large =
+            |error: std::io::Error| EmbedError::new(EmbedErrorKind::Unsupported, format!("after_power_loss: {error}"));
+        let mut anew = Drive::new(&self.origin.description, self.origin.seed).map_err(too_large)?;
+        anew.journal().enable(self.kept.is_some());
+        let (drive, loss) = self.drive.after_power_loss(anew, down).map_err(too_large)?;
+        let mut other = EmbeddedDrive::new(drive, (*self.origin).clone(), self.kept.as_deref().cloned());
+        other.drive.record(true);
+        other.drive.statistics.log = self.has_causes().then(Vec::new);
+        other.contents_after(&loss);
+        Ok((other, loss))
+    }
+
+    /// Lets the contents follow a loss of power and the recovery from it.
+    fn contents_after(&mut self, loss: &PowerLoss) {
+        let drive = &mut self.drive;
+        let Some(kept) = &mut self.kept else { return };
+        kept.contents.lose_power(&loss.half_erased);
+        kept.follow(drive);
+        let user = drive.user_bytes().div_ceil(drive.unit().bytes());
+        kept.contents.recovered(|place| {
+            let lpn = Lpn(drive.translator().unit_at(place));
+            (u64::from(lpn.0) < user && drive.map().place_of(lpn) == Some(place)).then_some(lpn)
+        });
+    }
+
+    /// Has `look` called after each `every` steps of the drive, from now on: it may ask what would become of the drive
+    /// ([`EmbeddedDrive::after_power_loss`]). It returns true if it wants to look again; otherwise the watch ends, and the
+    /// call in which that happens fails with [`EmbedErrorKind::Stopped`].
+    pub fn watch(&mut self, every: u64, look: impl FnMut(&EmbeddedDrive) -> bool + Send + 'static) {
+        self.watch = Some(Watch { look: Some(Box::new(look)), every, left: every, has_stopped: false });
+    }
+
+    /// Ends the watch.
+    pub fn unwatch(&mut self) {
+        self.watch = None;
+    }
+
+    /// Handles the next instant up to `until` step by step, with a look after each of them that is due. Returns the
+    /// number of new completions.
+    pub(super) fn step_watched(&mut self, until: SimTime) -> usize {
+        if self.drive.next_event().is_none_or(|at| at > until) {
+            self.drive.advance_into(until, &mut self.fresh);
+            return 0;
+        }
+        let mut looks = true;
+        loop {
+            let goes_on = self.drive.step();
+            self.follow();
+            // An instant is handled to its end, whatever the watch wants.
+            looks = looks && self.look();
+            if !goes_on {
+                break;
+            }
+        }
+        if self.waiting() == 0 {
+            self.taken = 0;
+            self.done.clear();
+            self.causes.clear();
+            if let Some(kept) = &mut self.kept {
+                kept.clear();
+            }
+        }
+        self.done.extend_from_slice(self.drive.completions());
+        self.drive.completions().len()
+    }
+
+    /// Looks at the drive, if a look is due. Returns false if it is to stop.
+    fn look(&mut self) -> bool {
+        let Some(watch) = self.watch.as_mut() else { return true };
+        watch.left -= 1;
+        if watch.left > 0 {
+            return true;
+        }
+        watch.left = watch.every;
+        let mut look = watch.look.take().expect("it does not look yet");
+        let goes_on = look(self);
+        let watch = self.watch.as_mut().expect("a look changes nothing");
+        (watch.look, watch.has_stopped) = (Some(look), !goes_on);
+        goes_on
     }
 
     /// Returns the error of a write for whose data there is no space.

@@ -28,6 +28,10 @@ pub enum EmbedErrorKind {
     Unsupported,
     /// The saved drive could not be written.
     Write,
+    /// The drive has lost power, and must recover first. Commands in flight are gone.
+    PowerLost,
+    /// The watch of the drive's steps has ended with an error. Time has passed.
+    Stopped,
     /// The contents of the drive would take more than their limit.
     Full,
 }

@@ -6,17 +6,19 @@
 
 mod builder;
 mod contents;
+mod device;
 mod error;
 mod physical;
 
 pub use builder::Builder;
+pub use device::{Answer, Device, Request};
 pub use error::{EmbedError, EmbedErrorKind};
 pub use ftl::layer::pass_through::MAX_ADDRESSES;
 pub use ftl::layer::pass_through::chunks::ChunkState;
 pub use ftl::layer::zns::table::ZoneState;
 pub use physical::{ChunkInfo, PhysicalGeometry};
 
-use contents::Kept;
+use contents::{Kept, Watch};
 
 use crate::description::Description;
 use crate::drive::{Drive, Identity};
@@ -32,6 +34,7 @@ use serde_json::Value;
 use std::io::Write;
 
 /// The origin of an embedded drive: what its summary and its saved state name.
+#[derive(Clone)]
 struct Origin {
     drive: String,
     host: String,
@@ -94,6 +97,8 @@ pub struct EmbeddedDrive {
     clock: Clock,
     /// The drive's contents, if it keeps them.
     kept: Option<Box<Kept>>,
+    /// Who looks at the drive after each of its steps.
+    watch: Option<Watch>,
 }
 
 impl EmbeddedDrive {
@@ -115,6 +120,7 @@ impl EmbeddedDrive {
             shutdown: None,
             clock: Clock::start(),
             kept: kept.map(Box::new),
+            watch: None,
         }
     }
 
@@ -167,7 +173,7 @@ impl EmbeddedDrive {
     /// in the order of their submission.
     #[inline]
     pub fn submit(&mut self, command: HostCommand, at: SimTime) -> Result<(), EmbedError> {
-        if !self.is_valid(&command, at) {
+        if !self.is_valid(&command, at) || self.has_lost_power() {
             return Err(self.refuse(&command, at));
         }
         if self.kept.is_some() {
@@ -226,11 +232,21 @@ impl EmbeddedDrive {
         command.queue == 0 || u32::from(command.queue) < self.drive.queue_count()
     }
 
+    /// Returns an error if a command that arrives now would not be accepted, for another reason than a lack of space for
+    /// its data.
+    pub fn would_take(&mut self, command: &HostCommand) -> Result<(), EmbedError> {
+        let now = self.drive.now();
+        if self.is_valid(command, now) && !self.has_lost_power() { Ok(()) } else { Err(self.refuse(command, now)) }
+    }
+
     /// Returns the reason why a command is not accepted, and counts it if its range is wrong.
     #[cold]
     fn refuse(&mut self, command: &HostCommand, at: SimTime) -> EmbedError {
         let (offset, length, user) = (command.offset.0, command.length.0, self.drive.user_bytes());
         let (name, block) = (command.op.name(), self.logical_block);
+        if self.has_lost_power() {
+            return EmbeddedDrive::power_is_lost();
+        }
         if command.op > Op::Flush && self.drive.translator().zones().is_none() {
             let text = format!("{name}: the drive has no zones: expected a drive with ftl.translation = \"zns\"");
             return EmbedError::new(EmbedErrorKind::Unsupported, text);
@@ -274,10 +290,17 @@ impl EmbeddedDrive {
             return Err(self.bad_time("advance", until));
         }
         let has_nothing_to_wait_for = until == SimTime::FOREVER && self.in_flight == 0;
+        if self.has_lost_power() {
+            return Err(EmbeddedDrive::power_is_lost());
+        }
         while !has_nothing_to_wait_for && self.step(until) == 0 {
-            if self.is_over(until)? {
+            if self.has_lost_power() || self.is_over(until)? {
                 break;
             }
+        }
+        if self.watch.as_ref().is_some_and(Watch::has_stopped) {
+            self.watch = None;
+            return Err(EmbedError::new(EmbedErrorKind::Stopped, "the watch has ended with an error: expected that it looks on"));
         }
         self.has_failed().map(|()| self.waiting())
     }
@@ -295,7 +318,9 @@ impl EmbeddedDrive {
     /// Advances once, and returns the number of new completions. They follow those that wait.
     #[inline]
     fn step(&mut self, until: SimTime) -> usize {
-        let count = if self.waiting() == 0 {
+        let count = if self.watch.is_some() {
+            self.step_watched(until)
+        } else if self.waiting() == 0 {
             self.taken = 0;
             self.causes.clear();
             if let Some(kept) = &mut self.kept {
@@ -375,6 +400,9 @@ impl EmbeddedDrive {
     pub fn drain(&mut self) -> Result<usize, EmbedError> {
         while self.in_flight > 0 {
             self.advance(SimTime::FOREVER)?;
+            if self.has_lost_power() {
+                return Err(EmbeddedDrive::power_is_lost());
+            }
         }
         Ok(self.waiting())
     }
@@ -393,6 +421,9 @@ impl EmbeddedDrive {
     /// the pages that it must. The measurement ends where the shutdown begins; the drive can be used on.
     pub fn shut_down(&mut self) -> Result<(), EmbedError> {
         self.needs_nothing_in_flight("shut_down")?;
+        if self.has_lost_power() {
+            return Err(EmbeddedDrive::power_is_lost());
+        }
         let began = self.drive.now();
         let (utilisation, energy) = (self.utilisation(), self.drive.energy());
         self.drive.shut_down(&mut |_| true);

@@ -14,6 +14,7 @@ use kit::Problems;
 use serde_json::{Value, json};
 
 /// The state in which a drive begins.
+#[derive(Clone)]
 pub(crate) struct Start {
     /// Facts about the starting state, for the results.
     pub facts: Value,

@@ -47,7 +47,11 @@ fn data(rng: &mut Rng, length: usize) -> Vec<u8> {
 
 #[test]
 fn what_was_written_is_read() {
-    for (seed, sets) in [&[][..], &BUFFER, &["ftl.partial_write=whole"], &["faults={program_failure=0.001,erase_failure=0.001,spare_blocks=8}"]].iter().enumerate() {
+    for (seed, sets) in
+        [&[][..], &BUFFER, &["ftl.partial_write=whole"], &["faults={program_failure=0.001,erase_failure=0.001,spare_blocks=8}"]]
+            .iter()
+            .enumerate()
+    {
         let mut drive = built(sets).build().expect("valid");
         let mut rng = Rng::stream(seed as u64, "contents");
         let mut expected = vec![0; PART];
@@ -110,7 +114,8 @@ fn after_a_loss_of_power_durable_data_is_there_and_nothing_is_torn() {
                 assert!(words.iter().all(|word| *word == words[0]), "{sets:?}, loss {round}: sector {sector} is torn");
                 let found = &mut allowed[sector];
                 let place = found.iter().rposition(|word| *word == words[0]);
-                let place = place.unwrap_or_else(|| panic!("{sets:?}, loss {round}: sector {sector} has {words:x?} of {found:x?}"));
+                let place =
+                    place.unwrap_or_else(|| panic!("{sets:?}, loss {round}: sector {sector} has {words:x?} of {found:x?}"));
                 lost += found.len() - 1 - place;
                 kept += usize::from(place > 0);
                 *found = vec![words[0]];
@@ -130,7 +135,8 @@ fn write_some(drive: &mut EmbeddedDrive, rng: &mut Rng, allowed: &mut Allowed) {
         return;
     }
     let (at, length) = range(rng);
-    let data: Vec<u8> = (0..length / SECTOR).flat_map(|_| (1 + rng.below(u64::MAX - 1)).to_le_bytes().repeat(SECTOR / 8)).collect();
+    let data: Vec<u8> =
+        (0..length / SECTOR).flat_map(|_| (1 + rng.below(u64::MAX - 1)).to_le_bytes().repeat(SECTOR / 8)).collect();
     let is_durable = rng.chance(0.1);
     let flags = if is_durable { CommandFlags::FUA } else { CommandFlags::NONE };
     let command = HostCommand { flags, ..HostCommand::new(Op::Write, 0, Bytes(at as u64), Bytes(length as u64)) };

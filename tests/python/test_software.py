@@ -1,0 +1,109 @@
+"""Real software on a simulated drive: SQLite and littlefs, with power lost at every event."""
+
+from __future__ import annotations
+
+import itertools
+import sys
+from pathlib import Path
+
+import pytest
+import ssdlab
+
+apsw = pytest.importorskip("apsw", reason="apsw is not installed: no SQLite with file systems in Python")
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "examples/software"))
+
+import sqlite_on_drive as example  # noqa: E402
+
+DRIVE = {"buffer.policy": "write_back", "buffer.capacity": "256KiB", "buffer.flush_after": "1ms"}
+
+
+def check(device: ssdlab.Device, journal: str, name: str, acknowledged: int) -> int:
+    """Opens the database of a device that has recovered, and returns the number of its commits."""
+    connection, vfs = example.opened(device, journal, name)
+    try:
+        assert connection.pragma("integrity_check") == "ok"
+        count, total = connection.execute("select count(*), max(number) + 1 from history").get
+        balance = connection.execute("select sum(balance) from account").get
+        assert count == (total or 0) == balance, "each commit is there as a whole, and all before it"
+        assert count >= acknowledged, "what was acknowledged is lost"
+    finally:
+        connection.close()
+        vfs.unregister()
+    return count
+
+
+@pytest.mark.parametrize("journal", ["delete", "wal"])
+def test_no_commit_of_sqlite_is_lost_at_any_event(journal):
+    device = ssdlab.Device("tiny", set=DRIVE)
+    connection, vfs = example.opened(device, journal, "main")
+    example.create(connection)
+    names, found, done = (f"fork{number}" for number in itertools.count()), [], 0
+
+    def look(other: ssdlab.Device, recovery: dict[str, int]) -> None:
+        assert recovery["durable_lost"] == 0
+        found.append(check(other, journal, next(names), done) - done)
+
+    device.watch(look, every=3)
+    for number in range(12):
+        example.commit(connection, number)
+        done = number + 1
+    device.watch(None)
+    assert len(found) > 100
+    assert set(found) == {0, 1}, "the commit that is under way is there, or it is not"
+    connection.close()
+    vfs.unregister()
+
+
+def test_the_check_of_sqlite_finds_a_drive_that_ignores_flushes(monkeypatch):
+    device = ssdlab.Device("tiny", set={**DRIVE, "buffer.flush_after": "1s"})
+    connection, vfs = example.opened(device, "delete", "unsound")
+    example.create(connection)
+    monkeypatch.setattr(example.Area, "sync", lambda area: area.write_head() if area.is_head_new else None)
+    done = 0
+
+    names, problems = (f"unsound{number}" for number in itertools.count()), []
+
+    def look(other: ssdlab.Device, recovery: dict[str, int]) -> None:
+        try:
+            check(other, "delete", next(names), done)
+        except (AssertionError, apsw.Error) as problem:
+            problems.append(problem)
+
+    device.watch(look, every=20)
+    for number in range(12):
+        example.commit(connection, number)
+        done = number + 1
+    device.watch(None)
+    assert len(problems) > 5
+    connection.close()
+    vfs.unregister()
+
+
+def test_littlefs_mounts_and_has_what_it_promised_after_a_loss_at_any_event():
+    pytest.importorskip("littlefs", reason="littlefs-python is not installed")
+    import littlefs_on_drive
+
+    device = ssdlab.Device("tiny", set=DRIVE)
+    files = littlefs_on_drive.mounted(device, is_new=True)
+    promised: dict[str, bytes] = {}
+    looks = []
+
+    def look(other: ssdlab.Device, recovery: dict[str, int]) -> None:
+        assert recovery["durable_lost"] == 0
+        found = littlefs_on_drive.mounted(other)
+        names = found.listdir("/")
+        for name, text in promised.items():
+            with found.open(name, "rb") as file:
+                assert file.read() == text
+        looks.append(len(names) - len(promised))
+
+    device.watch(look, every=5)
+    for number in range(12):
+        name, text = f"{number}.txt", f"{number} ".encode() * 700
+        with files.open(name, "wb") as file:
+            file.write(text)
+        promised[name] = text
+    device.watch(None)
+    assert len(looks) > 50
+    assert set(looks) == {0, 1}, "the file that is being written is there, or it is not"
