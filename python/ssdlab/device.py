@@ -50,7 +50,7 @@ class Device:
         <ssdlab.Answer: 603775 ns, 0 bytes>
         >>> answer = device.read(8192, 512)
         >>> answer.data[:7], answer.latency_ns
-        (b'written', 50000)
+        (b'written', 53704)
         >>> sum(answer.causes.values()) == answer.latency_ns
         True
     """
