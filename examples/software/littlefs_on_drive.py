@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import littlefs
+
 import ssdlab
 
 #: Bytes of a block of the file system.

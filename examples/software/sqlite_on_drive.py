@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import struct
 import sys
+
 import apsw
+
 import ssdlab
 
 #: Bytes of a logical block, and of the head of an area: magic, whether the file exists, its size.
@@ -185,7 +187,9 @@ def create(connection: apsw.Connection) -> None:
 
 def main(commits: int) -> None:
     for journal in ("delete", "wal"):
-        device = ssdlab.Device("tiny", set={"buffer.policy": "write_back", "buffer.capacity": "1MiB", "buffer.flush_after": "1ms"}, call="5us")
+        device = ssdlab.Device(
+            "tiny", set={"buffer.policy": "write_back", "buffer.capacity": "1MiB", "buffer.flush_after": "1ms"}, call="5us"
+        )
         connection, _ = opened(device, journal)
         create(connection)
         begin, times = device.now, []

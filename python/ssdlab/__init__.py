@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from ssdlab import cell, charts, policy, traces
     from ssdlab.comparison import Comparison
-    from ssdlab.device import Answer, Device, DeviceError, PowerLost
+    from ssdlab.device import Answer, Device, DeviceError, PowerLossError
     from ssdlab.drives import Drive, DriveLike, Preset, check, describe, diagram, policies, presets, reference, shrink
     from ssdlab.errors import InputError, Interrupted, NotWrittenError, PolicyError
     from ssdlab.explore.optimise import Optimisation, OptimisationProgress, load_optimisation, optimise
@@ -74,7 +74,7 @@ __all__ = [
     "Policy",
     "PolicyError",
     "PolicyLike",
-    "PowerLost",
+    "PowerLossError",
     "Preset",
     "Progress",
     "ReadErrors",
@@ -130,7 +130,7 @@ __all__ = [
 #: Public names by the module that defines them.
 _NAMES = {
     "ssdlab.comparison": ("Comparison",),
-    "ssdlab.device": ("Answer", "Device", "DeviceError", "PowerLost"),
+    "ssdlab.device": ("Answer", "Device", "DeviceError", "PowerLossError"),
     "ssdlab.drives": (
         "Drive",
         "DriveLike",

@@ -55,12 +55,12 @@ class DeviceError(OSError):
     full.
     """
 
-class PowerLost(DeviceError):
+class PowerLossError(DeviceError):
     """The device has lost power, and has not recovered."""
 
 @final
 class Answer:
-    """What a call has brought."""
+    """Result of a call."""
 
     @property
     def data(self) -> bytes:

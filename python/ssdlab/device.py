@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeAlias
 
 from ssdlab import _engine
-from ssdlab._engine import Answer, DeviceError, PowerLost
+from ssdlab._engine import Answer, DeviceError, PowerLossError
 from ssdlab.drives import Drive, DriveLike, Settings, setting_lines
 from ssdlab.errors import InputError
 from ssdlab.memory import limit_bytes
 
-__all__ = ["Answer", "Device", "DeviceError", "PowerLost"]
+__all__ = ["Answer", "Device", "DeviceError", "PowerLossError"]
 
 #: Request of a batch: ``("read", offset, length)``, ``("write", offset, data)``, ``("durable_write", offset, data)``,
 #: ``("flush",)`` or ``("trim", offset, length)``.
@@ -94,7 +94,7 @@ class Device:
         Raises:
             InputError: the range is not in the drive, or not of whole blocks.
             DeviceError: data is lost.
-            PowerLost: the power is cut.
+            PowerLossError: the power is cut.
         """
         return self._device.read(offset, length)
 
@@ -104,7 +104,7 @@ class Device:
         Raises:
             InputError: the range is not in the drive, or not of whole blocks.
             DeviceError: the drive has become read-only, or its contents would take more than their limit.
-            PowerLost: the power is cut.
+            PowerLossError: the power is cut.
         """
         return self._device.write(offset, bytes(data), durable)
 
@@ -112,7 +112,7 @@ class Device:
         """Makes all data durable that was written before.
 
         Raises:
-            PowerLost: the power is cut.
+            PowerLossError: the power is cut.
         """
         return self._device.flush()
 
@@ -121,7 +121,7 @@ class Device:
 
         Raises:
             InputError: the range is not in the drive, or not of whole blocks.
-            PowerLost: the power is cut.
+            PowerLossError: the power is cut.
         """
         return self._device.trim(offset, length)
 
@@ -129,13 +129,13 @@ class Device:
         r"""Submits several requests at one instant, and waits for all. They may be served in any order.
 
         A request is ``("read", offset, length)``, ``("write", offset, data)``, ``("durable_write", offset, data)``,
-        ``("flush",)`` or ``("trim", offset, length)``. The answers are in the order of the requests; :attr:`Answer.status`
-        is not 0 for one that failed. If a request is not valid, none is served.
+        ``("flush",)`` or ``("trim", offset, length)``. The answers are in the order of the requests; the status of one
+        that failed is not 0. If a request is not valid, none is served.
 
         Raises:
             InputError: a request is not valid.
             DeviceError: the contents would take more than their limit.
-            PowerLost: the power is cut.
+            PowerLossError: the power is cut.
 
         Examples:
             >>> device = ssdlab.Device("tiny")
@@ -151,7 +151,7 @@ class Device:
 
         Raises:
             InputError: it is no duration.
-            PowerLost: the power is cut, or was within this time.
+            PowerLossError: the power is cut, or was within this time.
 
         Examples:
             >>> device = ssdlab.Device("tiny")
@@ -164,7 +164,7 @@ class Device:
     def cut(self, after_events: int = 0) -> None:
         """Cuts the power: now, or once the drive has handled this number of further events.
 
-        The call in which that happens fails with :class:`PowerLost`, as do all others until :meth:`recover`.
+        The call in which that happens fails with :class:`PowerLossError`, as do all others until :meth:`recover`.
         """
         self._device.cut(after_events)
 
@@ -180,7 +180,7 @@ class Device:
             >>> device.cut(after_events=1)
             >>> device.write(0, b"2" * 4096)
             Traceback (most recent call last):
-            ssdlab.PowerLost: [Errno 19] the drive has lost power: expected that it recovers first
+            ssdlab.PowerLossError: [Errno 19] the drive has lost power: expected that it recovers first
             >>> device.recover()["durable_lost"], device.read(0, 4096).data[:1]
             (0, b'1')
         """
@@ -189,9 +189,9 @@ class Device:
     def watch(self, look: Look | None, every: int = 1, down: str | int = "1s") -> None:
         r"""Has `look` called after each `every` events with what becomes of the device if it loses power there.
 
-        `look` takes a :class:`Device` that has recovered after the time `down`, and the figures of :meth:`recover`. This
-        device goes on. An exception of `look` ends the watch, and is raised by the call once its commands are complete.
-        ``None`` ends the watch.
+        `look` takes a :class:`Device` that has recovered after the time `down`, and the figures of :meth:`recover`.
+        This device goes on. An exception of `look` ends the watch, and the call raises it once its commands are
+        complete. ``None`` ends the watch.
 
         Raises:
             InputError: `every` is 0, or `down` is no duration.
@@ -237,5 +237,6 @@ def _request(request: Request) -> tuple[str, int, int, bytes]:
             return kind, offset, length, b""
         case (("write" | "durable_write") as kind, int(offset), data):
             return kind, offset, 0, bytes(data)
-    expected = '("read", offset, length), ("write", offset, data), ("durable_write", offset, data), ("flush",) or ("trim", offset, length)'
+    expected = '("read", offset, length), ("write", offset, data), ("durable_write", offset, data), ("flush",)'
+    expected += ' or ("trim", offset, length)'
     raise InputError(f"batch: {request!r}: expected {expected}")

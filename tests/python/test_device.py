@@ -6,6 +6,7 @@ import errno
 import random
 
 import pytest
+
 import ssdlab
 
 #: A drive with a volatile write buffer.
@@ -67,7 +68,7 @@ def test_after_a_loss_of_power_flushed_data_is_there():
     device.write(0, b"2" * 4096)
     device.cut()
     for call in (lambda: device.read(0, 512), device.flush, lambda: device.spend(1), lambda: device.batch([("flush",)])):
-        with pytest.raises(ssdlab.PowerLost, match="has lost power") as raised:
+        with pytest.raises(ssdlab.PowerLossError, match="has lost power") as raised:
             call()
         assert raised.value.errno == errno.ENODEV
     found = device.recover("2s")

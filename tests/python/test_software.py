@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 import ssdlab
 
 apsw = pytest.importorskip("apsw", reason="apsw is not installed: no SQLite with file systems in Python")

@@ -348,8 +348,8 @@ impl Contents {
         });
     }
 
-    /// Follows the recovery from a loss of power, after its records. `current` returns the unit whose data the recovered
-    /// drive has at a place; `None` if it has none there.
+    /// Follows the recovery from a loss of power, after its records. `current` returns the unit whose data the
+    /// recovered drive has at a place; `None` if it has none there.
     pub fn recovered(&mut self, mut current: impl FnMut(Ppn) -> Option<Lpn>) {
         let Contents { places, store, latest, .. } = self;
         let all: Range<Ppn> = places.all();

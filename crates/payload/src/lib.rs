@@ -1,7 +1,7 @@
 //! The contents of a drive: the bytes of its units, bound, moved, lost and torn where the medium says so.
 //!
-//! [`Contents`] follows the records of the drive's journal, as the oracle of the tests does. A place on flash holds what
-//! was bound to it, so that a read returns what is at the place that the translation layer looked up: a layer that
+//! [`Contents`] follows the records of the drive's journal, as the oracle of the tests does. A place on flash holds
+//! what was bound to it, so that a read returns what is at the place that the translation layer looked up: a layer that
 //! looks up a wrong place returns wrong bytes. Units are kept in a [`Store`]: equal units once, units of zeroes not at
 //! all.
 

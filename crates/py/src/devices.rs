@@ -17,7 +17,7 @@ pyo3::create_exception!(
     "A device has not done what a call asked for: data is lost, the drive is read-only or worn out, its contents are full."
 );
 
-pyo3::create_exception!(ssdlab, PowerLost, DeviceError, "The device has lost power, and has not recovered.");
+pyo3::create_exception!(ssdlab, PowerLossError, DeviceError, "The device has lost power, and has not recovered.");
 
 /// Numbers of errors as `errno.h` has them.
 const EIO: i32 = 5;
@@ -28,7 +28,7 @@ const EROFS: i32 = 30;
 /// Returns the exception for an error of a drive.
 fn raised(error: &EmbedError) -> PyErr {
     match error.kind {
-        EmbedErrorKind::PowerLost => PowerLost::new_err((ENODEV, error.text.clone())),
+        EmbedErrorKind::PowerLost => PowerLossError::new_err((ENODEV, error.text.clone())),
         EmbedErrorKind::Full => DeviceError::new_err((ENOSPC, error.text.clone())),
         EmbedErrorKind::WornOut | EmbedErrorKind::Failed => DeviceError::new_err((EIO, error.text.clone())),
         _ => InputError::new_err(error.text.clone()),
@@ -58,7 +58,7 @@ fn recovery<'py>(py: Python<'py>, loss: &PowerLoss) -> PyResult<Bound<'py, PyDic
     Ok(found)
 }
 
-/// What a call has brought.
+/// Result of a call.
 #[pyclass(frozen, module = "ssdlab")]
 pub struct Answer {
     /// Data that was read.

@@ -21,7 +21,7 @@ use pyo3::prelude::*;
 #[pymodule]
 mod _engine {
     #[pymodule_export]
-    use crate::devices::{Answer, Device, DeviceError, PowerLost};
+    use crate::devices::{Answer, Device, DeviceError, PowerLossError};
     #[pymodule_export]
     use crate::drives::{
         build, check, definitions, describe, diagram, files_of, options, policies, policy_contract, presets, reference,

@@ -4,7 +4,8 @@
 //! [`Rig`] operates a drive through its public interface and checks every step with the oracle. [`case`] makes a random
 //! drive and random commands from one seed, runs them, and returns the first violation. [`RandomPolicy`] is a policy
 //! that answers at random. [`Auditor`] checks retention limits page by page. [`canary`] falsifies records on their way
-//! to the oracle, to prove that its checks can fail. A third of the rigs of page maps compare the bytes of every read, too. [`differences`] compares results value by value.
+//! to the oracle, to prove that its checks can fail. A third of the rigs of page maps compare the bytes of every read,
+//! too. [`differences`] compares results value by value.
 
 mod auditor;
 pub mod canary;

@@ -10,7 +10,7 @@ use std::ops::Range;
 /// Callback that is called after every so many steps of a drive, and returns true if the drive is to go on.
 type Look = Box<dyn FnMut(&EmbeddedDrive) -> bool + Send>;
 
-/// Who looks at a drive after its steps.
+/// A callback after the steps of a drive.
 pub(super) struct Watch {
     /// None while it looks.
     look: Option<Look>,
@@ -180,8 +180,8 @@ impl EmbeddedDrive {
         Ok(loss)
     }
 
-    /// Returns what becomes of this drive if it loses power now for the time `down`: a drive that has recovered, with its
-    /// contents and without commands in flight. This drive goes on. A drive with capacitors is refused: they would
+    /// Returns what becomes of this drive if it loses power now for the time `down`: a drive that has recovered, with
+    /// its contents and without commands in flight. This drive goes on. A drive with capacitors is refused: they would
     /// let it work on.
     pub fn after_power_loss(&self, down: Nanos) -> Result<(EmbeddedDrive, PowerLoss), EmbedError> {
         self.needs_metadata("after_power_loss")?;
@@ -215,8 +215,8 @@ impl EmbeddedDrive {
     }
 
     /// Has `look` called after each `every` steps of the drive, from now on: it may ask what would become of the drive
-    /// ([`EmbeddedDrive::after_power_loss`]). It returns true if it wants to look again; otherwise the watch ends, and the
-    /// call in which that happens fails with [`EmbedErrorKind::Stopped`].
+    /// ([`EmbeddedDrive::after_power_loss`]). It returns true if it wants to look again; otherwise the watch ends, and
+    /// the call in which that happens fails with [`EmbedErrorKind::Stopped`].
     pub fn watch(&mut self, every: u64, look: impl FnMut(&EmbeddedDrive) -> bool + Send + 'static) {
         self.watch = Some(Watch { look: Some(Box::new(look)), every, left: every, has_stopped: false });
     }

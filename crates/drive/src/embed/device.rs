@@ -4,7 +4,7 @@ use super::{EmbedError, EmbedErrorKind, EmbeddedDrive};
 use crate::drive::PowerLoss;
 use kit::{Bytes, CommandFlags, HostCommand, Ledger, Nanos, Op, SimTime, Status};
 
-/// What a call asks for.
+/// Request of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Request<'a> {
     /// Reads bytes from an offset on.
@@ -48,10 +48,10 @@ impl Request<'_> {
     }
 }
 
-/// What a call has brought.
+/// Result of a call.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Answer {
-    /// What became of the command.
+    /// Status of the command.
     pub status: Status,
     /// Time from the command's submission to its completion.
     pub latency: Nanos,
@@ -74,8 +74,8 @@ pub struct Device {
 }
 
 impl Device {
-    /// Takes a drive, which must keep its contents ([`super::Builder::contents`]) and the causes of latencies. Before each
-    /// call passes the time `call`, that of the program.
+    /// Takes a drive, which must keep its contents ([`super::Builder::contents`]) and the causes of latencies. The time
+    /// `call`, that of the program, passes before each call.
     pub fn new(drive: EmbeddedDrive, call: Nanos) -> Result<Device, EmbedError> {
         if !drive.has_contents() || !drive.has_causes() {
             let text = "the drive keeps no contents, or no causes: expected one that was built with both";
@@ -163,8 +163,8 @@ impl Device {
         self.drive.lose_power_after(steps)
     }
 
-    /// Brings power back after the time `down`; cuts it first, if it is not lost. The drive recovers, and simulated time
-    /// passes for that.
+    /// Brings power back after the time `down`; cuts it first, if it is not lost. The drive recovers, which takes
+    /// simulated time.
     pub fn recover(&mut self, down: Nanos) -> Result<PowerLoss, EmbedError> {
         let loss = self.drive.lose_power(down);
         self.drive.take(usize::MAX);

@@ -97,7 +97,7 @@ pub struct EmbeddedDrive {
     clock: Clock,
     /// The drive's contents, if it keeps them.
     kept: Option<Box<Kept>>,
-    /// Who looks at the drive after each of its steps.
+    /// Callback after the drive's steps.
     watch: Option<Watch>,
 }
 
@@ -232,8 +232,8 @@ impl EmbeddedDrive {
         command.queue == 0 || u32::from(command.queue) < self.drive.queue_count()
     }
 
-    /// Returns an error if a command that arrives now would not be accepted, for another reason than a lack of space for
-    /// its data.
+    /// Returns an error if a command that arrives now would not be accepted, for another reason than a lack of space
+    /// for its data.
     pub fn would_take(&mut self, command: &HostCommand) -> Result<(), EmbedError> {
         let now = self.drive.now();
         if self.is_valid(command, now) && !self.has_lost_power() { Ok(()) } else { Err(self.refuse(command, now)) }

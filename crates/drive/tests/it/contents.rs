@@ -85,7 +85,8 @@ fn what_was_written_is_read() {
     }
 }
 
-/// What a sector may hold after a loss of power: what it held when it was last durable, and everything written since.
+/// Words that a sector may hold after a loss of power: what it held when it was last durable, and everything written
+/// since.
 type Allowed = Vec<Vec<u64>>;
 
 #[test]
@@ -125,7 +126,7 @@ fn after_a_loss_of_power_durable_data_is_there_and_nothing_is_torn() {
     }
 }
 
-/// Submits a write, or a flush that completes: what is written after it may be lost, and what was written before may not.
+/// Submits a write, or a flush that completes: later writes may be lost, and earlier ones may not.
 fn write_some(drive: &mut EmbeddedDrive, rng: &mut Rng, allowed: &mut Allowed) {
     if rng.chance(0.05) {
         drive.submit(HostCommand::flush(1), drive.now()).expect("it is valid");
