@@ -114,7 +114,7 @@ impl Builder {
 
     /// Requests that the drive keeps its contents, in at most `limit` bytes beside its tables: writes come with their
     /// data ([`EmbeddedDrive::submit_write`]), and reads return it ([`super::Taken::data`]). It must have a page map.
-    /// What the starting state has written is zeroes.
+    /// The data of the starting state is zeroes.
     #[must_use]
     pub fn contents(mut self, limit: u64) -> Builder {
         self.contents = Some(limit);
