@@ -1,7 +1,7 @@
 //! Embeds the version and a hash of the engine's sources, so that results and saved drives say which engine made them.
 //!
-//! The hash covers the sources of the engine's crates, the presets and the lock file: a build with local changes has
-//! its own.
+//! The hash covers the sources of the engine's crates, the presets, the firmware's images and the lock file: a build
+//! with local changes has its own.
 
 use sha2::{Digest, Sha256};
 use std::fs;
@@ -14,6 +14,7 @@ fn main() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut files = vec![root.join("Cargo.lock"), root.join("Cargo.toml")];
     collect(&root.join("presets"), "toml", &mut files);
+    collect(&root.join("firmware"), "elf", &mut files);
     let crates = fs::read_dir(root.join("crates")).expect("this crate lies there");
     for folder in crates.map(|entry| entry.expect("its entries can be read").path()) {
         if !TOOLS.iter().any(|tool| folder.ends_with(tool)) {

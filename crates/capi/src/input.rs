@@ -109,9 +109,10 @@ pub(crate) struct Source {
 }
 
 impl Source {
-    /// Returns the text of a file that the description names.
+    /// Returns the content of a file that the description names ([`kit::capped::read_named`]).
     pub fn file(&self, path: &str) -> Result<String, String> {
-        read_text(&self.folder.join(path)).map_err(|error| error.to_string())
+        let file = std::fs::File::open(self.folder.join(path));
+        file.and_then(kit::capped::read_named).map_err(|error| error.to_string())
     }
 }
 

@@ -12,6 +12,7 @@ mod check;
 mod derive;
 mod document;
 mod errors;
+mod executed;
 mod power;
 mod power_loss;
 mod reference;
@@ -43,7 +44,8 @@ const STEADY_COMMANDS: u64 = 32;
 /// Largest mapping unit: what a read leaves out of its two ends is counted in a byte.
 const MAX_UNIT: u64 = 256 << 10;
 
-/// Callback that returns the text of a file named in a description, or the reason why it cannot be read.
+/// Callback that returns the content of a file named in a description, or the reason why it cannot be read: a text, or
+/// the bytes of an executable as characters up to U+00FF ([`kit::capped::read_named`]).
 pub type File<'a> = &'a dyn Fn(&str) -> Result<String, String>;
 
 /// Refuses every file: the [`File`] callback where no file can be read.
@@ -197,6 +199,7 @@ impl Description {
             return Err(document.locate(problems));
         }
         description.read_firmware(file).map_err(|problems| document.locate(problems))?;
+        description.read_image(file).map_err(|problems| document.locate(problems))?;
         if let Some(origin) = &document.outdated_title {
             description.title = description.derived_title(origin);
         }
@@ -275,6 +278,7 @@ impl Description {
         self.ftl.problems(&geometry, (self.streams(&needs), self.left_out(&geometry)), &mut problems);
         self.policy_problems(&mut problems);
         self.translation_problems(&mut problems);
+        self.executed_problems(&mut problems);
         // Unknown names are reported at once; the voltage budget is checked once all modes are derived.
         let is_derived = self.flash.write_modes.iter().all(|mode| mode.derive.is_none());
         if are_sound && self.policy.members().is_some() && (is_derived || policy.is_none()) {
@@ -474,9 +478,10 @@ impl Description {
         ))
     }
 
-    /// Returns a problem if the translation layer lacks a map of the data, which `what` needs.
+    /// Returns a problem if the translation layer lacks a map of the data, which `what` needs, or executed firmware
+    /// makes its decisions.
     pub fn lacks_map(&self, place: &str, what: &str) -> Option<Problem> {
-        let lacks = self.ftl.translation.build(()).lacks()?;
+        let Some(lacks) = self.ftl.translation.build(()).lacks() else { return self.executed_lacks(place, what) };
         let name = self.ftl.translation.name();
         let complaint =
             format!("{what} needs another translation layer than `{name}` ({lacks}): expected ftl.translation = \"page_map\"");
@@ -558,12 +563,16 @@ impl Description {
     /// saved state.
     pub fn build_ftl_with(&self, name: &str, policy: Box<dyn ModePolicy>, seed: u64) -> std::io::Result<Translator> {
         let parameters = self.ftl_parameters(name, seed);
-        self.ftl.translation.build(()).create(Parts {
+        let layer = self.ftl.translation.build(()).create(Parts {
             config: &self.ftl,
             policy,
             parameters,
             starting: self.state.preconditioned(),
-        })
+        })?;
+        match self.executed_firmware() {
+            Some(config) => layer.executing(&config).map_err(std::io::Error::other),
+            None => Ok(layer),
+        }
     }
 
     /// Adds the inconsistencies of the parity across dies with other sections to `problems`.

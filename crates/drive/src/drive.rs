@@ -119,7 +119,7 @@ impl Drive {
         let mut out = Outbox::new(geometry.die_count as usize, geometry.shape.channels as usize);
         let protocol = controller.protocol.clone();
         let controller = Controller::new(controller);
-        let looks_up_pages = description.ftl.map_cache.is_some();
+        let looks_up_pages = description.ftl.map_cache.is_some() || ftl.is_executed();
         let states: &[PowerState] = description.power.as_ref().map_or(&[], |power| &power.state);
         let power_states = PowerStates::of(states).map(Box::new);
         let needs_queues =
@@ -215,7 +215,7 @@ impl Drive {
             self.ftl.page_map_mut().into_iter().for_each(ftl::Ftl::become_read_only);
             self.note_health();
         }
-        self.is_read_only || self.ftl.recordable().is_some_and(|layer| layer.stalled(commands))
+        self.is_read_only || self.ftl.stalled(commands)
     }
 
     /// Returns the size of a mapping unit.

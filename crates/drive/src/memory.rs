@@ -20,12 +20,15 @@ impl Description {
         let of_dies = DIE_BYTES * geometry.die_count as u64;
         let filled = of_dies + BLOCK_BYTES * blocks + units / 8;
         let has_map = self.ftl.translation.build(()).lacks().is_none();
-        match self.state.precondition {
-            _ if !has_map => of_dies + BLOCK_BYTES * blocks,
-            PreconditionMethod::None => of_dies,
-            PreconditionMethod::Fill | PreconditionMethod::Steady => filled,
-            PreconditionMethod::Random => filled + 4 * units + 4 * self.ftl.user_units(&geometry),
-        }
+        // The firmware's tables are made from those of the drive, and copied into its DRAM.
+        let firmware = 2 * self.firmware_dram();
+        firmware
+            + match self.state.precondition {
+                _ if !has_map => of_dies + BLOCK_BYTES * blocks,
+                PreconditionMethod::None => of_dies,
+                PreconditionMethod::Fill | PreconditionMethod::Steady => filled,
+                PreconditionMethod::Random => filled + 4 * units + 4 * self.ftl.user_units(&geometry),
+            }
     }
 
     /// Refuses a drive called `name` whose tables take more than `most` bytes in the starting state.

@@ -22,6 +22,16 @@ pub fn read_text(from: impl Read) -> Result<String> {
         .map_err(|error| Error::new(ErrorKind::InvalidData, format!("not UTF-8 text: {}", error.utf8_error())))
 }
 
+/// Reads a file that a description names: a text like [`read_text`], or an executable (ELF), whose bytes become the
+/// characters U+0000 to U+00FF.
+pub fn read_named(from: impl Read) -> Result<String> {
+    let bytes = read(from, TEXT_MAX)?;
+    if bytes.starts_with(b"\x7fELF") {
+        return Ok(bytes.into_iter().map(char::from).collect());
+    }
+    read_text(&bytes[..])
+}
+
 /// Appends a line with its end to `into`; an error above `most` bytes. Returns their number, 0 at the end.
 pub fn read_line(from: &mut dyn BufRead, most: u64, into: &mut String) -> Result<usize> {
     let count = from.take(most.saturating_add(1)).read_line(into)?;
@@ -36,6 +46,15 @@ fn too_long(most: u64) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_bytes_of_an_executable_are_characters() {
+        let file = b"\x7fELF\x00\x80\xff";
+        let bytes: Vec<u32> = read_named(&file[..]).expect("an executable").chars().map(u32::from).collect();
+        assert_eq!(bytes, file.map(u32::from));
+        assert_eq!(read_named("größer".as_bytes()).expect("a text"), "größer");
+        assert!(read_named(&file[4..]).is_err());
+    }
 
     #[test]
     fn no_more_is_read_than_the_limit() {

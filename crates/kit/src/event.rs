@@ -80,6 +80,8 @@ pub enum Timer {
     Move(u32),
     /// The processing time of the next operation of a die may be over, in the replay of a firmware trace.
     Replay(DieId),
+    /// The core that executes firmware accesses a register.
+    Core,
     /// A group of dies may rebuild the next of its sets of blocks that have lost one.
     Rebuild(u32),
     /// A die is lost, as a script of faults says. Belongs to the run, and is not saved with a drive.

@@ -132,9 +132,9 @@ pub fn files_of(name: &str, text: &str, sets: Vec<String>) -> Vec<String> {
     found.into_inner()
 }
 
-/// Returns the text of a file that a description names. `path` is relative to the folder of the description's own file,
-/// `description`.
+/// Returns the content of a file that a description names ([`kit::capped::read_named`]). `path` is relative to the
+/// folder of the description's own file, `description`.
 pub fn named_file(description: &str, path: &str) -> Result<String, String> {
     let folder = Path::new(description).parent().unwrap_or(Path::new(""));
-    std::fs::File::open(folder.join(path)).and_then(kit::capped::read_text).map_err(|error| error.to_string())
+    std::fs::File::open(folder.join(path)).and_then(kit::capped::read_named).map_err(|error| error.to_string())
 }

@@ -10,6 +10,8 @@ use crate::{Image, Memory};
 pub struct Profile {
     classes: [u64; CLASSES],
     slots: Vec<u64>,
+    /// Retired instructions at each even address.
+    counts: Vec<u64>,
     text_base: u32,
 }
 
@@ -22,19 +24,28 @@ pub struct FunctionCycles {
     pub address: u32,
     /// Cycles of its own instructions, without those of the functions that it calls.
     pub cycles: u64,
+    /// Number of these instructions.
+    pub instructions: u64,
 }
 
 impl Profile {
     /// Returns an empty profile of the text in `memory`.
     pub(crate) fn new(memory: &Memory) -> Profile {
-        Profile { classes: [0; CLASSES], slots: vec![0; memory.slots.len()], text_base: memory.text_base }
+        Profile {
+            classes: [0; CLASSES],
+            slots: vec![0; memory.slots.len()],
+            counts: vec![0; memory.slots.len()],
+            text_base: memory.text_base,
+        }
     }
 
     /// Adds a retired instruction.
     pub(crate) fn add(&mut self, pc: u32, instruction: &Instruction, cycles: u64) {
         self.classes[instruction.class as usize] += 1;
-        if let Some(slot) = self.slots.get_mut((pc.wrapping_sub(self.text_base) >> 1) as usize) {
+        let at = (pc.wrapping_sub(self.text_base) >> 1) as usize;
+        if let (Some(slot), Some(count)) = (self.slots.get_mut(at), self.counts.get_mut(at)) {
             *slot += cycles;
+            *count += 1;
         }
     }
 
@@ -50,22 +61,22 @@ impl Profile {
 
     /// Returns the cycles of the functions of `image`, in descending order; functions that did not run are left out.
     pub fn functions(&self, image: &Image) -> Vec<FunctionCycles> {
-        let mut cycles = vec![0; image.functions.len()];
-        let mut elsewhere = 0;
-        for (slot, slot_cycles) in self.slots.iter().enumerate().filter(|(_, slot_cycles)| **slot_cycles > 0) {
+        let mut functions: Vec<FunctionCycles> = image
+            .functions
+            .iter()
+            .map(|function| (function.name.clone(), function.address))
+            .chain([(String::new(), 0)])
+            .map(|(name, address)| FunctionCycles { name, address, cycles: 0, instructions: 0 })
+            .collect();
+        let elsewhere = image.functions.len();
+        for (slot, (&cycles, &count)) in self.slots.iter().zip(&self.counts).enumerate().filter(|(_, (_, count))| **count > 0) {
             let pc = self.text_base.wrapping_add(2 * slot as u32);
             let behind = image.functions.partition_point(|function| function.address <= pc);
-            match image.function_at(pc) {
-                Some(_) => cycles[behind - 1] += slot_cycles,
-                None => elsewhere += slot_cycles,
-            }
+            let function = &mut functions[if image.function_at(pc).is_some() { behind - 1 } else { elsewhere }];
+            function.cycles += cycles;
+            function.instructions += count;
         }
-        let named = image.functions.iter().zip(cycles);
-        let mut functions: Vec<FunctionCycles> = named
-            .map(|(function, cycles)| FunctionCycles { name: function.name.clone(), address: function.address, cycles })
-            .chain([FunctionCycles { name: String::new(), address: 0, cycles: elsewhere }])
-            .filter(|function| function.cycles > 0)
-            .collect();
+        functions.retain(|function| function.instructions > 0);
         functions.sort_by(|a, b| (b.cycles, a.address).cmp(&(a.cycles, b.address)));
         functions
     }

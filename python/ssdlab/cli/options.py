@@ -104,6 +104,14 @@ Out: TypeAlias = Annotated[Path | None, command_option(_output["out"])]
 Force: TypeAlias = Annotated[bool, command_option(_output["force"])]
 Json: TypeAlias = Annotated[bool, command_option(_output["json"])]
 Quiet: TypeAlias = Annotated[bool, command_option(_output["quiet"])]
+ProfileFirmware: TypeAlias = Annotated[
+    bool,
+    typer.Option(
+        "--profile-firmware",
+        help="Print the instructions and cycles of the firmware that a core executes, by task and by function.",
+        rich_help_panel="Output",
+    ),
+]
 Plot: TypeAlias = Annotated[
     Path | None,
     typer.Option("--plot", "--figure", metavar="FILE", help="Draw a chart: .html, .png, .svg, .pdf.", rich_help_panel="Output"),

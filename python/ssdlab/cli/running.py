@@ -27,6 +27,7 @@ def run(
     policy: str | None,
     chosen: dict[str, Any],
     reading: dict[str, Any],
+    profile_firmware: bool = False,
     out: Path | None,
     force: bool,
     json: bool,
@@ -40,6 +41,7 @@ def run(
         policy: A policy's name, or ``FILE.py:CLASS``.
         chosen: Options of the run.
         reading: Options of the workload; the format may be ``fio``, that of the result.
+        profile_firmware: Print the work of the firmware, which a core must execute.
         out: Folder of the results.
         force: Replace what is there.
         json: Print the results as JSON.
@@ -52,6 +54,8 @@ def run(
     as_fio = reading["format"] == "fio"
     if as_fio and json:
         raise InputError("--format fio, --json: each prints a document on standard output; give one of them")
+    if profile_firmware:
+        _check_profile(drive, chosen, as_fio or json)
     targets = given.Targets(
         out,
         force,
@@ -83,7 +87,7 @@ def run(
             remark_on([result], result.notes)
         folder = None if out is None else Results(out, lambda path: result.save(path, force=force), lambda: result.summary_json)
         meaning = "the results are partial" if result.status == "partial" else "the results are complete"
-        conclude(lambda: _show(result, as_fio, json), folder, ending, meaning, quiet=quiet)
+        conclude(lambda: _show(result, as_fio, json, profile_firmware), folder, ending, meaning, quiet=quiet)
 
 
 #: Remark before the run of a drive that holds no data, unless the user chose that.
@@ -107,6 +111,16 @@ def begins_empty(drive: str, chosen: dict[str, Any]) -> bool:
     return kind == "page_map" and not was_set and found["state"]["precondition"] == "none"
 
 
+def _check_profile(drive: str, chosen: dict[str, Any], prints_document: bool) -> None:
+    """Raises an error if the work of the firmware cannot be printed."""
+    if prints_document:
+        raise InputError("--profile-firmware: --json has it as `firmware`, and --format fio prints nothing else; give one of them")
+    found = tomllib.loads(drives.check(drive, set=chosen["set"] or ()))
+    kind = found.get("controller", {}).get("firmware", {}).get("kind", "ideal")
+    if kind != "riscv":
+        raise InputError(f'--profile-firmware: no core executes firmware of kind "{kind}": expected --set controller.firmware.kind=riscv')
+
+
 def _file(policy: str | None) -> str | None:
     """Returns the file of a policy in Python; any other policy as it is."""
     if policy is None or ".py" not in policy:
@@ -121,7 +135,7 @@ def _policy(policy: str | None) -> PolicyLike | None:
     return policy_file.policy_of(policy)
 
 
-def _show(result: Result, as_fio: bool, json: bool) -> None:
+def _show(result: Result, as_fio: bool, json: bool, profile_firmware: bool) -> None:
     """Prints the result in the requested form."""
     if as_fio:
         print_json(result.fio())
@@ -132,3 +146,5 @@ def _show(result: Result, as_fio: bool, json: bool) -> None:
         from ssdlab.cli import views
 
         views.show_run(standard_output(), result)
+        if profile_firmware:
+            views.show_firmware(standard_output(), result)

@@ -57,6 +57,21 @@ def show_run(console: Console, result: RunData) -> None:
             put(console, table)
 
 
+def show_firmware(console: Console, result: RunData) -> None:
+    """Prints the work of the firmware that a core executes, by task and by function."""
+    firmware = result.summary["firmware"]
+    for title, parts in (("task", firmware["tasks"]), ("function", firmware["functions"])):
+        table = new_table(f"firmware by {title}", "instructions", "cycles", "share")
+        for name, work in sorted(parts.items(), key=lambda part: (-part[1]["cycles"], part[0])):
+            table.add_row(Text(name), count(work["instructions"]), count(work["cycles"]), _share(work, firmware))
+        table.add_row("all", count(firmware["instructions"]), count(firmware["cycles"]), _share(firmware, firmware))
+        put(console, table)
+
+
+def _share(work: Mapping[str, int], whole: Mapping[str, int]) -> str:
+    return percent(work["cycles"] / whole["cycles"]) if whole["cycles"] else ""
+
+
 def show_comparison(console: Console, comparison: Comparison) -> None:
     """Prints the runs side by side, with ratios to the first run."""
     runs = comparison.runs

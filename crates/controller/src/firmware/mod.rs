@@ -2,6 +2,7 @@
 
 pub mod cores;
 pub mod ideal;
+pub mod riscv;
 
 use kit::Problems;
 
@@ -9,8 +10,13 @@ pub use cores::{Assignment, Cores, Cycles, Order};
 
 /// The contract of firmware.
 pub trait Firmware {
-    /// Returns the cores that it runs on; `None` if its work takes no time.
+    /// Returns the cores on which its tasks take their numbers of cycles; `None` if it has no such tasks.
     fn cores(&self) -> Option<Cores>;
+
+    /// Returns the description of the core that executes it; `None` if none does.
+    fn executed(&self) -> Option<&riscv::Params> {
+        None
+    }
 
     /// Returns its clock and cycles in words for drawings, in lines; none if it takes no time.
     fn in_words(&self) -> Vec<String>;
@@ -24,5 +30,16 @@ kit::family! {
     FirmwareConfig: () => dyn Firmware {
         Ideal = ideal,
         Cores = cores,
+        Riscv = riscv,
+    }
+}
+
+impl FirmwareConfig {
+    /// Reads the files that the firmware names: see [`riscv::Params::read`].
+    pub fn read_files(&mut self, file: &dyn Fn(&str) -> Result<String, String>) -> Result<(), Problems> {
+        match self {
+            FirmwareConfig::Riscv(params) => params.read(file).map_err(|why| Problems::one("controller.firmware.image", why)),
+            FirmwareConfig::Ideal(_) | FirmwareConfig::Cores(_) => Ok(()),
+        }
     }
 }

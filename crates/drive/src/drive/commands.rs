@@ -33,22 +33,26 @@ impl Drive {
     /// otherwise the command goes on once they are.
     #[inline(never)]
     pub(super) fn look_up(&mut self, command: CommandId, from: Lpn) -> bool {
-        let host = self.host.command(command).command();
-        if host.op == Op::Flush {
+        let op = self.host.command(command).command().op;
+        if op == Op::Flush {
             return true;
         }
-        let UnitRange { first, count, .. } = self.host.units_of(command);
+        let range = self.host.units_of(command);
+        // Firmware deallocates what it is asked for: not the units of which a trim covers a part.
+        let is_executed_trim = op == Op::Trim && self.ftl.is_executed();
+        let (first, count) = if is_executed_trim { range.inner() } else { (range.first, range.count) };
         let units = first.0.max(from.0)..first.0 + count;
-        units.is_empty() || self.ftl.translate(command, units, &mut self.out)
+        units.is_empty() || self.ftl.translate((command, op), units, self.now, &mut self.out)
     }
 
     /// Lets the commands go on that waited for pages of the map which are in memory now.
     #[inline(never)]
     pub(super) fn go_on_looking_up(&mut self) {
+        let cause = if self.ftl.is_executed() { Cause::Firmware } else { Cause::Map };
         let mut waited = std::mem::take(&mut self.out.handoff.translated);
         for Translated { command, from } in waited.drain(..) {
             if let Some(account) = self.host.command(command).account() {
-                self.out.accounts[account].charge_up_to(Cause::Map, self.now);
+                self.out.accounts[account].charge_up_to(cause, self.now);
             }
             if self.look_up(command, from) {
                 self.serve_decoded(command);

@@ -8,8 +8,8 @@ use ftl::{Drain, Pulled, Translator};
 use host::{Piece, Request, UnitRange};
 use kit::queue::Class;
 use kit::{
-    Account, AccountId, CommandId, Demand, DieId, Encoding, Ended, Event, Ledger, Lpn, Op, Operation, OperationKind, Owner,
-    Reason, SimTime, Status, Timer, TransactionId, UNIT_BYTES,
+    Account, AccountId, Cause, CommandId, Demand, DieId, Encoding, Ended, Event, Ledger, Lpn, Op, Operation, OperationKind,
+    Owner, Reason, SimTime, Status, Timer, TransactionId, UNIT_BYTES,
 };
 
 impl Drive {
@@ -194,8 +194,19 @@ impl Drive {
         self.check_watermarks();
         if let Some(slot) = pulled {
             self.start(slot);
+            if self.looks_up_pages {
+                self.charge_delay(die, slot);
+            }
         }
         pulled.is_some()
+    }
+
+    /// Charges the time between the choice of an operation by executed firmware and its start: the die had begun a host
+    /// read while the firmware was at work.
+    #[inline(never)]
+    fn charge_delay(&mut self, die: DieId, slot: u32) {
+        let delay = self.ftl.delay(die);
+        self.out.operations.account_mut(slot).charge(Cause::DieHostRead, delay);
     }
 
     /// Pulls an operation for a die whose channel has no free page buffer, or lets the die wait for one.

@@ -74,7 +74,7 @@ struct Shutdown {
 /// a plain value without shared state: each may be used by another thread.
 pub struct EmbeddedDrive {
     drive: Drive,
-    /// True if the translation layer is the page map, which goes on whatever happens.
+    /// True if the translation layer is the page map itself, which goes on whatever happens.
     has_map: bool,
     /// Unit of offsets and lengths of commands \[bytes\].
     logical_block: u64,
@@ -104,7 +104,7 @@ pub struct EmbeddedDrive {
 impl EmbeddedDrive {
     fn new(drive: Drive, origin: Origin, kept: Option<Kept>) -> EmbeddedDrive {
         EmbeddedDrive {
-            has_map: drive.translator().map().is_some(),
+            has_map: drive.translator().map().is_some() && !drive.translator().is_executed(),
             drive,
             logical_block: origin.description.host.logical_block.0,
             origin: Box::new(origin),

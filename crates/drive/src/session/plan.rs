@@ -48,6 +48,7 @@ impl<'a> RunPlan<'a> {
         if let (true, Some(problem)) = (run.power_cut.is_some(), description.lacks_map("--power-cut", "a power failure")) {
             return Err(in_script(problem.into(), script.as_ref()));
         }
+        executed_problem(run, files, description)?;
         let elsewhere = [
             ("--load", files.load.is_some()),
             ("--rest-after", run.rest_after.is_some()),
@@ -124,6 +125,15 @@ impl<'a> RunPlan<'a> {
         let RunOptions { skip_commands, rest_after, stop_after, .. } = self.request.run;
         Part { skip: skip_commands + rest_after.unwrap_or(0), stop_after }
     }
+}
+
+/// Refuses what needs the saved state of a drive whose firmware a core executes.
+fn executed_problem(run: &RunOptions, files: &Files<'_>, description: &Description) -> Result<(), Problems> {
+    let options =
+        [("--load", files.load.is_some()), ("--save", files.save.is_some()), ("--rest-after", run.rest_after.is_some())];
+    let given = options.iter().find(|(_, is_given)| *is_given && description.executes_firmware());
+    let what = "a core executes the firmware, whose state is in no saved drive: expected another controller.firmware";
+    given.map_or(Ok(()), |(option, _)| Err(Problems::one(*option, what)))
 }
 
 /// Returns problems of a power failure with its place in the script of faults, if that has it.

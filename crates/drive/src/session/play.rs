@@ -197,6 +197,9 @@ pub(super) fn interruption(drive: &Drive) -> Option<Interruption> {
 
 /// Returns true if nothing in the drive ends the run: no worn-out die, no failure or stop of the policy.
 fn may_go_on(drive: &Drive) -> bool {
-    let Some(map) = drive.translator().map() else { return drive.translator().failure().is_none() };
+    if drive.translator().failure().is_some() {
+        return false;
+    }
+    let Some(map) = drive.translator().map() else { return true };
     map.worn_out_die().is_none() && map.policy().failure().is_none() && map.policy().interruption().is_none()
 }

@@ -432,6 +432,21 @@ pub const KEYS: &[Key] = &[
     key("map_cache.checkpoints", MAPPING, "count", "Times that the journal was full and all changed pages were written."),
     key("map_cache.most_pages", MAPPING, "pages", "Most pages of the map in memory at a time."),
     key("map_cache.capacity_pages", MAPPING, "pages", "Pages of the map for which there is space in memory."),
+    key("firmware", MAPPING, "",
+        "Work of the firmware that a core executes (`controller.firmware` of kind `riscv`), from the start of the run, \
+         without the time in which it waited for events. Absent with other firmware."),
+    key("firmware.instructions", MAPPING, "count", "Instructions executed."),
+    key("firmware.cycles", MAPPING, "cycles", "Cycles of these instructions, the sum over the functions and over the tasks."),
+    key("firmware.tasks", MAPPING, "",
+        "The same by task: the event at which the firmware worked. `look_up` is a host read, `trim` a host trim, `choose` the next \
+         operation of a die, `gathered` and `erased` the end of a collection's read and of an erase, `wait` the way from \
+         an empty event queue to the next event."),
+    key("firmware.tasks.TASK.instructions", MAPPING, "count", "Instructions executed in the task."),
+    key("firmware.tasks.TASK.cycles", MAPPING, "cycles", "Cycles of these instructions."),
+    key("firmware.functions", MAPPING, "",
+        "The same by function, with its name in the symbols of the image; `elsewhere`: instructions of no function."),
+    key("firmware.functions.FUNCTION.instructions", MAPPING, "count", "Instructions of the function itself, without those that it calls."),
+    key("firmware.functions.FUNCTION.cycles", MAPPING, "cycles", "Cycles of these instructions."),
     key("translation", TRANSLATION, "",
         "Translation layer without a page map. Absent on a drive with one. What needs a map is `null` there: wear, \
          collections, modes."),

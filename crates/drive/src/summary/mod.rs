@@ -21,10 +21,11 @@ use crate::failure::PowerFailureReport;
 use crate::statistics::Utilisation;
 use crate::steady::SteadyState;
 use energy::Written;
-use ftl::Medium;
+use ftl::{FirmwareProfile, Medium, Work};
 use kit::reason::REASON_COUNT;
 use kit::{BlockId, Op, Reason, SimTime};
 use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
 
 /// Version of the document's format.
 pub const SCHEMA_VERSION: u32 = 1;
@@ -71,8 +72,8 @@ pub struct RunFacts<'a> {
 
 /// Builds the summary of a run. Every key is always present, with `null` where nothing was measured; only
 /// `power_failure` is absent unless power failed, `streams` unless the workload has several, `intervals` unless batches
-/// were requested, `read_cache` and `map_cache` unless the drive has one, `translation` where the translation layer is
-/// the page map.
+/// were requested, `read_cache` and `map_cache` unless the drive has one, `firmware` unless a core executes it,
+/// `translation` where the translation layer is the page map.
 pub fn summary(facts: &RunFacts<'_>, description: &Description, drive: &Drive) -> Value {
     let mut all = whole_run(facts, description, drive);
     if let Some(power_failure) = facts.power_failure {
@@ -111,6 +112,9 @@ pub fn summary(facts: &RunFacts<'_>, description: &Description, drive: &Drive) -
         let figures = drive.translator().figures().into_iter().map(|(name, value)| (name.to_owned(), json!(value)));
         let kind = ("kind".to_owned(), json!(description.ftl.translation.name()));
         all["translation"] = Value::Object(std::iter::once(kind).chain(figures).collect());
+    }
+    if let Some(profile) = drive.translator().firmware_profile() {
+        all["firmware"] = firmware(&profile);
     }
     if let Some(reads) = drive.statistics.reads_since_start(drive.controller()) {
         all["read_errors"] = read_errors::section(description, &reads, &drive.statistics);
@@ -173,6 +177,22 @@ fn whole_run(facts: &RunFacts<'_>, description: &Description, drive: &Drive) -> 
         "steady": facts.steady,
         "saturated": facts.saturated,
     })
+}
+
+/// Returns the work of executed firmware.
+fn firmware(profile: &FirmwareProfile) -> Value {
+    let section = |work: Work| json!({"instructions": work.instructions, "cycles": work.cycles});
+    let task = |&(name, work): &(&str, Work)| (name.to_owned(), section(work));
+    // Functions of several files may have one name.
+    let mut functions = BTreeMap::<&str, Work>::new();
+    for function in &profile.functions {
+        let name = if function.name.is_empty() { "elsewhere" } else { &function.name };
+        functions.entry(name).or_default().add(Work { instructions: function.instructions, cycles: function.cycles });
+    }
+    let mut all = section(profile.total);
+    all["tasks"] = Value::Object(profile.tasks.iter().map(task).collect());
+    all["functions"] = Value::Object(functions.into_iter().map(|(name, work)| (name.to_owned(), section(work))).collect());
+    all
 }
 
 /// Returns a ratio; `null` if the divisor is zero.

@@ -19,6 +19,7 @@ mod deadlines;
 mod derive;
 mod diagram;
 mod errors;
+mod executed;
 mod extremes;
 mod faults;
 mod figures;

@@ -2,6 +2,7 @@
 
 use super::contract::{Physical, Pulled, Recordable, Report, Translation, TurnEnd, Zoned};
 use super::mapping::Mapping;
+use super::page_map::executed::{CoresConfig, Executed, FirmwareProfile};
 use super::page_map::ftl::{Ftl, Loaded};
 use super::page_map::record::Recorder;
 use super::pass_through::chunks::Chunks;
@@ -10,8 +11,8 @@ use crate::medium::Medium;
 use crate::queue::{Buffered, Drain};
 use kit::archive::{Archive, Archived, read_value, unreadable, write_value};
 use kit::{
-    CommandId, Demand, DieId, Ended, Events, HostCommand, HostUnit, Journal, Lpn, Operation, Outbox, Ppn, Problem, ReadyDies,
-    Record, SimTime, Status, Stored, Timer,
+    CommandId, Demand, DieId, Ended, Events, HostCommand, HostUnit, Journal, Lpn, Nanos, Op, Operation, Outbox, Ppn, Problem,
+    ReadyDies, Record, SimTime, Status, Stored, Timer,
 };
 use std::io::{Read, Write};
 use std::ops::Range;
@@ -35,6 +36,8 @@ pub enum Other {
     Recordable(Box<dyn Recordable>),
     /// The page map, with a record of what it does.
     Recorded(Box<Recorder>),
+    /// The page map, whose decisions firmware makes.
+    Executed(Box<Executed>),
     /// Nothing else.
     Plain(Box<dyn Translation>),
 }
@@ -46,6 +49,7 @@ impl Other {
             Other::Physical(layer) => &**layer,
             Other::Recordable(layer) => &**layer,
             Other::Recorded(layer) => &**layer,
+            Other::Executed(layer) => &**layer,
             Other::Plain(layer) => &**layer,
         }
     }
@@ -56,6 +60,7 @@ impl Other {
             Other::Physical(layer) => &mut **layer,
             Other::Recordable(layer) => &mut **layer,
             Other::Recorded(layer) => &mut **layer,
+            Other::Executed(layer) => &mut **layer,
             Other::Plain(layer) => &mut **layer,
         }
     }
@@ -302,6 +307,7 @@ impl Translator {
         match self {
             Translator::PageMap(map) => Some(map),
             Translator::Other(Other::Recorded(recorder)) => Some(recorder.page_map()),
+            Translator::Other(Other::Executed(layer)) => Some(layer.page_map()),
             Translator::Other(_) => None,
         }
     }
@@ -312,6 +318,7 @@ impl Translator {
         match self {
             Translator::PageMap(map) => Some(map),
             Translator::Other(Other::Recorded(recorder)) => Some(recorder.page_map_mut()),
+            Translator::Other(Other::Executed(layer)) => Some(layer.page_map_mut()),
             Translator::Other(_) => None,
         }
     }
@@ -359,13 +366,18 @@ impl Translator {
 
     /// Returns the reason why the layer cannot go on, if there is one: the run ends.
     pub fn failure(&self) -> Option<Problem> {
-        if let Translator::Other(Other::Recordable(layer)) = self { layer.failure() } else { None }
+        match self {
+            Translator::Other(Other::Recordable(layer)) => layer.failure(),
+            Translator::Other(Other::Executed(layer)) => layer.failure(),
+            _ => None,
+        }
     }
 
     /// Begins the drive's work in its starting state.
     pub fn begin(&mut self, now: SimTime, out: &mut Outbox) {
         match self {
             Translator::PageMap(map) => map.begin(now, out),
+            Translator::Other(Other::Executed(layer)) => layer.begin(now, out),
             other => other.recordable().into_iter().for_each(|layer| layer.begin(now, out)),
         }
     }
@@ -379,9 +391,45 @@ impl Translator {
         }
     }
 
-    /// Looks up the pages of the map for a command's units. Returns true if all are in memory. Otherwise the command
-    /// waits for one of them; when it has been read, the handoff has the command with the first unit after it.
-    pub fn translate(&mut self, command: CommandId, units: Range<u32>, out: &mut Outbox) -> bool {
+    /// Returns the layer with a core that executes firmware, which makes its decisions; an error if the firmware does
+    /// not fit.
+    pub fn executing(self, config: &CoresConfig) -> Result<Translator, String> {
+        match self {
+            Translator::PageMap(map) => Ok(Translator::Other(Other::Executed(Box::new(Executed::new(map, config)?)))),
+            Translator::Other(_) => Err("only the page map is executed".to_owned()),
+        }
+    }
+
+    /// Handles an empty event queue while `commands` commands are in flight. Returns true if the layer fails for that
+    /// reason.
+    pub fn stalled(&mut self, commands: u64) -> bool {
+        if let Translator::Other(Other::Executed(layer)) = self {
+            return layer.stalled(commands);
+        }
+        self.recordable().is_some_and(|layer| layer.stalled(commands))
+    }
+
+    /// Returns the time for which the operation that a die has begun last waited after executed firmware had chosen it.
+    pub fn delay(&self, die: DieId) -> Nanos {
+        if let Translator::Other(Other::Executed(layer)) = self { layer.delay(die) } else { Nanos::ZERO }
+    }
+
+    /// Returns what executed firmware has done; `None` if none is executed.
+    pub fn firmware_profile(&self) -> Option<FirmwareProfile> {
+        if let Translator::Other(Other::Executed(layer)) = self { Some(layer.profile()) } else { None }
+    }
+
+    /// Returns true if a core executes firmware that makes the decisions.
+    pub fn is_executed(&self) -> bool {
+        matches!(self, Translator::Other(Other::Executed(_)))
+    }
+
+    /// Looks up a command's units where that takes a read of a map page, or the time of firmware. Returns true if it
+    /// has been done. Otherwise the command waits; the handoff has it later, with the first unit that is not looked up.
+    pub fn translate(&mut self, (command, op): (CommandId, Op), units: Range<u32>, now: SimTime, out: &mut Outbox) -> bool {
+        if let Translator::Other(Other::Executed(layer)) = self {
+            return layer.translate(command, op, units, now, out);
+        }
         self.page_map_mut().is_none_or(|map| map.translate(command, units, out))
     }
 

@@ -57,6 +57,8 @@ struct Frontier {
 #[derive(Clone)]
 pub(crate) struct Space {
     free: Vec<FreeBlocks>,
+    /// True if firmware keeps the account of open blocks and victims.
+    is_handed_over: bool,
     free_count: Vec<u32>,
     frontiers: Vec<Frontier>,
     streams: usize,
@@ -118,6 +120,7 @@ impl Space {
         let dies = geometry.die_count as usize;
         Space {
             free,
+            is_handed_over: false,
             free_count: vec![geometry.blocks_per_die; dies],
             frontiers: vec![Frontier { block: NONE, next_unit: 0 }; dies * streams * width],
             streams,
@@ -259,6 +262,44 @@ impl Space {
         let first = (die.index() * self.streams + self.data - 1) * self.width;
         let is_open = self.frontiers[first..first + self.width].iter().all(|frontier| frontier.block != NONE);
         is_open && self.free_count[die.index()] > 0 || self.can_open(die, AllocationClass::Map)
+    }
+
+    /// Sets whether a die can take host data, where firmware keeps the account.
+    pub fn set_room(&mut self, die: DieId, room: bool) {
+        let known = std::mem::replace(&mut self.has_space[die.index()], room);
+        self.dies_with_space = self.dies_with_space + u32::from(room) - u32::from(known);
+    }
+
+    /// Returns true if firmware keeps the account of open blocks and victims.
+    pub fn is_handed_over(&self) -> bool {
+        self.is_handed_over
+    }
+
+    /// Counts a free block that firmware has opened.
+    pub fn block_opened(&mut self, die: DieId) {
+        self.free_count[die.index()] -= 1;
+    }
+
+    /// Counts a block that has been erased for firmware.
+    pub fn block_freed(&mut self, die: DieId) {
+        self.free_count[die.index()] += 1;
+    }
+
+    /// Hands the free blocks and the open ones over to firmware, which keeps the account from now on: those of each
+    /// group of planes in the order in which they are used, and the frontiers, block and next unit, of a die's first
+    /// and second stream.
+    pub fn hand_over(&mut self) -> (Vec<Vec<u32>>, Vec<[u32; 2]>) {
+        let in_order = |free: &FreeBlocks| {
+            let mut erased: Vec<_> = free.erased[0].iter().map(|Reverse(ranked)| *ranked).collect();
+            erased.sort_unstable();
+            (free.next_fresh..free.fresh_end).chain(erased.into_iter().map(|(_, block)| block)).collect()
+        };
+        let free = self.free.iter().map(in_order).collect();
+        let of_die = |die: &[Frontier]| [0, 1].map(|stream| die.get(stream).map_or([NONE, 0], |one| [one.block, one.next_unit]));
+        let frontiers = self.frontiers.chunks(self.streams * self.width).flat_map(of_die).collect();
+        self.frontiers.fill(Frontier { block: NONE, next_unit: 0 });
+        self.is_handed_over = true;
+        (free, frontiers)
     }
 
     fn update_space(&mut self, die: DieId) {

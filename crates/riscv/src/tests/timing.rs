@@ -207,8 +207,9 @@ fn a_profile_names_classes_and_functions() {
     let slots = [1010, 0, 5, 0, 4 * 22 + 2, 0, 200, 0, 30, 0, 3, 0, 200, 0];
     assert_eq!(profile.cycles_by_slot(), slots);
     assert_eq!(slots.iter().sum::<u64>(), core.cycles());
-    let row = |name: &str, address, cycles| FunctionCycles { name: name.to_owned(), address, cycles };
-    assert_eq!(profile.functions(&image), [row("loop", TEXT, 1105), row("", 0, 230), row("quotient", TEXT + 20, 203)]);
+    let row = |name: &str, address, cycles, instructions| FunctionCycles { name: name.to_owned(), address, cycles, instructions };
+    let rows = [row("loop", TEXT, 1105, 11), row("", 0, 230, 2), row("quotient", TEXT + 20, 203, 2)];
+    assert_eq!(profile.functions(&image), rows);
 }
 
 #[test]

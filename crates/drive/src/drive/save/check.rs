@@ -70,6 +70,7 @@ impl Drive {
             "it holds reads back, or has no space, under a translation layer that does not".to_owned()
         })?;
         let odd = timers.iter().find(|(_, timer)| match timer {
+            Timer::Core => true,
             Timer::Replay(die) => !plays || die.index() >= dies,
             Timer::Flush | Timer::PowerState => false,
             Timer::DieFails(_) | Timer::Hang => true,

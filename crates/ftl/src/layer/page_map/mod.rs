@@ -3,6 +3,7 @@
 pub(crate) mod audit;
 pub(crate) mod collector;
 pub(crate) mod endurance;
+pub(crate) mod executed;
 pub(crate) mod ftl;
 pub(crate) mod metadata;
 pub(crate) mod moves;

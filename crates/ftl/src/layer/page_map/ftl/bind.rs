@@ -100,7 +100,7 @@ impl Ftl {
     }
 
     /// Removes units from the head of the queue that were trimmed while they waited; they are not programmed.
-    fn drop_trimmed(&mut self, list: usize, now: SimTime, out: &mut Outbox) {
+    pub(in crate::layer::page_map) fn drop_trimmed(&mut self, list: usize, now: SimTime, out: &mut Outbox) {
         while let Some(slot) = self.state.writes.queue.head(list) {
             if !self.state.writes.queue.units[slot].dropped {
                 break;
@@ -112,7 +112,7 @@ impl Ftl {
         }
     }
 
-    fn release_dropped(&mut self, slot: u32, now: SimTime, out: &mut Outbox) {
+    pub(in crate::layer::page_map) fn release_dropped(&mut self, slot: u32, now: SimTime, out: &mut Outbox) {
         if self.state.journal.as_mut().is_some_and(|journal| journal.keep_dropped(slot)) {
             return self.wake_for_journal(&mut out.ready);
         }
@@ -130,7 +130,7 @@ impl Ftl {
     /// Binds a unit of host data to its place: the map points there, and the old copy becomes invalid. The old copy's
     /// block stays pinned until the program completes.
     #[inline]
-    pub(super) fn bind_host(&mut self, die: DieId, slot: u32, ppn: Ppn, now: SimTime, out: &mut Outbox) {
+    pub(in crate::layer::page_map) fn bind_host(&mut self, die: DieId, slot: u32, ppn: Ppn, now: SimTime, out: &mut Outbox) {
         let (mode, stream) =
             (self.state.store.medium.programs[die.index()].mode, self.state.store.medium.programs[die.index()].stream);
         let unit = &self.state.writes.queue.units[slot];
@@ -226,7 +226,7 @@ impl Ftl {
     }
 
     #[inline(always)]
-    pub(super) fn begin_program(&mut self, die: DieId, first: Ppn, mode: ModeId, reason: Reason) {
+    pub(in crate::layer::page_map) fn begin_program(&mut self, die: DieId, first: Ppn, mode: ModeId, reason: Reason) {
         let program = &mut self.state.store.medium.programs[die.index()];
         debug_assert!(program.bound == 0, "a die programs one unit at a time");
         program.first = first;
@@ -291,7 +291,14 @@ impl Ftl {
 
     /// Completes the binding of a program unit: fills it up with padding, enters deadlines of newly opened blocks,
     /// closes the frontier if it is full, and returns the slot of the program.
-    pub(super) fn finish_program(&mut self, die: DieId, stream: usize, bound: u32, now: SimTime, out: &mut Outbox) -> u32 {
+    pub(in crate::layer::page_map) fn finish_program(
+        &mut self,
+        die: DieId,
+        stream: usize,
+        bound: u32,
+        now: SimTime,
+        out: &mut Outbox,
+    ) -> u32 {
         let geometry = self.state.store.medium.geometry;
         let program = &mut self.state.store.medium.programs[die.index()];
         program.frontier = stream;
@@ -347,7 +354,7 @@ impl Ftl {
 
     /// Updates the drive-wide clock if dies with space for host data have appeared, or none is left.
     #[inline]
-    pub(super) fn update_no_space(&mut self, now: SimTime, signals: &mut Signals) {
+    pub(in crate::layer::page_map) fn update_no_space(&mut self, now: SimTime, signals: &mut Signals) {
         let none = self.state.space.dies_with_space() == 0;
         if none != signals.no_space {
             signals.no_space = none;

@@ -152,11 +152,7 @@ impl Ftl {
         if self.state.writes.may_pull_from(list)
             && let Some(program) = self.program_host(die, list, now, out)
         {
-            if self.derived.parameters.buffering.longest_first {
-                self.wake_for_writes(&mut out.ready);
-            } else if self.state.writes.are_pulled() && self.state.writes.may_pull_from(0) {
-                self.wake_one(&mut out.ready);
-            }
+            self.wake_for_rest(&mut out.ready);
             return Some(program);
         }
         if let Some(program) = self.program_moves(die, now, out) {
@@ -175,8 +171,8 @@ impl Ftl {
                 return step;
             }
         }
-        if !self.state.writes.are_pulled() {
-            self.hand_over_if_full(die, list, &mut out.ready);
+        if self.state.collectors[die.index()].victim.is_none() {
+            self.hand_over_where_full(die, &mut out.ready);
         }
         if self.derived.needs.moves && !self.state.writes.gate.is_open {
             self.offer_idle(die, now, out);
@@ -200,17 +196,24 @@ impl Ftl {
         Some(program)
     }
 
-    /// Hands the waiting writes of a die over to the die with the most free blocks, if the die has no space and its
-    /// collection can free none. Where the die of a write is chosen on arrival, a die may come to hold more than its
-    /// share of the data, because overwrites and moved pages may go to other dies.
-    fn hand_over_if_full(&mut self, die: DieId, list: usize, ready: &mut ReadyDies) {
-        if self.state.writes.queue.len(list) == 0
-            || self.state.space.has_space(die)
-            || self.state.collectors[die.index()].victim.is_some()
-        {
-            return;
+    /// Wakes idle dies for the host data that a program leaves.
+    #[inline]
+    pub(in crate::layer::page_map) fn wake_for_rest(&mut self, ready: &mut ReadyDies) {
+        if self.derived.parameters.buffering.longest_first {
+            self.wake_for_writes(ready);
+        } else if self.state.writes.are_pulled() && self.state.writes.may_pull_from(0) {
+            self.wake_one(ready);
         }
-        self.hand_over(list, ready);
+    }
+
+    /// Hands the waiting writes of a die over to the die with the most free blocks, if the die has no space. Its
+    /// collection, which empties no block now, can free none. Where the die of a write is chosen on arrival, a die may
+    /// come to hold more than its share of the data, because overwrites and moved pages may go to other dies.
+    pub(in crate::layer::page_map) fn hand_over_where_full(&mut self, die: DieId, ready: &mut ReadyDies) {
+        let list = self.state.writes.list_of(die);
+        if !self.state.writes.are_pulled() && self.state.writes.queue.len(list) > 0 && !self.state.space.has_space(die) {
+            self.hand_over(list, ready);
+        }
     }
 
     /// Hands the waiting writes of a list over to the die with the most free blocks.

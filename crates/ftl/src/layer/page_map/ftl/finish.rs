@@ -190,6 +190,7 @@ impl Ftl {
             }
             Timer::Flush | Timer::PowerState => unreachable!("the write buffer and the power states have timers of their own"),
             Timer::Replay(_) => unreachable!("it belongs to the replay of a firmware trace"),
+            Timer::Core => unreachable!("it belongs to cores that execute firmware"),
             Timer::Rebuild(group) => self.rebuild_due(group, out),
             Timer::DieFails(_) | Timer::Hang => unreachable!("the drive has these faults itself"),
         }

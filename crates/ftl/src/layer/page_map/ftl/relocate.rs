@@ -451,7 +451,7 @@ impl Ftl {
     /// Binds a unit that is moved to its new place: the map points there, or, if a newer copy waits in the write
     /// buffer, that copy's reference to the older one. The old place stays pinned until the program completes.
     #[inline]
-    pub(super) fn bind_moved(&mut self, die: DieId, from: Ppn, to: Ppn, now: SimTime, out: &mut Outbox) {
+    pub(in crate::layer::page_map) fn bind_moved(&mut self, die: DieId, from: Ppn, to: Ppn, now: SimTime, out: &mut Outbox) {
         let lpn = self.state.store.lpn_at(from);
         self.state.store.medium.supersede(from);
         self.refer(lpn, from, to);

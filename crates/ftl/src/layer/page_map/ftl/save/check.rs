@@ -244,6 +244,7 @@ impl Ftl {
                     format!("a timer of the page move in slot {slot} is pending, and there is no such slot")
                 })?,
                 Timer::Replay(_) => return Err("a timer of a replay is pending, and the drive replays nothing".to_owned()),
+                Timer::Core => return Err("the access of a core is pending, and no firmware is executed".to_owned()),
                 Timer::Rebuild(group) => {
                     let groups = self.state.rain.as_ref().map_or(0, |rain| rain.groups());
                     require(group < groups, || {

@@ -1,0 +1,282 @@
+//! Firmware that a core executes: its drive does what one with the page map itself does, its time is that of its
+//! instructions, and what it does wrong ends the run with its place.
+
+use drive::session::{Files, Outcome, RunRequest};
+use drive::{Description, Drive};
+use ftl::CoresConfig;
+use kit::capped::read_named;
+use kit::history::Entry;
+use kit::{Frequency, Nanos, Problems, Rng, SimTime};
+use riscv::Image;
+use testkit::{Commands, Mix, Rig, Violation, case};
+use workload::Input;
+
+const IMAGE: &[u8] = include_bytes!("../../../../firmware/page_map.elf");
+/// A drive that is as the firmware has it.
+const OWN: &str = "base = \"tiny\"\nftl.partial_write = \"whole\"\nftl.wear_leveling = \"none\"\n";
+const EXECUTED: &str = "controller.firmware.kind=riscv";
+
+/// Plays random commands. Returns the physical history.
+fn play(drive: &mut Drive, description: &Description, seed: u64) -> Vec<Entry> {
+    drive.history().enable(true);
+    let mut rng = Rng::stream(seed, "testkit.mix");
+    let mix = Mix::random(&mut rng, description.flash.program_time.of(0).0);
+    let mut stream = Commands::new(mix, description.user_bytes(), 0, Rng::stream(seed, "testkit.commands.0"));
+    // The drive itself counts a command from its arrival on.
+    let go_on = |drive: &mut Drive, outstanding: &mut usize| {
+        assert!(drive.translator().failure().is_none(), "{:?}", drive.translator().failure());
+        assert!(drive.next_event().is_some() || !drive.stalled(1), "{:?}", drive.translator().failure());
+        *outstanding -= drive.advance(SimTime::FOREVER).len();
+    };
+    let mut outstanding = 0;
+    for _ in 0..4000 {
+        while outstanding >= stream.mix().depth {
+            go_on(drive, &mut outstanding);
+        }
+        if let Some(gap) = stream.gap_ns() {
+            while outstanding > 0 {
+                go_on(drive, &mut outstanding);
+            }
+            let until = drive.now() + Nanos(gap);
+            while drive.now() < until {
+                drive.advance(until);
+            }
+        }
+        let at = drive.now() + Nanos(stream.delay_ns());
+        drive.submit(stream.next_command(), at);
+        outstanding += 1;
+    }
+    while outstanding > 0 {
+        go_on(drive, &mut outstanding);
+    }
+    drive.history().close();
+    drive.history().take().collect()
+}
+
+fn described(sets: &[&str]) -> Description {
+    let sets: Vec<String> = sets.iter().map(|&set| set.to_owned()).collect();
+    Description::read("test.toml", OWN, &sets).unwrap_or_else(|problems| panic!("{sets:?}: {problems}"))
+}
+
+/// Returns the history of a drive whose core runs at a clock.
+fn executed(description: &Description, clock: u64, seed: u64) -> (Vec<Entry>, Drive) {
+    let firmware = Description { controller: described(&[EXECUTED]).controller, ..description.clone() };
+    let config = CoresConfig { clock: Frequency(clock), ..firmware.executed_firmware().expect("it is executed") };
+    let ftl = description.build_ftl(seed).expect("a small drive").executing(&config).expect("it fits");
+    let mut drive = Drive::with_ftl(description, ftl, seed);
+    testkit::prepare(&mut drive, description);
+    (play(&mut drive, description, seed), drive)
+}
+
+/// Drives on which the native page map and the executed one are compared.
+const DRIVES: [&[&str]; 12] = [
+    &[],
+    &["buffer.policy=none"],
+    &["ftl.write_allocation=static"],
+    &["ftl.write_allocation=round_robin", "ftl.separate_relocations=false"],
+    &["buffer.policy=write_back", "buffer.capacity=1MiB", "buffer.flush_after=1ms"],
+    &["buffer.policy=write_back", "buffer.capacity=256KiB", "buffer.flush_after=1ms", "ftl.gc_preemptible=false"],
+    &["flash.planes_per_die=2", "flash.multi_plane=true", "flash.blocks_per_plane=64"],
+    &["flash.planes_per_die=2", "flash.blocks_per_plane=64", "ftl.separate_relocations=false"],
+    &["flash.page_size=16KiB", "flash.pages_per_block=16"],
+    &["flash.page_size=16KiB", "flash.pages_per_block=16", "ftl.mapping_unit=16KiB"],
+    &["ftl.superblock_blocks=2", "ftl.gc_spare_fraction=0.2", "ftl.allocation_order=WCD"],
+    &["flash.cell=tlc", "flash.cell_model=volt-tlc", "flash.one_shot=true", "flash.pages_per_block=48", "flash.program_time=1ms"],
+];
+
+/// At a clock at which firmware takes no time, the histories of all flash operations are equal.
+#[test]
+fn it_does_what_the_page_map_does() {
+    let mut erases = 0;
+    for (seed, drive) in (0..24).zip(DRIVES.iter().cycle()) {
+        let description = described(&[*drive, &["state.precondition=steady"]].concat());
+        let mut native = Drive::new(&description, seed).expect("a small drive");
+        testkit::prepare(&mut native, &description);
+        let expected = play(&mut native, &description, seed);
+        let (found, drive) = executed(&description, 100_000_000_000_000, seed);
+        let at = expected.iter().zip(&found).position(|(one, other)| one != other);
+        let around =
+            |history: &[Entry]| at.map(|at| format!("{:?}", &history[at.saturating_sub(2)..(at + 3).min(history.len())]));
+        assert_eq!(at, None, "seed {seed}, {:#?} and {:#?}", around(&expected), around(&found));
+        assert_eq!(found.len(), expected.len(), "seed {seed}");
+        let both = [&native, &drive].map(|drive| (drive.map().free_blocks(), drive.flash().counters.erases.iter().sum::<u64>()));
+        assert_eq!(both[0], both[1], "seed {seed}");
+        erases += both[0].1;
+    }
+    assert!(erases > 1000, "{erases}");
+}
+
+/// At the clock of a real core, the drive serves all commands, twice in the same way; the cycles are those of the
+/// functions and those of the tasks.
+#[test]
+fn a_slow_core_serves_all_commands() {
+    for (seed, clock) in [(3, 1_000_000_000), (7, 400_000_000), (9, 20_000_000), (10, 1_000_000), (22, 50_000_000)] {
+        let description = described(&[DRIVES[seed as usize % DRIVES.len()], &["state.precondition=steady"]].concat());
+        let (one, drive) = executed(&description, clock, seed);
+        let (other, _) = executed(&description, clock, seed);
+        assert_eq!(one, other, "seed {seed}");
+        let profile = drive.translator().firmware_profile().expect("it is executed");
+        let cycles = |of: &dyn Fn(&ftl::FirmwareProfile) -> u64| of(&profile);
+        let total = (profile.total.instructions, profile.total.cycles);
+        assert_eq!(cycles(&|profile| profile.functions.iter().map(|one| one.cycles).sum()), total.1, "seed {seed}");
+        assert_eq!(cycles(&|profile| profile.functions.iter().map(|one| one.instructions).sum()), total.0, "seed {seed}");
+        assert_eq!(cycles(&|profile| profile.tasks.iter().map(|(_, work)| work.cycles).sum()), total.1, "seed {seed}");
+        assert!(total.1 > total.0 && total.0 > 100_000, "seed {seed}: {total:?}");
+    }
+}
+
+/// At the clock of a real core, each read returns what was written last, and the accounts of the drive are right.
+#[test]
+fn the_data_is_right() {
+    for (seed, clock) in (0..12).zip(["400MHz", "30MHz", "1GHz"].iter().cycle()) {
+        let clock = format!("controller.firmware.clock={clock}");
+        let sets = [DRIVES[seed as usize], &["state.precondition=steady", EXECUTED, &clock]].concat();
+        let description = described(&sets);
+        let run = || -> Result<(), Violation> {
+            let mut rig = Rig::new(&description, seed, None)?;
+            case::go_on(&mut rig, &description, seed, 2000)?;
+            rig.drain()
+        };
+        run().unwrap_or_else(|violation| panic!("seed {seed}, {sets:?}: {violation:?}"));
+    }
+}
+
+/// Runs a job on the drive whose firmware is this image.
+fn run(image: Option<&[u8]>, sets: &[&str], job: &str) -> Result<Outcome, Problems> {
+    let named =
+        |_: &str| image.ok_or("no such file".to_owned()).and_then(|bytes| read_named(bytes).map_err(|error| error.to_string()));
+    let of_file: &[&str] = if image.is_some() { &["controller.firmware.image=own.elf"] } else { &[] };
+    let request = RunRequest::new("test.toml", OWN).sets(&[&[EXECUTED], of_file, sets].concat());
+    let files = Files { named: Some(&named), ..Files::default() };
+    drive::session::run(&request, &Input::text("workload", job), files, &mut |_| true)
+}
+
+const MIXED: &str = "[job]\nrw=randrw\nbs=4k\niodepth=8\nnumber_ios=2000\n";
+
+#[test]
+fn a_run_reports_the_work_of_the_firmware() {
+    let sets = ["state.precondition=steady"];
+    let built_in = run(None, &sets, MIXED).expect("it runs").summary;
+    let of_file = run(Some(IMAGE), &sets, MIXED).expect("it runs").summary;
+    let firmware = &built_in["firmware"];
+    assert_eq!(firmware, &of_file["firmware"]);
+    assert!(firmware["cycles"].as_u64() > Some(100_000), "{firmware}");
+    assert!(built_in["causes"]["read"]["firmware"].as_f64() > Some(100.0), "{}", built_in["causes"]);
+    // A read is looked up by some tens of instructions, at 2.5 ns a cycle.
+    let slow = run(None, &[sets[0], "controller.firmware.clock=40MHz"], MIXED).expect("it runs").summary;
+    let wait = |summary: &serde_json::Value| summary["causes"]["read"]["firmware"].as_f64().unwrap_or_default();
+    assert!(wait(&slow) > 10.0 * wait(&built_in), "{} and {}", slow["causes"], built_in["causes"]);
+    let costly = run(None, &[sets[0], "controller.firmware.dram.read_cycles=400"], MIXED).expect("it runs").summary;
+    assert!(wait(&costly) > wait(&built_in) + 380.0 * 2.5, "{} and {}", costly["causes"], built_in["causes"]);
+}
+
+/// Returns the built-in image with other instructions at the begin of a function.
+fn patched(function: &str, words: &[u32]) -> Vec<u8> {
+    let image = Image::read(IMAGE).expect("an executable");
+    let text = image.segments.iter().find(|segment| segment.executable).expect("its text");
+    let start = IMAGE.windows(64).position(|bytes| bytes == &text.bytes[..64]).expect("it is in the file");
+    let function = image.functions.iter().find(|found| found.name == function).expect("a function");
+    let mut file = IMAGE.to_vec();
+    for (at, word) in (start + (function.address - text.address) as usize..).step_by(4).zip(words) {
+        file[at..at + 4].copy_from_slice(&word.to_le_bytes());
+    }
+    file
+}
+
+/// `lui t0, UPPER`, the address of a store.
+const fn lui_t0(upper: u32) -> u32 {
+    upper << 12 | 5 << 7 | 0x37
+}
+
+#[test]
+fn what_the_firmware_does_wrong_ends_the_run_with_its_place() {
+    let writes = "[job]\nrw=randwrite\nbs=4k\niodepth=8\nnumber_ios=5000\n";
+    let cases: [(&str, &[u32], &str); 9] = [
+        ("update_room", &[0], "illegal instruction at 0x0000003a: encoding 0x00000000, in `update_room` + 0x0"),
+        // sw zero, 0(t0)
+        (
+            "next_place",
+            &[lui_t0(0x20000), 0x0002_a023],
+            "store outside memory and devices at 0x000000a2: address 0x20000000, in `next_place` + 0x4",
+        ),
+        ("next_place", &[lui_t0(0), 0x0002_a023], "store to the text at 0x000000a2: address 0x00000000, in `next_place` + 0x4"),
+        // j .
+        ("next_place", &[0x6f], "at 0x0000009e in next_place: hangs: it has not asked for an event for 100ms (watchdog)"),
+        // wfi; j -4
+        ("next_place", &[0x1050_0073, 0xffdf_f06f], "in next_place: hangs: it has not asked for an event for 100ms (watchdog)"),
+        // li t1, 7; sw t1, 0x7c(t0): PANIC
+        ("next_place", &[lui_t0(0x40000), 0x0070_0313, 0x0662_ae23], "at 0x000000a6 in next_place: it gives up with code 7"),
+        // sw t1, 0(t0): EVENT
+        ("next_place", &[lui_t0(0x40000), 0x0062_a023], "at 0x000000a2 in next_place: it stores"),
+        // ebreak
+        ("collect", &[0x0010_0073], "in collect: ebreak: there is no debugger"),
+        // li a0, 0; ret: no die collects, so that no block becomes free
+        ("collect", &[0x0000_0513, 0x0000_8067], "the firmware waits for an event, with 8 commands in flight"),
+    ];
+    for (function, words, expected) in cases {
+        let found = run(Some(&patched(function, words)), &["state.precondition=steady"], writes);
+        let found = found.map(|_| ()).expect_err(expected).to_string();
+        assert!(found.contains("controller.firmware") && found.contains(expected), "{found}: expected {expected}");
+    }
+}
+
+/// An answer that is not where the data is, and a program that is not at the next place of its block.
+#[test]
+fn what_the_firmware_decides_is_checked() {
+    // A load of the checkpoint's first table at 0x80000000 that finds another map: the text of `firmware` is as it is,
+    // and the program's place is one further (`addi a0, zero, 1; ret` in next_place).
+    let found = run(
+        Some(&patched("next_place", &[0x0010_0513, 0x0000_8067])),
+        &["state.precondition=steady"],
+        "[w]\nrw=randwrite\nbs=4k\nnumber_ios=10\n",
+    );
+    let found = found.map(|_| ()).expect_err("a wrong place").to_string();
+    assert!(
+        found.contains("in firmware: it programs unit 1 of block 0") || found.contains("it programs place 1 on die"),
+        "{found}"
+    );
+}
+
+#[test]
+fn what_it_does_not_do_is_refused() {
+    let cases = [
+        (
+            "ftl.victim=fifo",
+            "ftl.victim: the firmware does not do that: expected \"greedy\" with controller.firmware.kind = \"riscv\"",
+        ),
+        ("ftl.wear_leveling=dynamic", "ftl.wear_leveling: the firmware does not do that: expected \"none\""),
+        ("ftl.partial_write=read_modify_write", "ftl.partial_write: the firmware does not do that: expected \"whole\""),
+        ("ftl.allocation_order=PCWD", "ftl.allocation_order: the firmware does not do that: expected an order without P"),
+        ("ftl.plane_choice=most_free", "ftl.plane_choice: the firmware does not do that: expected \"block\""),
+        ("ftl.gc_start=write_waits", "ftl.gc_start: the firmware does not do that: expected \"early\""),
+        ("ftl.gc_idle_after=1ms", "ftl.gc_idle_after: the firmware does not do that: expected no such field"),
+        ("flash.copyback=true", "flash.copyback: the firmware does not do that: expected false"),
+        (
+            "flash.write_mode[0].retention=100d",
+            "flash.write_mode[0].retention: the firmware does not do that: expected at least a year",
+        ),
+        ("controller.page_buffers={count = 2}", "controller.page_buffers: the firmware does not do that"),
+        ("ftl.rain={dies = 4}", "ftl.rain: the firmware does not do that"),
+        (
+            "policy.kind=all_fast",
+            "needs decisions that executed firmware does not make: expected another controller.firmware than \"riscv\"",
+        ),
+        ("ftl.map_cache={size = \"1MiB\"}", "needs decisions that executed firmware does not make"),
+        ("buffer.read_cache=1MiB", "needs decisions that executed firmware does not make"),
+        ("state.graceful_shutdown=true", "state.graceful_shutdown: the firmware does not do that: expected false"),
+        ("flash.blocks_per_plane=1000000", "flash: the firmware's map takes 1.78 GiB of DRAM: expected at most 1 GiB"),
+        ("controller.firmware.clock=1kHz", "controller.firmware.clock: 1kHz: expected 1MHz to 10GHz"),
+        ("controller.firmware.text=6B", "controller.firmware.text: 6B: expected a multiple of 4B from 4KiB to 64MiB"),
+        ("controller.firmware.data=4KiB", "controller.firmware.image: segment 0x10000000..0x1000145c: expected it to lie within"),
+        ("controller.firmware.watchdog=1ns", "controller.firmware.watchdog: 1ns: expected 1us to 100s"),
+        ("controller.firmware.cycles.alu=0", "controller.firmware.cycles.alu: 0: expected"),
+        ("controller.firmware.image=none.elf", "controller.firmware.image: none.elf: no such file"),
+        ("controller.firmware={kind = \"riscv\", cores = 2}", "controller.firmware: unknown field `cores`"),
+    ];
+    for (set, expected) in cases {
+        let found = run(None, &[set], MIXED).map(|_| ()).expect_err(set).to_string();
+        assert!(found.contains(expected), "{set}: {found}: expected {expected}");
+    }
+    let text = run(Some(b"no executable"), &[], MIXED).map(|_| ()).expect_err("no image").to_string();
+    assert!(text.contains("controller.firmware.image: own.elf: not an ELF file"), "{text}");
+}
