@@ -114,11 +114,15 @@ def begins_empty(drive: str, chosen: dict[str, Any]) -> bool:
 def _check_profile(drive: str, chosen: dict[str, Any], prints_document: bool) -> None:
     """Raises an error if the work of the firmware cannot be printed."""
     if prints_document:
-        raise InputError("--profile-firmware: --json has it as `firmware`, and --format fio prints nothing else; give one of them")
+        raise InputError(
+            "--profile-firmware: --json has it as `firmware`, and --format fio prints nothing else; give one of them"
+        )
     found = tomllib.loads(drives.check(drive, set=chosen["set"] or ()))
     kind = found.get("controller", {}).get("firmware", {}).get("kind", "ideal")
     if kind != "riscv":
-        raise InputError(f'--profile-firmware: no core executes firmware of kind "{kind}": expected --set controller.firmware.kind=riscv')
+        raise InputError(
+            f'--profile-firmware: no core executes firmware of kind "{kind}": expected --set controller.firmware.kind=riscv'
+        )
 
 
 def _file(policy: str | None) -> str | None:
