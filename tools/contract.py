@@ -123,7 +123,8 @@ def documented(kind: ast.ClassDef) -> Iterator[tuple[int, int, list[str]]]:
     bodies = [(kind.body, thing), *((one.body, getattr(thing, one.name, None)) for one in members)]
     for (first, *_), described in bodies:
         text = getattr(described, "__doc__", None)
-        if text and isinstance(first, ast.Expr):
+        # A function of the stub without a documentation has three dots.
+        if text and isinstance(first, ast.Expr) and isinstance(getattr(first.value, "value", None), str):
             yield first.lineno - 1, first.end_lineno or 0, docstring(text, " " * first.col_offset)
 
 

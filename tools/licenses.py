@@ -18,6 +18,8 @@ LIST = ROOT / "LICENSES.md"
 
 #: Crates whose dependencies are part of what is built.
 _BUILT = ("ssdlab-py", "ssdlab-c")
+#: Packages whose metadata name a file instead, with the licence that it states.
+_IN_FILE = {"littlefs-python": "BSD-3-Clause"}
 #: Names that metadata has in place of the identifiers of SPDX.
 _SPDX = {
     "Apache License 2.0": "Apache-2.0",
@@ -107,7 +109,7 @@ def _python_licence(name: str) -> str:
     stated = metadata.get("License-Expression") or (metadata.get("License") or "").strip()
     # Some packages state the whole text of their licence.
     licence = stated if stated and "\n" not in stated and len(stated) < 80 else " OR ".join(classified)
-    return _SPDX.get(licence, licence) or "unknown"
+    return _SPDX.get(licence, licence) or _IN_FILE.get(name, "unknown")
 
 
 if __name__ == "__main__":

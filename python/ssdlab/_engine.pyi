@@ -51,8 +51,8 @@ class Session:
         """
 
 class DeviceError(OSError):
-    """A device has not done what a call asked for: data is lost, the drive is read-only or worn out, its contents are
-    full.
+    """A device has not done what a call asked for: data is lost, the drive is read-only or worn out, its contents
+    are full.
     """
 
 class PowerLossError(DeviceError):

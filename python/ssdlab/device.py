@@ -95,6 +95,10 @@ class Device:
             InputError: the range is not in the drive, or not of whole blocks.
             DeviceError: data is lost.
             PowerLossError: the power is cut.
+
+        Examples:
+            >>> ssdlab.Device("tiny").read(4096, 512).data == bytes(512)
+            True
         """
         return self._device.read(offset, length)
 
@@ -105,6 +109,11 @@ class Device:
             InputError: the range is not in the drive, or not of whole blocks.
             DeviceError: the drive has become read-only, or its contents would take more than their limit.
             PowerLossError: the power is cut.
+
+        Examples:
+            >>> device = ssdlab.Device("tiny")
+            >>> device.write(4096, b"x" * 512, durable=True).status
+            0
         """
         return self._device.write(offset, bytes(data), durable)
 
@@ -113,6 +122,10 @@ class Device:
 
         Raises:
             PowerLossError: the power is cut.
+
+        Examples:
+            >>> ssdlab.Device("tiny").flush().data
+            b''
         """
         return self._device.flush()
 
@@ -122,6 +135,12 @@ class Device:
         Raises:
             InputError: the range is not in the drive, or not of whole blocks.
             PowerLossError: the power is cut.
+
+        Examples:
+            >>> device = ssdlab.Device("tiny")
+            >>> _ = device.write(0, b"x" * 4096), device.trim(0, 4096)
+            >>> device.read(0, 1024).data == bytes(1024)
+            True
         """
         return self._device.trim(offset, length)
 
@@ -165,6 +184,13 @@ class Device:
         """Cuts the power: now, or once the drive has handled this number of further events.
 
         The call in which that happens fails with :class:`PowerLossError`, as do all others until :meth:`recover`.
+
+        Examples:
+            >>> device = ssdlab.Device("tiny")
+            >>> device.cut()
+            >>> device.flush()
+            Traceback (most recent call last):
+            ssdlab.PowerLossError: [Errno 19] the drive has lost power: expected that it recovers first
         """
         self._device.cut(after_events)
 

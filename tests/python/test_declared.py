@@ -53,8 +53,8 @@ def test_the_commands_offer_every_declared_option(name):
     absent = {"--policy", "--record-commands", "--record-spans"}
     if name == "compare":
         absent |= {"--timeline-from", "--timeline-for"}
-    # Fields that vary, labels and the figure of all runs belong to a comparison, not to a run.
-    own = {"--vary", "--label", "--figure"} if name == "compare" else set()
+    # Fields that vary, labels and the figure of all runs belong to a comparison, the work of firmware to one run.
+    own = {"compare": {"--vary", "--label", "--figure"}, "run": {"--profile-firmware"}}.get(name, set())
     assert options_of(name) == (wanted - absent) | own
 
 

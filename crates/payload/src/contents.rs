@@ -40,6 +40,8 @@ enum Data {
 struct PartOfUnit {
     from: usize,
     bytes: Vec<u8>,
+    /// The whole unit, once the write has been accepted. Until then space is reserved for it.
+    whole: Option<Id>,
 }
 
 /// Data of a command.
@@ -151,7 +153,7 @@ impl Contents {
             } else {
                 self.store.reserve()?;
                 write.units.push(Data::Part(write.parts.len()));
-                write.parts.push(PartOfUnit { from: from as usize, bytes: bytes.to_vec() });
+                write.parts.push(PartOfUnit { from: from as usize, bytes: bytes.to_vec(), whole: None });
             }
             at += to - from;
         }
@@ -211,11 +213,15 @@ impl Contents {
         for data in command.units.drain(..) {
             match data {
                 Data::Unit(id) => self.store.release(id),
-                Data::Part(_) => self.store.unreserve(),
-                Data::Open | Data::Torn => {}
+                Data::Open | Data::Torn | Data::Part(_) => {}
             }
         }
-        command.parts.clear();
+        for part in command.parts.drain(..) {
+            match part.whole {
+                Some(id) => self.store.release(id),
+                None => self.store.unreserve(),
+            }
+        }
     }
 
     /// Follows a record of the drive's journal.
@@ -252,18 +258,25 @@ impl Contents {
         }
     }
 
-    /// Completes the data of a unit of a write: what it does not cover stays as it is.
+    /// Completes the data of a unit of a write: what it does not cover stays as it is. A write that a reset has ended is
+    /// accepted again.
     fn accepted(&mut self, command: CommandId, lpn: Lpn) {
         let write = &mut self.commands[command.index()];
-        let Some(data) = write.units.get_mut((lpn.0 - write.first) as usize) else { return };
-        if let Data::Part(number) = *data {
-            let part = &write.parts[number];
-            let latest = self.latest.get(&lpn.0).copied().unwrap_or_default();
-            self.store.copy_to(latest, 0, &mut self.scratch);
-            self.scratch[part.from..part.from + part.bytes.len()].copy_from_slice(&part.bytes);
-            *data = Data::Unit(self.store.insert_reserved(&self.scratch));
-        }
-        let Data::Unit(id) = *data else { return };
+        let id = match write.units.get(lpn.0.wrapping_sub(write.first) as usize) {
+            Some(&Data::Unit(id)) => id,
+            Some(&Data::Part(number)) => {
+                let part = &mut write.parts[number];
+                let latest = self.latest.get(&lpn.0).copied().unwrap_or_default();
+                self.store.copy_to(latest, 0, &mut self.scratch);
+                self.scratch[part.from..part.from + part.bytes.len()].copy_from_slice(&part.bytes);
+                if let Some(earlier) = part.whole.take() {
+                    self.store.release(earlier);
+                    self.store.reserve_beyond();
+                }
+                *part.whole.insert(self.store.insert_reserved(&self.scratch))
+            }
+            _ => return,
+        };
         self.set_latest(lpn, id);
     }
 
@@ -276,8 +289,10 @@ impl Contents {
     /// Returns the data of a unit of a write that was accepted; zeroes if the write came without data.
     fn written(&self, command: CommandId, lpn: Lpn) -> Id {
         let write = self.commands.get(command.index());
-        match write.and_then(|write| write.units.get(lpn.0.wrapping_sub(write.first) as usize)) {
+        let Some(write) = write else { return Id::ZEROES };
+        match write.units.get(lpn.0.wrapping_sub(write.first) as usize) {
             Some(&Data::Unit(id)) => id,
+            Some(&Data::Part(number)) => write.parts[number].whole.unwrap_or_default(),
             _ => Id::ZEROES,
         }
     }

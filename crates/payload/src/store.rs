@@ -119,6 +119,11 @@ impl Store {
         Ok(())
     }
 
+    /// Reserves space for a unit, beyond the limit if need be.
+    pub fn reserve_beyond(&mut self) {
+        self.reserved += 1;
+    }
+
     /// Gives up reserved space.
     pub fn unreserve(&mut self) {
         self.reserved -= 1;
@@ -127,7 +132,10 @@ impl Store {
     /// Inserts a unit into reserved space.
     pub fn insert_reserved(&mut self, bytes: &[u8]) -> Id {
         self.reserved -= 1;
-        self.insert(bytes).expect("its space is reserved")
+        let limit = std::mem::replace(&mut self.limit, u64::MAX);
+        let id = self.insert(bytes).expect("there is no limit");
+        self.limit = limit;
+        id
     }
 
     /// Adds a user of a unit.

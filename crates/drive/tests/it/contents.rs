@@ -48,7 +48,7 @@ fn data(rng: &mut Rng, length: usize) -> Vec<u8> {
 #[test]
 fn what_was_written_is_read() {
     for (seed, sets) in
-        [&[][..], &BUFFER, &["ftl.partial_write=whole"], &["faults={program_failure=0.001,erase_failure=0.001,spare_blocks=8}"]]
+        [&[][..], &BUFFER, &["ftl.partial_write=whole"], &["faults={program_failure=0.0001,erase_failure=0.0001,spare_blocks=12}"]]
             .iter()
             .enumerate()
     {

@@ -43,6 +43,8 @@ fn summaries() -> Vec<(String, Value)> {
     all.push(run("streams", tiny, &[], &format!("{JOB}{}", JOB.replace("[job]", "[other]"))));
     let reads = "[job]\nrw=randread\nbs=4k\niodepth=8\nnorandommap=1\nio_size=1g\nnumber_ios=110000\n";
     all.push(run("random", tiny, &["state.precondition=random"], reads));
+    let executed = ["controller.firmware.kind=riscv", "ftl.wear_leveling=none", "ftl.partial_write=whole"];
+    all.push(run("executed firmware", tiny, &executed, JOB));
     all.push(run("waf", tiny, &["ftl.translation=waf"], JOB));
     let ofwar = ["policy.kind=ofwar", "state.precondition=steady", "state.graceful_shutdown=true"];
     let deadlines = "[job]\nrw=randwrite\nbs=4k\nnorandommap=1\nrate_iops=50\nnumber_ios=2000\n";

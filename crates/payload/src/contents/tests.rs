@@ -172,3 +172,22 @@ fn a_failed_program_gives_its_data_to_the_next_place() {
     contents.follow(&Record::ReadSensed { ppn: Ppn(16), owner: Owner::Collector });
     assert_eq!(read(&mut contents, 1, ReadSource::Controller(Ppn(16))).unwrap(), [1; UNIT]);
 }
+
+#[test]
+fn a_write_that_is_submitted_again_keeps_what_others_wrote_meanwhile() {
+    let mut contents = contents(u64::MAX);
+    let (first, second) = (CommandId(1), CommandId(2));
+    contents.write(first, Bytes(0), &[1; 512]).unwrap();
+    accept(&mut contents, 1, 0);
+    contents.write(second, Bytes(1024), &[2; 512]).unwrap();
+    bind(&mut contents, 2, 0, 0);
+    contents.ended(second);
+    contents.follow(&Record::SubmittedAgain { command: first });
+    bind(&mut contents, 1, 0, 1);
+    contents.ended(first);
+    let found = read(&mut contents, 0, ReadSource::Controller(Ppn(1))).unwrap();
+    assert_eq!((&found[..512], &found[512..1024], &found[1024..1536]), (&[1; 512][..], &[0; 512][..], &[2; 512][..]));
+    contents.follow(&Record::Trimmed { lpn: Lpn(0) });
+    contents.follow(&Record::Erased { block: BlockId(0) });
+    assert_eq!(contents.bytes(), 0);
+}
