@@ -258,8 +258,8 @@ impl Contents {
         }
     }
 
-    /// Completes the data of a unit of a write: what it does not cover stays as it is. A write that a reset has ended is
-    /// accepted again.
+    /// Completes the data of a unit of a write: what it does not cover stays as it is. A write that a reset has ended
+    /// is accepted again.
     fn accepted(&mut self, command: CommandId, lpn: Lpn) {
         let write = &mut self.commands[command.index()];
         let id = match write.units.get(lpn.0.wrapping_sub(write.first) as usize) {

@@ -47,10 +47,14 @@ fn data(rng: &mut Rng, length: usize) -> Vec<u8> {
 
 #[test]
 fn what_was_written_is_read() {
-    for (seed, sets) in
-        [&[][..], &BUFFER, &["ftl.partial_write=whole"], &["faults={program_failure=0.0001,erase_failure=0.0001,spare_blocks=12}"]]
-            .iter()
-            .enumerate()
+    for (seed, sets) in [
+        &[][..],
+        &BUFFER,
+        &["ftl.partial_write=whole"],
+        &["faults={program_failure=0.0001,erase_failure=0.0001,spare_blocks=12}"],
+    ]
+    .iter()
+    .enumerate()
     {
         let mut drive = built(sets).build().expect("valid");
         let mut rng = Rng::stream(seed as u64, "contents");
