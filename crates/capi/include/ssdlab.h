@@ -25,6 +25,7 @@ extern "C" {
 #define SSDLAB_CAUSES 1    /* completions have latencies by cause */
 #define SSDLAB_HISTORY 2   /* the physical history has a digest */
 #define SSDLAB_OPEN_LOOP 4 /* the host submits at instants of its own; the summary says whether the drive was saturated */
+#define SSDLAB_POWER_LOSSES 8 /* the drive is prepared for ssdlab_cut() and ssdlab_recover() */
 
 /* Values of ssdlab_command.op. */
 #define SSDLAB_READ 0
@@ -62,7 +63,11 @@ typedef enum ssdlab_status {
     SSDLAB_ERR_FAILED = 13,      /* the translation layer cannot go on; time has passed */
     SSDLAB_ERR_UNSUPPORTED = 14, /* the drive lacks what the call needs */
     SSDLAB_ERR_FILE = 15,        /* a file cannot be read or written */
-    SSDLAB_ERR_SAVED = 16        /* the saved drive cannot be loaded */
+    SSDLAB_ERR_SAVED = 16,       /* the saved drive cannot be loaded */
+    SSDLAB_ERR_POWER_LOST = 17,  /* the drive has lost power, and must recover first */
+    SSDLAB_ERR_FULL = 18,        /* the contents of the drive would take more than their limit */
+    SSDLAB_ERR_MEDIA_ERROR = 19, /* some of the data read is lost; time has passed */
+    SSDLAB_ERR_REFUSED = 20      /* the drive has become read-only, or refuses the command otherwise; time has passed */
 } ssdlab_status;
 
 /* A drive. */
@@ -72,7 +77,7 @@ typedef struct ssdlab_drive ssdlab_drive;
 typedef struct ssdlab_options {
     uint64_t size;                /* sizeof(ssdlab_options) */
     uint32_t abi;                 /* SSDLAB_ABI_VERSION */
-    uint32_t flags;               /* SSDLAB_CAUSES, SSDLAB_HISTORY, SSDLAB_OPEN_LOOP */
+    uint32_t flags;               /* SSDLAB_CAUSES, SSDLAB_HISTORY, SSDLAB_OPEN_LOOP, SSDLAB_POWER_LOSSES */
     uint64_t seed;                /* of all random streams */
     const char *preset;           /* name of a preset */
     const char *path;             /* file with a description (TOML) */
@@ -86,9 +91,10 @@ typedef struct ssdlab_options {
     uint64_t override_count;
     const char *const *streams; /* names of the streams; two or more are measured apart in the summary */
     uint64_t stream_count;
+    uint64_t contents; /* most bytes of contents; 0: the drive keeps none, and data cannot be read or written */
 } ssdlab_options;
 
-#define SSDLAB_OPTIONS_INIT { sizeof(ssdlab_options), SSDLAB_ABI_VERSION, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+#define SSDLAB_OPTIONS_INIT { sizeof(ssdlab_options), SSDLAB_ABI_VERSION, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 
 /* A command. Offset and length are multiples of 512; a flush and an action on a zone have length 0. */
 typedef struct ssdlab_command {
@@ -117,6 +123,15 @@ typedef struct ssdlab_completion {
     uint8_t reserved[3]; /* 0 */
     uint16_t status;     /* 0, or status code type (bits 8 to 10) and status code (bits 0 to 7) of NVMe */
 } ssdlab_completion;
+
+/* Figures of a recovery from a loss of power. */
+typedef struct ssdlab_recovery {
+    uint64_t recovery;       /* time that it took */
+    uint64_t recovery_reads; /* reads of the flash for it */
+    uint64_t durable_lost;   /* mapping units whose durable data was lost */
+    uint64_t volatile_lost;  /* mapping units that the write buffer held */
+    uint64_t torn_pages;     /* pages of interrupted programs */
+} ssdlab_recovery;
 
 /* A zone. Zone N begins at N times the distance of two starts. */
 typedef struct ssdlab_zone {
@@ -204,6 +219,29 @@ ssdlab_status ssdlab_submit(ssdlab_drive *drive, const ssdlab_command *submitted
  * those of its completion lie beyond the user capacity.
  */
 ssdlab_status ssdlab_submit_vector(ssdlab_drive *drive, const ssdlab_command *submitted, const uint64_t *addresses, uint64_t count, uint64_t at);
+
+/*
+ * Read, write, flush and trim on a drive with contents, without commands in flight: each submits a command now, lets time
+ * pass until it completes, and returns. Offset and length are multiples of 512. flags: 0 or SSDLAB_FUA. *latency, unless
+ * NULL, becomes the time that the command took, and causes, unless NULL, its ssdlab_cause_count() parts; the drive then
+ * needs SSDLAB_CAUSES. The program's own time passes by ssdlab_advance().
+ */
+ssdlab_status ssdlab_read(ssdlab_drive *drive, uint64_t offset, void *data, uint64_t length, uint64_t *latency, uint64_t *causes);
+ssdlab_status ssdlab_write(ssdlab_drive *drive, uint64_t offset, const void *data, uint64_t length, uint32_t flags, uint64_t *latency, uint64_t *causes);
+ssdlab_status ssdlab_flush(ssdlab_drive *drive, uint64_t *latency, uint64_t *causes);
+ssdlab_status ssdlab_trim(ssdlab_drive *drive, uint64_t offset, uint64_t length, uint64_t *latency, uint64_t *causes);
+
+/*
+ * Has the drive lose power once it has handled so many further events; 0: now. The call in which that happens, and all
+ * later ones, fail with SSDLAB_ERR_POWER_LOST until ssdlab_recover(). Needs SSDLAB_POWER_LOSSES.
+ */
+ssdlab_status ssdlab_cut(ssdlab_drive *drive, uint64_t events);
+
+/*
+ * Brings power back after the time down, and cuts it first if it is not cut: the drive recovers, and simulated time
+ * passes. Commands in flight are gone. *recovery, unless NULL, has the figures. Needs SSDLAB_POWER_LOSSES.
+ */
+ssdlab_status ssdlab_recover(ssdlab_drive *drive, uint64_t down, ssdlab_recovery *recovery);
 
 /*
  * Loads the tables that commands need which the host submits soon, 32 at a time at best; on large drives the library is

@@ -6,11 +6,12 @@
 use crate::call::{self, Failure, Handle, call};
 use crate::input::{Source, bad_pointer, command, give, given, source, text};
 use crate::records::{
-    ABI_VERSION, ByteBuffer, ChunkRecord, CommandRecord, CompletionRecord, FOREVER, GeometryRecord, Options, Status, ZoneRecord,
+    ABI_VERSION, ByteBuffer, ChunkRecord, CommandRecord, CompletionRecord, FOREVER, GeometryRecord, Options, RecoveryRecord,
+    Status, ZoneRecord,
 };
 use drive::BUILD;
-use drive::embed::{ChunkInfo, EmbeddedDrive, MAX_ADDRESSES, PhysicalGeometry, ZoneInfo};
-use kit::{Bytes, Cause, Completion, SimTime, UNIT_BYTES};
+use drive::embed::{ChunkInfo, EmbeddedDrive, MAX_ADDRESSES, PhysicalGeometry, Request, ZoneInfo};
+use kit::{Bytes, Cause, Completion, Nanos, SimTime, UNIT_BYTES};
 use std::ffi::{CStr, c_char, c_void};
 use std::fs::File;
 use std::io::{BufReader, BufWriter, Cursor, Read, Write};
@@ -80,6 +81,10 @@ fn status_text(status: Status) -> &'static CStr {
         Status::Unsupported => c"the drive lacks what the call needs",
         Status::File => c"a file cannot be read or written",
         Status::Saved => c"the saved drive cannot be loaded",
+        Status::PowerLost => c"the drive has lost power, and must recover first",
+        Status::Full => c"the contents of the drive would take more than their limit",
+        Status::MediaError => c"some of the data read is lost",
+        Status::Refused => c"the drive refuses the command",
     }
 }
 
@@ -286,6 +291,158 @@ pub unsafe extern "C" fn ssdlab_submit_vector(
     };
     // SAFETY: the caller promises a drive, or null.
     unsafe { call(drive, submit) }
+}
+
+/// Reads data, and waits for it.
+///
+/// # Safety
+/// The condition of the module; `data` has `length` bytes, and `causes`, unless it is null, a number for each cause.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ssdlab_read(
+    drive: *mut Handle,
+    offset: u64,
+    data: *mut c_void,
+    length: u64,
+    latency: *mut u64,
+    causes: *mut u64,
+) -> Status {
+    let read = |drive: &mut EmbeddedDrive| {
+        let request = Request::Read { offset: Bytes(offset), length: Bytes(length) };
+        // SAFETY: the caller promises the same.
+        unsafe {
+            serve(drive, &request, latency, causes, |read| {
+                if data.is_null() {
+                    return Err(bad_pointer(true, "data"));
+                }
+                std::ptr::copy_nonoverlapping(read.as_ptr(), data.cast(), read.len());
+                Ok(())
+            })
+        }
+    };
+    // SAFETY: the caller promises a drive, or null.
+    unsafe { call(drive, read) }
+}
+
+/// Writes data, and waits until it is accepted, or durable.
+///
+/// # Safety
+/// The condition of the module; `data` has `length` bytes, and `causes`, unless it is null, a number for each cause.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ssdlab_write(
+    drive: *mut Handle,
+    offset: u64,
+    data: *const c_void,
+    length: u64,
+    flags: u32,
+    latency: *mut u64,
+    causes: *mut u64,
+) -> Status {
+    let write = |drive: &mut EmbeddedDrive| {
+        if data.is_null() {
+            return Err(bad_pointer(true, "data"));
+        }
+        if flags > 1 {
+            return Err(Failure::new(Status::Argument, format!("flags = {flags}: expected 0 or SSDLAB_FUA (1)")));
+        }
+        // SAFETY: the pointer is not null, and the caller promises `length` bytes.
+        let data = unsafe { std::slice::from_raw_parts(data.cast::<u8>(), length as usize) };
+        let request = Request::Write { offset: Bytes(offset), data, is_durable: flags == 1 };
+        // SAFETY: the caller promises the same.
+        unsafe { serve(drive, &request, latency, causes, |_| Ok(())) }
+    };
+    // SAFETY: the caller promises a drive, or null.
+    unsafe { call(drive, write) }
+}
+
+/// Makes all data durable that was written before, and waits for that.
+///
+/// # Safety
+/// The condition of the module; `causes`, unless it is null, has a number for each cause.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ssdlab_flush(drive: *mut Handle, latency: *mut u64, causes: *mut u64) -> Status {
+    // SAFETY: the caller promises the same.
+    unsafe { call(drive, |drive| serve(drive, &Request::Flush, latency, causes, |_| Ok(()))) }
+}
+
+/// Deallocates the whole mapping units of a range, and waits for that.
+///
+/// # Safety
+/// The condition of the module; `causes`, unless it is null, has a number for each cause.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ssdlab_trim(
+    drive: *mut Handle,
+    offset: u64,
+    length: u64,
+    latency: *mut u64,
+    causes: *mut u64,
+) -> Status {
+    let request = Request::Trim { offset: Bytes(offset), length: Bytes(length) };
+    // SAFETY: the caller promises the same.
+    unsafe { call(drive, |drive| serve(drive, &request, latency, causes, |_| Ok(()))) }
+}
+
+/// Serves a request, hands its data to `take`, and writes its latency and the causes of that.
+///
+/// # Safety
+/// `latency` is null or points to a number, `causes` to one for each cause.
+unsafe fn serve(
+    drive: &mut EmbeddedDrive,
+    request: &Request<'_>,
+    latency: *mut u64,
+    causes: *mut u64,
+    take: impl FnOnce(&[u8]) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    if !causes.is_null() && !drive.has_causes() {
+        let text = "causes: the drive was created without SSDLAB_CAUSES: expected NULL";
+        return Err(Failure::new(Status::Unsupported, text.to_owned()));
+    }
+    let served = drive.serve(request)?;
+    take(served.data)?;
+    if !latency.is_null() {
+        // SAFETY: the caller promises a number.
+        unsafe { give(latency, "latency", served.latency.0) }?;
+    }
+    for (index, time) in served.causes.iter().filter(|_| !causes.is_null()).flat_map(|ledger| ledger.0).enumerate() {
+        // SAFETY: the caller promises a number for each cause.
+        unsafe { give(causes.add(index), "causes", time) }?;
+    }
+    match served.status {
+        kit::Status::Success => Ok(()),
+        kit::Status::MediaError => Err(Failure::new(Status::MediaError, "some of the data read is lost".to_owned())),
+        other => Err(Failure::new(Status::Refused, format!("the drive refuses the command with the status {:#x}", other.code()))),
+    }
+}
+
+/// Has a drive lose power after a number of events, counted from now.
+///
+/// # Safety
+/// The condition of the module.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ssdlab_cut(drive: *mut Handle, events: u64) -> Status {
+    // SAFETY: the caller promises a drive, or null.
+    unsafe { call(drive, |drive| Ok(drive.lose_power_after(events)?)) }
+}
+
+/// Brings power back, after a time without it.
+///
+/// # Safety
+/// The condition of the module.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ssdlab_recover(drive: *mut Handle, down: u64, recovery: *mut RecoveryRecord) -> Status {
+    let recover = |drive: &mut EmbeddedDrive| {
+        let loss = drive.lose_power(Nanos(down))?;
+        let found = RecoveryRecord {
+            recovery: loss.recovery.0,
+            recovery_reads: loss.recovery_reads,
+            durable_lost: loss.durable_lost,
+            volatile_lost: loss.volatile_lost,
+            torn_pages: loss.torn_pages,
+        };
+        // SAFETY: the caller promises memory for a record, or null.
+        if recovery.is_null() { Ok(()) } else { unsafe { give(recovery, "recovery", found) } }
+    };
+    // SAFETY: the caller promises a drive, or null.
+    unsafe { call(drive, recover) }
 }
 
 /// Prefetches the tables that commands will read which come soon.

@@ -1,13 +1,15 @@
 //! Arguments from C, checked: pointers, texts, the options of a drive, commands.
 
 use crate::call::Failure;
-use crate::records::{ABI_VERSION, CAUSES, CommandRecord, HISTORY, OPEN_LOOP, OPTIONS_KNOWN, Options, Status};
+use crate::records::{ABI_VERSION, CAUSES, CommandRecord, HISTORY, OPEN_LOOP, OPTIONS_KNOWN, Options, POWER_LOSSES, Status};
 use drive::embed::Builder;
 use kit::{Bytes, CommandFlags, HostCommand, Op};
 use std::ffi::{CStr, c_char};
 use std::path::{Path, PathBuf};
 
-/// Largest size of options that a program can be believed to have \[bytes\].
+/// Smallest size of options of this version of the interface, and the largest that a program can be believed to have
+/// \[bytes\].
+const OPTIONS_LEAST: u64 = std::mem::offset_of!(Options, contents) as u64;
 const OPTIONS_MOST: u64 = 4096;
 
 /// Returns what a pointer points to.
@@ -87,11 +89,12 @@ unsafe fn options(pointer: *const Options) -> Result<Options, Failure> {
     if version != ABI_VERSION {
         return Err(abi(format!("options.abi = {version}: expected {ABI_VERSION}, the version of this library")));
     }
-    if !(own..=OPTIONS_MOST).contains(&size) || !size.is_multiple_of(8) {
+    if !(OPTIONS_LEAST..=OPTIONS_MOST).contains(&size) || !size.is_multiple_of(8) {
         return Err(abi(format!("options.size = {size}: expected {own}, sizeof(ssdlab_options)")));
     }
-    // SAFETY: the record has at least these fields.
-    let known = *unsafe { given(pointer, "options") }?;
+    let mut known = Options::new();
+    // SAFETY: both records have at least so many bytes, and every field may have any value.
+    unsafe { std::ptr::copy_nonoverlapping(pointer.cast::<u8>(), (&raw mut known).cast(), size.min(own) as usize) };
     for word in own / 8..size / 8 {
         // SAFETY: the record has `size` bytes.
         let value = *unsafe { given(pointer.cast::<u64>().wrapping_add(word as usize), "options") }?;
@@ -163,6 +166,8 @@ pub(crate) unsafe fn source(pointer: *const Options) -> Result<Source, Failure> 
     builder = if wants(CAUSES) { builder.causes() } else { builder };
     builder = if wants(HISTORY) { builder.history() } else { builder };
     builder = if wants(OPEN_LOOP) { builder.open_loop() } else { builder };
+    builder = if wants(POWER_LOSSES) { builder.power_losses() } else { builder };
+    builder = if options.contents > 0 { builder.contents(options.contents) } else { builder };
     Ok(Source { builder, folder })
 }
 

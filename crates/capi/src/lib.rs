@@ -35,13 +35,15 @@ mod records;
 
 pub use drive::BUILD;
 pub use drive::embed::{
-    Builder, ChunkInfo, ChunkState, EmbedError, EmbedErrorKind, EmbeddedDrive, PhysicalGeometry, Taken, ZoneInfo, ZoneState,
+    Answer, Builder, ChunkInfo, ChunkState, Device, EmbedError, EmbedErrorKind, EmbeddedDrive, PhysicalGeometry, Request, Served,
+    Taken, ZoneInfo, ZoneState,
 };
 pub use kit::Status as CommandStatus;
 pub use kit::history::Digest;
 pub use kit::{Bytes, Cause, CommandFlags, Completion, HostCommand, Ledger, Nanos, Op, SimTime, ZoneAction};
 pub use records::{
-    ABI_VERSION, ByteBuffer, ChunkRecord, CommandRecord, CompletionRecord, GeometryRecord, Options, Status, ZoneRecord,
+    ABI_VERSION, ByteBuffer, ChunkRecord, CommandRecord, CompletionRecord, GeometryRecord, Options, RecoveryRecord, Status,
+    ZoneRecord,
 };
 
 pub use call::Handle;

@@ -14,8 +14,10 @@ pub const CAUSES: u32 = 1;
 pub const HISTORY: u32 = 2;
 /// Option: the host submits at instants of its own.
 pub const OPEN_LOOP: u32 = 4;
+/// Option: the drive is prepared for losses of power.
+pub const POWER_LOSSES: u32 = 8;
 /// All options.
-pub const OPTIONS_KNOWN: u32 = CAUSES | HISTORY | OPEN_LOOP;
+pub const OPTIONS_KNOWN: u32 = CAUSES | HISTORY | OPEN_LOOP | POWER_LOSSES;
 
 /// Result of a call.
 #[repr(C)]
@@ -55,11 +57,19 @@ pub enum Status {
     File = 15,
     /// The saved drive cannot be loaded.
     Saved = 16,
+    /// The drive has lost power, and must recover first.
+    PowerLost = 17,
+    /// The contents of the drive would take more than their limit.
+    Full = 18,
+    /// Some of the data read is lost.
+    MediaError = 19,
+    /// The drive has become read-only, or refuses the command for another reason.
+    Refused = 20,
 }
 
 impl Status {
     /// Every status, in the order of its number.
-    pub const ALL: [Status; 17] = [
+    pub const ALL: [Status; 21] = [
         Status::Ok,
         Status::Null,
         Status::Abi,
@@ -77,6 +87,10 @@ impl Status {
         Status::Unsupported,
         Status::File,
         Status::Saved,
+        Status::PowerLost,
+        Status::Full,
+        Status::MediaError,
+        Status::Refused,
     ];
 }
 
@@ -91,9 +105,9 @@ impl From<EmbedErrorKind> for Status {
             EmbedErrorKind::InFlight => Status::InFlight,
             EmbedErrorKind::WornOut => Status::WornOut,
             EmbedErrorKind::Failed => Status::Failed,
-            EmbedErrorKind::Unsupported | EmbedErrorKind::PowerLost | EmbedErrorKind::Stopped | EmbedErrorKind::Full => {
-                Status::Unsupported
-            }
+            EmbedErrorKind::Unsupported | EmbedErrorKind::Stopped => Status::Unsupported,
+            EmbedErrorKind::PowerLost => Status::PowerLost,
+            EmbedErrorKind::Full => Status::Full,
             EmbedErrorKind::Write => Status::File,
         }
     }
@@ -133,6 +147,8 @@ pub struct Options {
     pub streams: *const *const c_char,
     /// Number of streams.
     pub stream_count: u64,
+    /// Most bytes of contents; 0: the drive keeps none.
+    pub contents: u64,
 }
 
 impl Options {
@@ -154,6 +170,7 @@ impl Options {
             override_count: 0,
             streams: std::ptr::null(),
             stream_count: 0,
+            contents: 0,
         }
     }
 }
@@ -256,6 +273,22 @@ pub struct GeometryRecord {
     pub max_open: u32,
     /// Most open chunks of a die; 0 for no limit.
     pub max_open_per_die: u32,
+}
+
+/// Figures of a recovery: `ssdlab_recovery`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RecoveryRecord {
+    /// Time that the recovery took \[ns\].
+    pub recovery: u64,
+    /// Reads of the flash for it.
+    pub recovery_reads: u64,
+    /// Mapping units whose durable data was lost.
+    pub durable_lost: u64,
+    /// Mapping units in the write buffer that were lost.
+    pub volatile_lost: u64,
+    /// Pages of interrupted programs.
+    pub torn_pages: u64,
 }
 
 /// A zone: `ssdlab_zone`.

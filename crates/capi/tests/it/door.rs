@@ -10,6 +10,7 @@ use std::ptr::{null, null_mut};
 pub const HISTORY: u32 = 2;
 pub const CAUSES: u32 = 1;
 pub const OPEN_LOOP: u32 = 4;
+pub const POWER_LOSSES: u32 = 8;
 pub const FOREVER: u64 = u64::MAX;
 
 /// Operations, as the header numbers them.
@@ -29,6 +30,7 @@ pub struct Setup {
     pub seed: u64,
     pub flags: u32,
     pub streams: Vec<&'static str>,
+    pub contents: u64,
 }
 
 impl Setup {
@@ -44,6 +46,7 @@ impl Setup {
             seed: 1,
             flags: 0,
             streams,
+            contents: 0,
         }
     }
 
@@ -74,6 +77,7 @@ impl Setup {
             override_count: sets.len() as u64,
             streams: names.as_ptr(),
             stream_count: names.len() as u64,
+            contents: self.contents,
             ..Options::new()
         };
         let (mut drive, mut error) = (null_mut(), ByteBuffer::EMPTY);

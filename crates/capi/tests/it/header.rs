@@ -7,14 +7,15 @@ use std::path::Path;
 use std::process::Command;
 
 use ssdlab::{
-    ABI_VERSION, ByteBuffer, ChunkRecord, CommandRecord, CompletionRecord, GeometryRecord, Options, Status, ZoneRecord,
+    ABI_VERSION, ByteBuffer, ChunkRecord, CommandRecord, CompletionRecord, GeometryRecord, Options, RecoveryRecord, Status,
+    ZoneRecord,
 };
 
 const HEADER: &str = include_str!("../../include/ssdlab.h");
 const FUNCTIONS: &str = include_str!("../../src/abi.rs");
 
 /// Types of the library, and the types of C that stand for them.
-const TYPES: [(&str, &str); 21] = [
+const TYPES: [(&str, &str); 23] = [
     ("*const Options", "const ssdlab_options *"),
     ("*mut *mut Handle", "ssdlab_drive **"),
     ("*mut Handle", "ssdlab_drive *"),
@@ -25,9 +26,11 @@ const TYPES: [(&str, &str); 21] = [
     ("*mut ZoneRecord", "ssdlab_zone *"),
     ("*mut ChunkRecord", "ssdlab_chunk *"),
     ("*mut GeometryRecord", "ssdlab_geometry *"),
+    ("*mut RecoveryRecord", "ssdlab_recovery *"),
     ("*const u64", "const uint64_t *"),
     ("*const c_char", "const char *"),
     ("*const c_void", "const void *"),
+    ("*mut c_void", "void *"),
     ("*mut u64", "uint64_t *"),
     ("*mut u32", "uint32_t *"),
     ("u64", "uint64_t "),
@@ -139,11 +142,12 @@ fn program() -> String {
             assert_eq!(body.matches(';').count(), fields.len(), "{}", $name);
         };
     }
-    layout!(Options, "ssdlab_options", size abi flags seed preset path description name policy precondition host overrides override_count streams stream_count);
+    layout!(Options, "ssdlab_options", size abi flags seed preset path description name policy precondition host overrides override_count streams stream_count contents);
     layout!(CommandRecord, "ssdlab_command", offset length tag queue stream op flags reserved);
     layout!(CompletionRecord, "ssdlab_completion", submitted completed offset length tag queue stream op flags media_error reserved status);
     layout!(ZoneRecord, "ssdlab_zone", start capacity write_pointer state reserved);
     layout!(ChunkRecord, "ssdlab_chunk", start write_pointer erases state reserved);
+    layout!(RecoveryRecord, "ssdlab_recovery", recovery recovery_reads durable_lost volatile_lost torn_pages);
     layout!(GeometryRecord, "ssdlab_geometry", groups dies_per_group chunks_per_die chunk_units unit_bytes ws_min ws_opt mw_cunits max_open max_open_per_die);
     layout!(ByteBuffer, "ssdlab_bytes", data size);
     text

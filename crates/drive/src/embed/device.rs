@@ -61,6 +61,40 @@ pub struct Answer {
     pub data: Vec<u8>,
 }
 
+/// Result of a call on an embedded drive, whose data is there until the next one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Served<'a> {
+    /// Status of the command.
+    pub status: Status,
+    /// Time from the command's submission to its completion.
+    pub latency: Nanos,
+    /// The latency by cause; `None` unless the drive has causes ([`super::Builder::causes`]).
+    pub causes: Option<Ledger>,
+    /// Data of a read that succeeded.
+    pub data: &'a [u8],
+}
+
+impl EmbeddedDrive {
+    /// Serves one request alone, on a drive with contents without commands in flight and without completions that wait.
+    pub fn serve(&mut self, request: &Request<'_>) -> Result<Served<'_>, EmbedError> {
+        self.needs_nothing_in_flight("serve")?;
+        if self.waiting() > 0 {
+            let text = format!("serve: {} completions wait: expected that they are taken first", self.waiting());
+            return Err(EmbedError::new(EmbedErrorKind::InFlight, text));
+        }
+        let (command, now) = (request.command(0), self.now());
+        match request {
+            Request::Write { data, .. } => self.submit_write(command, data, now)?,
+            _ => self.submit(command, now)?,
+        }
+        self.drain()?;
+        let taken = self.take(1);
+        let completion = taken.completions[0];
+        let causes = taken.causes.first().copied();
+        Ok(Served { status: completion.status, latency: completion.latency(), causes, data: taken.data(0) })
+    }
+}
+
 /// A drive with contents whose clock stands still between the calls of one program.
 ///
 /// A call submits its commands, lets simulated time pass until the last of them has completed, and returns. The

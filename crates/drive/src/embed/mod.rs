@@ -11,7 +11,7 @@ mod error;
 mod physical;
 
 pub use builder::Builder;
-pub use device::{Answer, Device, Request};
+pub use device::{Answer, Device, Request, Served};
 pub use error::{EmbedError, EmbedErrorKind};
 pub use ftl::layer::pass_through::MAX_ADDRESSES;
 pub use ftl::layer::pass_through::chunks::ChunkState;

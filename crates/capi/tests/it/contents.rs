@@ -1,0 +1,86 @@
+//! Drives with contents: data through pointers, losses of power.
+
+use crate::door::{CAUSES, Door, POWER_LOSSES, READ, Setup, block};
+use ssdlab::abi::*;
+use ssdlab::{Options, RecoveryRecord, Status};
+use std::ptr::{null, null_mut};
+
+fn buffered() -> Setup {
+    let sets = ["buffer.policy=write_back", "buffer.capacity=256KiB", "buffer.flush_after=1ms"];
+    let sets = sets.iter().map(|set| (*set).to_owned()).collect();
+    Setup { sets, flags: CAUSES | POWER_LOSSES, contents: 1 << 24, ..Setup::preset("tiny") }
+}
+
+fn write(drive: &Door, offset: u64, data: &[u8], flags: u32) -> Status {
+    // SAFETY: the drive lives, and the data has as many bytes. The same holds below.
+    unsafe { ssdlab_write(drive.0, offset, data.as_ptr().cast(), data.len() as u64, flags, null_mut(), null_mut()) }
+}
+
+fn read(drive: &Door, offset: u64, length: usize) -> Result<(Vec<u8>, u64, Vec<u64>), Status> {
+    let (mut data, mut latency, mut causes) = (vec![0xee; length], 0, vec![0; ssdlab_cause_count() as usize]);
+    let to = data.as_mut_ptr().cast();
+    // SAFETY: see above; there is a number for each cause.
+    match unsafe { ssdlab_read(drive.0, offset, to, length as u64, &mut latency, causes.as_mut_ptr()) } {
+        Status::Ok => Ok((data, latency, causes)),
+        status => Err(status),
+    }
+}
+
+#[test]
+fn what_was_written_is_read_and_its_causes_add_up() {
+    let drive = buffered().create().unwrap_or_else(|(_, text)| panic!("{text}"));
+    let data: Vec<u8> = (0..16_384u32).map(|byte| (byte / 512) as u8 + 1).collect();
+    assert_eq!(write(&drive, 4096, &data, 0), Status::Ok);
+    let (found, latency, causes) = read(&drive, 4096, data.len()).expect("it is there");
+    assert_eq!((found, causes.iter().sum()), (data.clone(), latency));
+    assert_eq!(read(&drive, 4096 + 512, 512).expect("a part").0, data[512..1024]);
+    // SAFETY: the drive lives.
+    unsafe {
+        assert_eq!(ssdlab_flush(drive.0, null_mut(), null_mut()), Status::Ok);
+        assert_eq!(ssdlab_trim(drive.0, 4096, 4096, null_mut(), null_mut()), Status::Ok);
+    }
+    assert_eq!(read(&drive, 4096, 4096).expect("it was trimmed").0, [0; 4096]);
+    assert_eq!(read(&drive, 8192, 4096).expect("it was not").0, data[4096..8192]);
+}
+
+#[test]
+fn after_a_loss_of_power_durable_data_is_there() {
+    let drive = buffered().create().unwrap_or_else(|(_, text)| panic!("{text}"));
+    assert_eq!((write(&drive, 0, &[1; 4096], 1), write(&drive, 0, &[2; 4096], 0)), (Status::Ok, Status::Ok));
+    // SAFETY: the drive lives.
+    assert_eq!(unsafe { ssdlab_cut(drive.0, 0) }, Status::Ok);
+    assert_eq!((read(&drive, 0, 4096), write(&drive, 0, &[3; 4096], 0)), (Err(Status::PowerLost), Status::PowerLost));
+    let mut found = RecoveryRecord::default();
+    // SAFETY: as above.
+    assert_eq!(unsafe { ssdlab_recover(drive.0, 1_000_000, &mut found) }, Status::Ok);
+    assert_eq!((found.durable_lost, found.volatile_lost), (0, 1));
+    assert!(found.recovery > 0 && found.recovery_reads > 0);
+    assert_eq!(read(&drive, 0, 4096).expect("it is durable").0, [1; 4096]);
+}
+
+#[test]
+fn what_cannot_be_done_is_said() {
+    let plain = Setup::preset("tiny").create().unwrap_or_else(|(_, text)| panic!("{text}"));
+    assert_eq!(write(&plain, 0, &[1; 512], 0), Status::Unsupported);
+    // SAFETY: the drive lives.
+    assert_eq!(unsafe { ssdlab_cut(plain.0, 0) }, Status::Unsupported);
+    let small = Setup { contents: 4096, flags: 0, ..buffered() }.create().unwrap_or_else(|(_, text)| panic!("{text}"));
+    assert_eq!((write(&small, 0, &[1; 4096], 0), write(&small, 8192, &[2; 4096], 0)), (Status::Ok, Status::Full));
+    assert_eq!((write(&small, 1, &[1; 512], 0), write(&small, 0, &[1; 512], 2)), (Status::Range, Status::Argument));
+    assert_eq!(read(&small, 0, 512), Err(Status::Unsupported), "no causes");
+    // SAFETY: the drive lives; there is no data.
+    assert_eq!(unsafe { ssdlab_write(small.0, 0, null(), 512, 0, null_mut(), null_mut()) }, Status::Null);
+    small.submit(&block(READ, 1, 0), small.now());
+    assert_eq!(write(&small, 0, &[1; 4096], 0), Status::InFlight);
+}
+
+#[test]
+fn options_of_an_older_header_have_no_contents() {
+    let preset = c"tiny";
+    let size = std::mem::offset_of!(Options, contents) as u64;
+    let options = Options { size, preset: preset.as_ptr(), contents: u64::MAX, ..Options::new() };
+    let mut drive = Door(null_mut());
+    // SAFETY: the options are longer than they say.
+    assert_eq!(unsafe { ssdlab_create(&options, &mut drive.0, null_mut()) }, Status::Ok);
+    assert_eq!(write(&drive, 0, &[1; 512], 0), Status::Unsupported);
+}
