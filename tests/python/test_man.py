@@ -59,4 +59,5 @@ def test_man_shows_it_without_a_warning(man):
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=PATIENCE, env=environment)
     assert (done.returncode, done.stderr) == (0, "")
     plain = re.sub(".\x08", "", done.stdout)
-    assert re.search(r"--power-cap POWER\n\s+Cap on the power", plain)
+    # Lines are justified.
+    assert re.search(r"--power-cap POWER\n\s+Cap +on +the +power", plain)
