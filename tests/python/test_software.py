@@ -45,7 +45,7 @@ def test_no_commit_of_sqlite_is_lost_at_any_event(journal):
         assert recovery["durable_lost"] == 0
         found.append(check(other, journal, next(names), done) - done)
 
-    device.watch(look, every=3)
+    device.watch(look)
     for number in range(12):
         example.commit(connection, number)
         done = number + 1
@@ -99,7 +99,7 @@ def test_littlefs_mounts_and_has_what_it_promised_after_a_loss_at_any_event():
                 assert file.read() == text
         looks.append(len(names) - len(promised))
 
-    device.watch(look, every=5)
+    device.watch(look)
     for number in range(12):
         name, text = f"{number}.txt", f"{number} ".encode() * 700
         with files.open(name, "wb") as file:

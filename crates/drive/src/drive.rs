@@ -25,8 +25,8 @@ use ftl::layer::pass_through::{MAX_ADDRESSES, VECTORS};
 use ftl::{Ftl, Mapping, Medium, Translator};
 use host::{Host, QueueConfig};
 use kit::{
-    Bytes, CommandId, Completion, Event, HostCommand, Lpn, Nanos, Outbox, Part, PowerState, SimTime, Slab, Timer, UNIT_BYTES,
-    UnitSize,
+    Bytes, CommandId, Completion, Event, HostCommand, Lpn, Nanos, Outbox, Part, PowerState, Ppn, SimTime, Slab, Timer,
+    UNIT_BYTES, UnitSize,
 };
 
 pub use hang::HangCounts;
@@ -216,6 +216,16 @@ impl Drive {
             self.note_health();
         }
         self.is_read_only || self.ftl.stalled(commands)
+    }
+
+    /// Returns the user's mapping unit whose data the map has at a place; `None` if it has none there.
+    ///
+    /// # Panics
+    /// If the drive has no map of its data.
+    pub fn current_unit(&self, place: Ppn) -> Option<Lpn> {
+        let unit = Lpn(self.ftl.unit_at(place));
+        let is_of_user = self.unit.offset(u64::from(unit.0)) < self.user_bytes;
+        Some(unit).filter(|&unit| is_of_user && self.map().place_of(unit) == Some(place))
     }
 
     /// Returns the size of a mapping unit.

@@ -128,13 +128,8 @@ impl Compared {
 
     /// Follows a loss of power, after the oracle.
     pub fn power_was_lost(&mut self, drive: &Drive, loss: &PowerLoss, oracle: &Oracle) {
-        let current = |place| {
-            let lpn = Lpn(drive.translator().unit_at(place));
-            let user = drive.user_bytes().div_ceil(drive.unit().bytes());
-            (u64::from(lpn.0) < user && drive.map().place_of(lpn) == Some(place)).then_some(lpn)
-        };
         self.contents.lose_power(&loss.half_erased);
-        self.contents.recovered(current);
+        self.contents.recovered(|place| drive.current_unit(place));
         (self.writes, self.reads) = Default::default();
         let user = drive.user_bytes().div_ceil(drive.unit().bytes()) as u32;
         let on_flash = |lpn| oracle.version_on_flash(lpn).map(|version| (lpn, version));

@@ -3,7 +3,7 @@
 
 use super::{EmbedError, EmbedErrorKind, EmbeddedDrive};
 use crate::drive::{Drive, PowerLoss};
-use kit::{Bytes, Completion, HostCommand, Lpn, Nanos, Op, SimTime, Status, words};
+use kit::{Bytes, Completion, HostCommand, Nanos, Op, SimTime, Status, words};
 use payload::{Contents, Fault};
 use std::ops::Range;
 
@@ -203,15 +203,10 @@ impl EmbeddedDrive {
 
     /// Lets the contents follow a loss of power and the recovery from it.
     fn contents_after(&mut self, loss: &PowerLoss) {
-        let drive = &mut self.drive;
         let Some(kept) = &mut self.kept else { return };
         kept.contents.lose_power(&loss.half_erased);
-        kept.follow(drive);
-        let user = drive.user_bytes().div_ceil(drive.unit().bytes());
-        kept.contents.recovered(|place| {
-            let lpn = Lpn(drive.translator().unit_at(place));
-            (u64::from(lpn.0) < user && drive.map().place_of(lpn) == Some(place)).then_some(lpn)
-        });
+        kept.follow(&mut self.drive);
+        kept.contents.recovered(|place| self.drive.current_unit(place));
     }
 
     /// Has `look` called after each `every` steps of the drive, from now on: it may ask what would become of the drive

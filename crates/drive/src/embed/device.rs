@@ -167,7 +167,7 @@ impl Device {
         }
         while self.drive.in_flight() > 0 && !self.drive.has_lost_power() {
             match self.drive.advance(SimTime::FOREVER) {
-                // What is in flight is served.
+                // The error is returned once all commands in flight have completed.
                 Err(error) if error.kind == EmbedErrorKind::Stopped => submitted = Err(error),
                 other => drop(other?),
             }

@@ -212,7 +212,7 @@ impl Processor {
             match self.state {
                 State::Waits if !has_events => return Ok(Step::Later(None)),
                 State::Waits => self.wake(now),
-                // What never changes during an event is read without a wait until the instant: the answer is the same.
+                // Registers that are constant during an event are read at once: their value will be the same.
                 State::Accesses { offset, at, .. } if at > now && !registers::is_constant(offset) => {
                     return Ok(Step::Later(Some(at)));
                 }
