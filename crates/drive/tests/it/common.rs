@@ -5,11 +5,13 @@ use drive::session::{CustomPolicy, Files, Outcome, RunRequest};
 use drive::{CommandRow, Description, Drive, Identity, Resumed, RunLoop};
 use ftl::policy::ModePolicy;
 use ftl::{Precondition, Preconditioned, ScaleModels};
-use kit::history::EntryKind;
+use kit::history::{Entry, EntryKind};
 use kit::{
-    Bytes, Cause, CommandFlags, Completion, Geometry, HostCommand, Op, OperationKind, Problems, Record, SimTime, UNIT_BYTES,
+    Bytes, Cause, CommandFlags, Completion, Geometry, HostCommand, Nanos, Op, OperationKind, Problems, Record, Rng, SimTime,
+    UNIT_BYTES,
 };
 use serde_json::Value;
+use testkit::{Commands, Mix};
 use workload::{Input, Options};
 
 /// Bytes of a mapping unit.
@@ -470,6 +472,38 @@ fn the_closed_forms_have_their_published_values() {
         let closed = f64::from(dies * population) / (3.0 * f64::from(population + dies - 1));
         assert!((mean_value_analysis(dies, population, 3.0) - closed).abs() < 1e-12 * closed);
     }
+}
+
+/// Plays random commands, until all have completed or the translation layer fails. Returns the physical history.
+pub fn play_mix(drive: &mut Drive, description: &Description, seed: u64, count: u32) -> Vec<Entry> {
+    drive.history().enable(true);
+    let mut rng = Rng::stream(seed, "testkit.mix");
+    let mix = Mix::random(&mut rng, description.flash.program_time.of(0).0);
+    let mut stream = Commands::new(mix, description.user_bytes(), 0, Rng::stream(seed, "testkit.commands.0"));
+    // The drive itself counts a command from its arrival on.
+    let mut outstanding = 0;
+    let wait = |drive: &mut Drive, outstanding: &mut usize, most: usize| {
+        while *outstanding > most && drive.translator().failure().is_none() {
+            assert!(drive.next_event().is_some() || drive.stalled(1), "seed {seed}: {outstanding} commands wait for ever");
+            *outstanding -= drive.advance(SimTime::FOREVER).len();
+        }
+    };
+    for _ in 0..count {
+        wait(drive, &mut outstanding, stream.mix().depth - 1);
+        if let Some(gap) = stream.gap_ns() {
+            wait(drive, &mut outstanding, 0);
+            let until = drive.now() + Nanos(gap);
+            while drive.now() < until {
+                drive.advance(until);
+            }
+        }
+        let at = drive.now() + Nanos(stream.delay_ns());
+        drive.submit(stream.next_command(), at);
+        outstanding += 1;
+    }
+    wait(drive, &mut outstanding, 0);
+    drive.history().close();
+    drive.history().take().collect()
 }
 
 /// Returns a number from the environment, if it is set.

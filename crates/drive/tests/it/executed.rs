@@ -1,14 +1,15 @@
 //! Firmware that a core executes: its drive does what one with the page map itself does, its time is that of its
 //! instructions, and what it does wrong ends the run with its place.
 
+use crate::common::play_mix;
 use drive::session::{Files, Outcome, RunRequest};
 use drive::{Description, Drive};
 use ftl::CoresConfig;
 use kit::capped::read_named;
 use kit::history::Entry;
-use kit::{Frequency, Nanos, Problems, Rng, SimTime};
+use kit::{Frequency, Problems};
 use riscv::Image;
-use testkit::{Commands, Mix, Rig, Violation, case};
+use testkit::{Rig, Violation, case};
 use workload::Input;
 
 const IMAGE: &[u8] = include_bytes!("../../../../firmware/page_map.elf");
@@ -16,41 +17,11 @@ const IMAGE: &[u8] = include_bytes!("../../../../firmware/page_map.elf");
 const OWN: &str = "base = \"tiny\"\nftl.partial_write = \"whole\"\nftl.wear_leveling = \"none\"\n";
 const EXECUTED: &str = "controller.firmware.kind=riscv";
 
-/// Plays random commands. Returns the physical history.
-fn play(drive: &mut Drive, description: &Description, seed: u64) -> Vec<Entry> {
-    drive.history().enable(true);
-    let mut rng = Rng::stream(seed, "testkit.mix");
-    let mix = Mix::random(&mut rng, description.flash.program_time.of(0).0);
-    let mut stream = Commands::new(mix, description.user_bytes(), 0, Rng::stream(seed, "testkit.commands.0"));
-    // The drive itself counts a command from its arrival on.
-    let go_on = |drive: &mut Drive, outstanding: &mut usize| {
-        assert!(drive.translator().failure().is_none(), "{:?}", drive.translator().failure());
-        assert!(drive.next_event().is_some() || !drive.stalled(1), "{:?}", drive.translator().failure());
-        *outstanding -= drive.advance(SimTime::FOREVER).len();
-    };
-    let mut outstanding = 0;
-    for _ in 0..4000 {
-        while outstanding >= stream.mix().depth {
-            go_on(drive, &mut outstanding);
-        }
-        if let Some(gap) = stream.gap_ns() {
-            while outstanding > 0 {
-                go_on(drive, &mut outstanding);
-            }
-            let until = drive.now() + Nanos(gap);
-            while drive.now() < until {
-                drive.advance(until);
-            }
-        }
-        let at = drive.now() + Nanos(stream.delay_ns());
-        drive.submit(stream.next_command(), at);
-        outstanding += 1;
-    }
-    while outstanding > 0 {
-        go_on(drive, &mut outstanding);
-    }
-    drive.history().close();
-    drive.history().take().collect()
+/// Plays random commands, none of which fails. Returns the physical history.
+fn play_whole(drive: &mut Drive, description: &Description, seed: u64) -> Vec<Entry> {
+    let history = play_mix(drive, description, seed, 4000);
+    assert!(drive.translator().failure().is_none(), "{:?}", drive.translator().failure());
+    history
 }
 
 fn described(sets: &[&str]) -> Description {
@@ -65,7 +36,7 @@ fn executed(description: &Description, clock: u64, seed: u64) -> (Vec<Entry>, Dr
     let ftl = description.build_ftl(seed).expect("a small drive").executing(&config).expect("it fits");
     let mut drive = Drive::with_ftl(description, ftl, seed);
     testkit::prepare(&mut drive, description);
-    (play(&mut drive, description, seed), drive)
+    (play_whole(&mut drive, description, seed), drive)
 }
 
 /// Drives on which the native page map and the executed one are compared.
@@ -92,7 +63,7 @@ fn it_does_what_the_page_map_does() {
         let description = described(&[*drive, &["state.precondition=steady"]].concat());
         let mut native = Drive::new(&description, seed).expect("a small drive");
         testkit::prepare(&mut native, &description);
-        let expected = play(&mut native, &description, seed);
+        let expected = play_whole(&mut native, &description, seed);
         let (found, drive) = executed(&description, 100_000_000_000_000, seed);
         let at = expected.iter().zip(&found).position(|(one, other)| one != other);
         let around =

@@ -1,12 +1,12 @@
 //! Firmware traces: a recorded run and its replay have the same physical history; broken files are refused.
 
+use crate::common::play_mix;
+use drive::Drive;
 use drive::session::{Files, Outcome, RunRequest};
 use drive::streams::Outputs;
-use drive::{Description, Drive};
+use kit::Problems;
 use kit::history::{Entry, EntryKind};
-use kit::{Nanos, Problems, Rng, SimTime};
 use testkit::case::{self, Detail};
-use testkit::commands::{Commands, Mix};
 use workload::Input;
 
 /// Runs a workload with a record of the firmware. Returns the outcome and the trace.
@@ -96,38 +96,6 @@ fn a_recorded_run_and_its_replay_are_equal() {
     }
 }
 
-/// Plays random commands. Returns the physical history.
-fn play(drive: &mut Drive, description: &Description, seed: u64) -> Vec<Entry> {
-    drive.history().enable(true);
-    let mut rng = Rng::stream(seed, "testkit.mix");
-    let mix = Mix::random(&mut rng, description.flash.program_time.of(0).0);
-    let mut stream = Commands::new(mix, description.user_bytes(), 0, Rng::stream(seed, "testkit.commands.0"));
-    let drain = |drive: &mut Drive| {
-        while drive.commands_in_flight() > 0 {
-            assert!(drive.next_event().is_some() || !drive.stalled(1), "{:?}", drive.translator().failure());
-            drive.advance(SimTime::FOREVER);
-        }
-    };
-    for _ in 0..400 {
-        while drive.commands_in_flight() >= stream.mix().depth as u64 {
-            assert!(drive.next_event().is_some() || !drive.stalled(1), "{:?}", drive.translator().failure());
-            drive.advance(SimTime::FOREVER);
-        }
-        if let Some(gap) = stream.gap_ns() {
-            drain(drive);
-            let until = drive.now() + Nanos(gap);
-            while drive.now() < until {
-                drive.advance(until);
-            }
-        }
-        let at = drive.now() + Nanos(stream.delay_ns());
-        drive.submit(stream.next_command(), at);
-    }
-    drain(drive);
-    drive.history().close();
-    drive.history().take().collect()
-}
-
 /// A case of which the record and the replay are compared.
 struct Compared {
     seed: u64,
@@ -148,12 +116,12 @@ fn compare(seed: u64, detail: Detail) -> Option<Compared> {
     }
     drive = drive.recording_firmware();
     testkit::prepare(&mut drive, &description);
-    let first = play(&mut drive, &description, seed);
+    let first = play_mix(&mut drive, &description, seed, 400);
     let trace = drive.take_firmware(true);
     let replay = case::replay_of(&description, &trace).unwrap_or_else(|problems| panic!("seed {seed}: {problems}"));
     let mut again = Drive::new(&replay, seed).expect("a small drive");
     again.adopt();
-    let second = play(&mut again, &description, seed);
+    let second = play_mix(&mut again, &description, seed, 400);
     let takes_turns = trace.lines().any(|line| line.split(' ').nth(1) == Some("urgent"));
     if again.translator().failure().is_some() {
         return Some(Compared { seed, takes_turns, is_same: false, is_refused: true });
