@@ -133,20 +133,21 @@ fn compare(seed: u64, detail: Detail) -> Option<Compared> {
 
 /// A replay may depart from its record in the order of what dies do within one instant, and where reads and urgent
 /// moves take turns (docs/reference/firmware_trace.md has the counts). All commands complete all the same, unless two
-/// of them come to the translation layer in another order.
+/// of them then come to the translation layer in another order.
 #[test]
 fn random_drives_and_their_replays_are_equal() {
     let cases = (0..400).flat_map(|seed| [Detail::None, Detail::Controller].map(|detail| (seed, detail)));
     let compared: Vec<_> = cases.filter_map(|(seed, detail)| compare(seed, detail)).collect();
     let refused: Vec<u64> = compared.iter().filter(|case| case.is_refused).map(|case| case.seed).collect();
-    assert!(refused.len() <= 1, "{refused:?}");
     let plain: Vec<_> = compared.iter().filter(|case| !case.takes_turns).collect();
     let different: Vec<u64> = plain.iter().filter(|case| !case.is_same).map(|case| case.seed).collect();
     let same = |takes_turns: bool| compared.iter().filter(|case| case.takes_turns == takes_turns && case.is_same).count();
     let turns = compared.len() - plain.len();
     println!("the same: {} of {}; with moves before a limit: {} of {turns}", same(false), plain.len(), same(true));
+    println!("departed: {different:?}; refused: {refused:?}");
     assert!(plain.len() > 200, "{} recorded", plain.len());
-    assert!(different.len() * 50 <= plain.len(), "{} of {}: seeds {different:?}", different.len(), plain.len());
+    assert!(refused.len() * 50 <= plain.len(), "refused: seeds {refused:?}");
+    assert!(different.len() * 20 <= plain.len(), "{} of {}: seeds {different:?}", different.len(), plain.len());
 }
 
 /// The same firmware on flash with faster channels, and without the link of the recorded drive.
