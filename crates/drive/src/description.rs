@@ -76,7 +76,8 @@ pub enum SteadyLoad {
     /// `ftl.gc_critical_blocks` free.
     Sustained,
     /// A load that leaves the dies idle. They keep `ftl.gc_low_blocks` free, or the share of the spare blocks that
-    /// `ftl.gc_spare_fraction` makes of it.
+    /// `ftl.gc_spare_fraction` makes of it; `ftl.gc_idle_target_blocks` where that is more and `ftl.gc_idle_after` is
+    /// set.
     Light,
 }
 
@@ -637,12 +638,17 @@ impl Description {
         }
     }
 
+    /// Returns true if `steady` makes the state of a load that leaves the dies idle.
+    pub(crate) fn begins_rested(&self) -> bool {
+        let keeps_free = self.ftl.thresholds(&self.geometry()).1 > self.ftl.gc_low_blocks;
+        self.state.load.map_or(keeps_free, |load| load == SteadyLoad::Light)
+    }
+
     /// Returns the load whose steady state `steady` makes.
     fn load(&self, geometry: &Geometry) -> Load {
         let timing = self.timing(geometry);
         let operation = |kind, units| kit::Operation { kind, units, pages: 1, ..kit::Operation::default() };
-        let keeps_free = self.ftl.thresholds(geometry).1 > self.ftl.gc_low_blocks;
-        let is_light = self.state.load.map_or(keeps_free, |load| load == SteadyLoad::Light);
+        let is_light = self.begins_rested();
         let (way, shared) = self.parts(geometry).relocation(geometry.unit.data(geometry.units_per_program));
         Load {
             outstanding_units: if is_light { 1 } else { STEADY_COMMANDS + self.buffer.units(geometry.unit) },

@@ -604,8 +604,8 @@ impl RunLoop {
             self.backlog.note(at, in_flight);
         }
         let command = HostCommand::new(request.op, index as u32, request.offset, request.length);
-        let number = index as u32 + u32::from(request.stream);
-        let queue = if self.queues > 1 { (number % self.queues) as u16 } else { 0 };
+        // A workload of several jobs numbers its streams as its jobs.
+        let queue = if self.queues > 1 { (u32::from(request.stream) % self.queues) as u16 } else { 0 };
         let is_durable = running.job.fua || request.flags.contains(Flags::FUA) && request.op == Op::Write;
         let fua = if is_durable { CommandFlags::FUA } else { CommandFlags::NONE };
         let flags = if running.measured { fua } else { fua.unmeasured() };

@@ -47,7 +47,7 @@ pub enum TimeDistribution {
 }
 
 /// Suspension of programs and erases in favour of host reads.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Suspension {
     /// Programs may be suspended.
@@ -63,6 +63,22 @@ pub struct Suspension {
     /// Largest number of suspensions of one operation, so that a stream of reads cannot starve it.
     #[schemars(range(min = 0, max = 1_000_000))]
     pub most: u32,
+    /// Fill of the write buffer, as a share of its capacity, from which no operation is suspended, and suspended ones
+    /// resume before further reads: host writes are about to wait for the space that programs free. Absent: operations
+    /// are suspended whatever the fill.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub buffer_below: Option<f64>,
+}
+
+impl Suspension {
+    /// Returns true if the write buffer is so full that programs go before reads.
+    #[inline]
+    pub(crate) fn is_overruled(&self, signals: &kit::Signals) -> bool {
+        self.buffer_below.is_some_and(|share| {
+            signals.buffer_capacity_pages > 0 && signals.buffered_pages as f64 >= share * signals.buffer_capacity_pages as f64
+        })
+    }
 }
 
 /// The flash: geometry, times, interface, scheduling and the tables of modes.

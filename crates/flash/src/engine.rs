@@ -203,7 +203,8 @@ impl Flash {
             if self.control.is_some() && self.yields(die_id) && self.waits_to_go_on(die_id, host != NONE, now, out) {
                 return Dispatch::Busy;
             }
-            if host == NONE {
+            let is_overruled = self.suspension.as_ref().is_some_and(|rule| rule.is_overruled(&out.signals));
+            if host == NONE || is_overruled {
                 self.resume(die_id, now, out);
             } else {
                 self.start_waiting_read(die_id, true, now, out);

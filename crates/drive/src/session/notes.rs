@@ -128,7 +128,7 @@ fn steady_notes(description: &Description, workload: &Workload) -> Vec<String> {
     }
     let geometry = description.geometry();
     let (critical, low) = description.ftl.thresholds(&geometry);
-    if low > description.ftl.gc_low_blocks {
+    if low > description.ftl.gc_low_blocks && description.begins_rested() {
         let rested = u64::from(low - critical) * u64::from(geometry.die_count);
         notes.push(format!(
             "the steady state is that of a rested drive (ftl.gc_spare_fraction = {}): a sustained load first uses up about {rested} free blocks, \
@@ -139,10 +139,17 @@ fn steady_notes(description: &Description, workload: &Workload) -> Vec<String> {
     let target = description.ftl.gc_idle_target_blocks;
     if description.ftl.gc_idle_after.is_some() && target > low {
         let more = u64::from(target - low) * u64::from(geometry.die_count);
-        notes.push(format!(
-            "a load with idle times first makes up to {more} more blocks free (ftl.gc_idle_target_blocks = {target}), \
-             and write amplification is higher until then"
-        ));
+        notes.push(if description.begins_rested() {
+            format!(
+                "the steady state is that of a load with idle times (state.load = \"light\"): a sustained load first uses up about {more} free \
+                 blocks (ftl.gc_idle_target_blocks = {target}), and write amplification is lower until then"
+            )
+        } else {
+            format!(
+                "a load with idle times first makes up to {more} more blocks free (ftl.gc_idle_target_blocks = {target}), and write amplification \
+                 is higher until then; --set state.load=light begins with them"
+            )
+        });
     }
     notes
 }

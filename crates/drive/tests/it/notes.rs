@@ -76,11 +76,13 @@ fn a_policy_with_nothing_to_choose_is_told_so() {
 
 #[test]
 fn a_drive_that_makes_space_in_idle_time_first_is_told_so() {
-    let told = |sets: &[&str]| {
-        notes(TINY, sets, "rw=randwrite\nbs=4k\nnumber_ios=100\nnorandommap=1").iter().any(|note| note.contains("idle times"))
-    };
+    let job = "rw=randwrite\nbs=4k\nnumber_ios=100\nnorandommap=1";
+    let told = |sets: &[&str]| notes(TINY, sets, job).iter().any(|note| note.contains("a load with idle times first makes"));
     let idle = "ftl.gc_idle_after=1ms";
     assert!(told(&[STEADY, idle, "ftl.gc_idle_target_blocks=8"]));
+    let light = [STEADY, idle, "ftl.gc_idle_target_blocks=8", "state.load=light"];
+    assert!(!told(&light), "it begins with that space");
+    assert!(notes(TINY, &light, job).iter().any(|note| note.contains("a sustained load first uses up about 20 free blocks")));
     assert!(!told(&[STEADY, idle, "ftl.gc_idle_target_blocks=1"]));
     assert!(!told(&[STEADY, "ftl.gc_idle_target_blocks=8"]), "never idle for long enough");
     assert!(!told(&[idle, "ftl.gc_idle_target_blocks=8"]), "not steady");
@@ -92,6 +94,7 @@ fn a_rested_drive_is_said_to_be_rested() {
     let told = |sets: &[&str]| notes(TINY, sets, job).iter().any(|note| note.contains("rested drive"));
     assert!(!told(&[STEADY]));
     assert!(told(&[STEADY, "ftl.gc_spare_fraction=0.5"]));
+    assert!(!told(&[STEADY, "ftl.gc_spare_fraction=0.5", "state.load=sustained"]));
 }
 
 #[test]

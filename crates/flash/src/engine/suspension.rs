@@ -44,7 +44,7 @@ impl Flash {
     pub(super) fn request_suspension(&mut self, die_id: DieId, now: SimTime, out: &mut Outbox) {
         let Some(rule) = &self.suspension else { return };
         let die = &self.dies[die_id.index()];
-        if die.phase != Phase::Array || die.suspended.is_some() || out.signals.hold {
+        if die.phase != Phase::Array || die.suspended.is_some() || out.signals.hold || rule.is_overruled(&out.signals) {
             return;
         }
         let progress = &self.progress[die.running as usize];

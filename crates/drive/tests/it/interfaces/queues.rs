@@ -104,18 +104,31 @@ fn arrivals_of_a_rate_wait_for_a_place() {
     assert!((seconds(&flushed) - 1.0).abs() < 0.05, "{} s", seconds(&flushed));
 }
 
-/// Each job of a fio file has a queue of its own.
+/// Each job of a fio file has a queue of its own as far as there are queues: with fewer command slots than the jobs ask
+/// for, jobs that share a queue share its turns.
 #[test]
 fn the_jobs_of_a_workload_have_their_queues() {
-    let interface = "host.interface={ kind = \"nvme\", queues = 3 }";
-    let job = "[job]\nrw=randread\nnumjobs=4\niodepth=2\nnumber_ios=50\nnorandommap=1\nio_size=1g\n";
-    let run = session("base = \"tiny\"", &[interface, "state.precondition=fill"], None, job);
-    let summary = run.unwrap_or_else(|problems| panic!("{problems}")).summary;
-    assert_eq!(summary["commands"]["read"], 200);
-    let mut drive = Drive::new(&description(&[interface]), 1).expect("the tables fit");
-    assert_eq!(drive.queue_count(), 3);
-    drive.submit(HostCommand { queue: 2, ..HostCommand::flush(0) }, SimTime::ZERO);
-    assert_eq!(drive.advance(SimTime::FOREVER)[0].queue, 2);
+    let shares = |queues: u32, jobs: u32| -> Vec<f64> {
+        let interface = format!("host.interface={{ kind = \"nvme\", queues = {queues}, commands = 16 }}");
+        let job = format!("[job]\nrw=randread\nbs=4k\nnumjobs={jobs}\niodepth=16\nruntime=20ms\ntime_based=1\n");
+        let run = session("base = \"tiny\"", &[&interface, "state.precondition=fill"], None, &job);
+        let summary = run.unwrap_or_else(|problems| panic!("{problems}")).summary;
+        let reads = |stream: &serde_json::Value| stream["commands"]["read"].as_f64().expect("a number");
+        let all: Vec<f64> = summary["streams"].as_array().expect("the jobs").iter().map(reads).collect();
+        let total: f64 = all.iter().sum();
+        assert!(total > 1000.0, "{all:?}");
+        all.iter().map(|reads| reads / total).collect()
+    };
+    for (queues, jobs, expected) in [
+        (8, 7, vec![1.0 / 7.0; 7]),
+        (8, 8, vec![1.0 / 8.0; 8]),
+        (3, 4, vec![1.0 / 6.0, 1.0 / 3.0, 1.0 / 3.0, 1.0 / 6.0]),
+        (4, 5, vec![0.125, 0.25, 0.25, 0.25, 0.125]),
+    ] {
+        let shares = shares(queues, jobs);
+        let is_near = |(share, expected): (&f64, &f64)| (share / expected - 1.0).abs() < 0.1;
+        assert!(shares.iter().zip(&expected).all(is_near), "{jobs} jobs on {queues} queues: {shares:?}");
+    }
 }
 
 /// A drive that is saved between two commands goes on with the turns of its queues, and with a link that is still

@@ -60,6 +60,7 @@ fn suspension(least_remaining: u64, most: u32) -> Option<Suspension> {
         resume_time: Nanos(4),
         least_remaining: Nanos(least_remaining),
         most,
+        buffer_below: None,
     })
 }
 
@@ -278,6 +279,13 @@ impl Rig {
         assert!(self.flash.cache_registers_rest(), "all cache registers are empty");
         assert!(self.flash.power_rests(), "nobody waits for power or has any");
         assert!(self.flash.dies.iter().all(|die| die.phase == Phase::Rest && die.is_free()));
+    }
+
+    /// Handles the events up to an instant.
+    fn run_to(&mut self, last: u64) {
+        while let Some(at) = self.out.events.next_time().filter(|at| at.0 <= last) {
+            self.instant(at.0);
+        }
     }
 
     /// Returns the instant at which an operation has ended.

@@ -109,6 +109,48 @@ fn only_the_configured_kinds_of_operation_are_suspended() {
     }
 }
 
+/// From the fill of the write buffer that the configuration names, and from no lower one, a program goes before reads:
+/// it is not suspended, and one that is suspended resumes before the read that waits.
+#[test]
+fn a_full_write_buffer_overrules_suspension() {
+    let capacity = 8;
+    for (below, fill) in [0.0, 0.5, 0.6, 1.0].into_iter().flat_map(|below| (0..=capacity).map(move |fill| (below, fill))) {
+        let is_full = fill as f64 / capacity as f64 >= below;
+        let mut config = small(1, "read_first");
+        config.suspension = suspension(1, 9).map(|rule| Suspension { buffer_below: Some(below), ..rule });
+        let case = format!("{fill} of {capacity} units, below {below}");
+        let begin = LOAD + 2;
+        // The buffer has the fill when the read comes.
+        let mut rig = Rig::new(&config);
+        (rig.out.signals.buffer_capacity_pages, rig.out.signals.buffered_pages) = (capacity, fill);
+        let program = rig.program(0, 0);
+        let read = rig.read(0, begin);
+        rig.run();
+        assert_eq!(rig.flash.counters.suspensions, u64::from(!is_full), "{case}");
+        assert_eq!(rig.end(program) < rig.end(read), is_full, "{case}");
+        // It has it from the suspension on: of two reads the second waits for the program.
+        let mut rig = Rig::new(&config);
+        rig.out.signals.buffer_capacity_pages = capacity;
+        let program = rig.program(0, 0);
+        let reads = [begin, begin + 1].map(|at| rig.read(0, at));
+        rig.run_to(begin + 1);
+        let was_suspended = below > 0.0;
+        assert_eq!(rig.flash.counters.suspensions, u64::from(was_suspended), "{case}");
+        rig.out.signals.buffered_pages = fill;
+        rig.run();
+        assert_eq!(rig.end(program) < rig.end(reads[0]), is_full || !was_suspended, "{case}: the first read");
+        assert_eq!(rig.end(program) < rig.end(reads[1]), is_full || !was_suspended, "{case}: the second read");
+    }
+    // A drive without a write buffer has no fill.
+    let mut config = small(1, "read_first");
+    config.suspension = suspension(1, 9).map(|rule| Suspension { buffer_below: Some(0.0), ..rule });
+    let mut rig = Rig::new(&config);
+    rig.program(0, 0);
+    rig.read(0, LOAD + 2);
+    rig.run();
+    assert_eq!(rig.flash.counters.suspensions, 1);
+}
+
 /// A program on die 0 at 0, a read for it at every instant, and a program on die 1 whose transfer occupies the channel
 /// from every instant on: the suspend command waits for the channel, and is withdrawn if the array phase ends first,
 /// even at the very instant at which the channel becomes free, or if less than `least_remaining` is left of it.

@@ -218,12 +218,20 @@ impl Ftl {
         Target { die, stream, mode, class: AllocationClass::Relocation, plane: None, level: 0 }
     }
 
+    /// Returns the number of free blocks of a die below which it collects while no write waits: under a light load the
+    /// level that background collection has restored by the time the run begins.
+    fn low(&self) -> u32 {
+        let of_idle_time = self.derived.config.kept_in_idle_time(self.derived.parameters.load.is_light);
+        self.derived.low.max(of_idle_time.unwrap_or(0))
+    }
+
     /// Returns the number of free blocks below which an untimed write collects first: the level around which the timed
-    /// drive stays under load, or, where collection keeps a share of the spare blocks free, the level that it has
-    /// restored by the time the run begins.
+    /// drive stays under load, or, under a light load, a higher one that collection has restored by the time the run
+    /// begins.
     fn collect_below(&self) -> u32 {
-        let keeps_share = self.derived.low > self.derived.config.gc_low_blocks && self.derived.parameters.load.is_light;
-        if keeps_share { self.derived.low } else { self.derived.critical }
+        let low = self.low();
+        let keeps_more = low > self.derived.config.gc_low_blocks && self.derived.parameters.load.is_light;
+        if keeps_more { low } else { self.derived.critical }
     }
 
     /// Chooses a victim block without simulating time.

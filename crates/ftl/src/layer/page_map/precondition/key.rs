@@ -75,10 +75,11 @@ impl StartingKey {
 /// Returns what decides how the dies settle in a steady state, beside the times of their operations.
 fn of_load(config: &FtlSection, parameters: &Parameters, cache: Option<HostCache>, how: &Preconditioned) -> String {
     let Buffering { waits_to_fill, renews: _, appends: _, longest_first: _, read_cache: _ } = &parameters.buffering;
+    // Decides, with the load, how many blocks any method leaves free.
+    let kept = config.kept_in_idle_time(parameters.load.is_light).map_or(String::new(), |blocks| format!(" {blocks} kept"));
     match how.method {
-        Precondition::Steady => format!("{waits_to_fill} {:?} {} {cache:?}", parameters.load, config.gc_preemptible),
-        // Decides how many blocks any method leaves free.
-        Precondition::None | Precondition::Fill | Precondition::Random { .. } => parameters.load.is_light.to_string(),
+        Precondition::Steady => format!("{waits_to_fill} {:?} {} {cache:?}{kept}", parameters.load, config.gc_preemptible),
+        Precondition::None | Precondition::Fill | Precondition::Random { .. } => format!("{}{kept}", parameters.load.is_light),
     }
 }
 
@@ -111,11 +112,12 @@ fn of_config(config: &FtlSection) -> String {
         // Matters to a steady state.
         gc_preemptible: _,
         gc_start: _,
+        // Matter under a light load (`of_load`).
+        gc_idle_after: _,
+        gc_idle_target_blocks: _,
         // Decide how operations are served that take time.
         write_allocation: _,
-        gc_idle_after: _,
         gc_idle_of: _,
-        gc_idle_target_blocks: _,
         unmapped_read: _,
         read_in_flight: _,
         partial_write: _,

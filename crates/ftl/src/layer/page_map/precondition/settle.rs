@@ -295,7 +295,7 @@ impl Ftl {
     /// Starts the next operation of a die that has none, by the order of [`Ftl::choose`].
     fn start_task(&mut self, die: DieId, load: &mut Loop, rng: &mut Rng) {
         let free = self.state.space.free_blocks(die);
-        let (critical, low) = (self.derived.critical, self.derived.low);
+        let (critical, low) = (self.derived.critical, self.low());
         let collects = self.state.collectors[die.index()].victim.is_some();
         let may_write = load.waiting >= load.least && self.state.space.has_space(die);
         let has_arrived = load.arrives[die.index()] <= load.now;
