@@ -10,7 +10,7 @@ import signal
 import socket
 import struct
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -74,7 +74,8 @@ def test_fio_verifies_what_it_wrote(serve):
     server = serve(*BUFFERED, "--precondition", "steady")
     words = ("--ioengine=nbd", f"--uri={server.uri}", "--name=v", "--rw=randrw", "--bsrange=512-64k", "--iodepth=16")
     more = ("--size=32M", "--io_size=24M", "--verify=crc32c", "--do_verify=1", "--fsync=64", "--output-format=json")
-    found = json.loads(run("fio", *words, *more, "--verify_fatal=1"))
+    told = run("fio", *words, *more, "--verify_fatal=1")
+    found = json.loads(told[told.index("{") :])
     assert found["jobs"][0]["error"] == 0
     summary = server.stop()
     assert summary["server"]["requests"]["write"] > 100
@@ -96,7 +97,7 @@ def test_nbdcopy_brings_an_image_there_and_back(serve, tmp_path):
     assert (tmp_path / "back").read_bytes() == image.read_bytes()
     summary = server.stop()
     assert summary["server"]["requests"]["block_status"] > 0
-    assert summary["server"]["requests"]["read"] * (1 << 20) < 2 * size, "holes are not read"
+    assert summary["server"]["read_bytes"] < 0.8 * size, "holes are not read"
 
 
 def test_qemu_io_writes_reads_and_discards(serve):
@@ -123,7 +124,7 @@ def test_nbdinfo_sees_size_blocks_and_extents(serve):
     found = json.loads(run("nbdinfo", "--json", server.uri))
     (export,) = found["exports"]
     assert export["export-size"] == ssdlab.Device("tiny").user_bytes
-    assert (export["block_minimum"], export["block_preferred"], export["can_multi_conn"]) == (512, 4096, True)
+    assert (export["block_size_minimum"], export["block_size_preferred"], export["can_multi_conn"]) == (512, 4096, True)
     assert found["structured"] is True
     (extent,) = json.loads(run("nbdinfo", "--map", "--json", server.uri))
     assert (extent["offset"], extent["length"], extent["type"]) == (0, export["export-size"], 3)
@@ -131,7 +132,7 @@ def test_nbdinfo_sees_size_blocks_and_extents(serve):
 
 
 def test_ext4_has_what_was_synced_after_a_cut(serve, tmp_path):
-    for program in ("nbdfuse", "fusermount3", "mkfs.ext4", "debugfs", "e2fsck", "nbdcopy"):
+    for program in ("nbdfuse", "umount", "mkfs.ext4", "debugfs", "e2fsck", "nbdcopy"):
         if shutil.which(program) is None:
             pytest.skip(f"{program} is not installed")
     if not Path("/dev/fuse").exists():
@@ -140,7 +141,9 @@ def test_ext4_has_what_was_synced_after_a_cut(serve, tmp_path):
     disk, text = tmp_path / "disk", tmp_path / "text"
     disk.mkdir()
     text.write_bytes(random.Random(4).randbytes(300_000))
-    mounted = subprocess.Popen(["nbdfuse", disk / "d", server.uri], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    mounted = subprocess.Popen(
+        ["nbdfuse", str(disk / "d"), server.uri], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
     try:
         wait_for(lambda: (disk / "d").exists() or mounted.poll() is not None, "nbdfuse does not mount")
         if mounted.poll() is not None:
@@ -159,39 +162,51 @@ def test_ext4_has_what_was_synced_after_a_cut(serve, tmp_path):
                 run("debugfs", "-R", f"dump file{earlier} {back}", tmp_path / f"image{number}")
                 assert back.read_bytes() == text.read_bytes()
     finally:
-        subprocess.run(["fusermount3", "-u", disk / "d"], capture_output=True, check=False)
+        subprocess.run(["umount", disk], capture_output=True, check=False)
         mounted.communicate(timeout=PATIENCE)
     assert server.stop()["server"]["power_losses"] == 3
 
 
-def client_of(server: Served):
-    """A client in Python, with the requests of `ssdlab.Device`."""
-    link = socket.socket(socket.AF_UNIX)
-    link.settimeout(PATIENCE)
-    link.connect(str(server.at))
-
-    def take(count: int) -> bytes:
-        found = b""
-        while len(found) < count:
-            part = link.recv(count - len(found))
-            assert part, "the server has ended the connection"
-            found += part
-        return found
-
-    take(18)
-    link.sendall(struct.pack(">I", 3) + b"IHAVEOPT" + struct.pack(">II", 1, 0))
-    take(10)
-
-    def call(code: int, offset: int = 0, length: int = 0, data: bytes = b"", flags: int = 0) -> bytes:
-        link.sendall(struct.pack(">IHHQQI", 0x25609513, flags, code, 9, offset, length or len(data)) + data)
-        magic, error, cookie = struct.unpack(">IIQ", take(16))
-        assert (magic, error, cookie) == (0x67446698, 0, 9)
-        return take(length) if code == 0 else b""
-
-    return call
+Client = Callable[..., bytes]
 
 
-def test_a_record_replays_to_the_same_history(serve, tmp_path):
+@pytest.fixture
+def client_of() -> Iterator[Callable[[Served], Client]]:
+    """Makes clients that wait for each of their requests."""
+    links: list[socket.socket] = []
+
+    def make(server: Served) -> Client:
+        link = socket.socket(socket.AF_UNIX)
+        links.append(link)
+        link.settimeout(PATIENCE)
+        link.connect(str(server.at))
+
+        def take(count: int) -> bytes:
+            found = b""
+            while len(found) < count:
+                part = link.recv(count - len(found))
+                assert part, "the server has ended the connection"
+                found += part
+            return found
+
+        take(18)
+        link.sendall(struct.pack(">I", 3) + b"IHAVEOPT" + struct.pack(">II", 1, 0))
+        take(10)
+
+        def call(code: int, offset: int = 0, length: int = 0, data: bytes = b"", flags: int = 0) -> bytes:
+            link.sendall(struct.pack(">IHHQQI", 0x25609513, flags, code, 9, offset, length or len(data)) + data)
+            magic, error, cookie = struct.unpack(">IIQ", take(16))
+            assert (magic, error, cookie) == (0x67446698, 0, 9)
+            return take(length) if code == 0 else b""
+
+        return call
+
+    yield make
+    for link in links:
+        link.close()
+
+
+def test_a_record_replays_to_the_same_history(serve, client_of, tmp_path):
     trace = tmp_path / "trace"
     server = serve(*BUFFERED, "--precondition", "fill", "--record", trace, "--think", "3us")
     call, generator = client_of(server), random.Random(5)
@@ -216,7 +231,7 @@ def test_a_record_replays_to_the_same_history(serve, tmp_path):
     assert summary["history"]["entries"] > 1000
 
 
-def test_contents_are_saved_with_a_drive_and_loaded(serve, tmp_path):
+def test_contents_are_saved_with_a_drive_and_loaded(serve, client_of, tmp_path):
     saved = tmp_path / "drive"
     server = serve(*BUFFERED, "--save", saved)
     data = random.Random(6).randbytes(1 << 20)
@@ -269,7 +284,7 @@ def test_what_cannot_be_served_is_refused_and_nothing_is_left(cli, tmp_path, wor
     assert not [path for path in tmp_path.iterdir() if path.name.startswith("s")]
 
 
-def test_a_socket_in_use_and_a_file_are_left_alone(serve, cli, tmp_path):
+def test_a_socket_in_use_and_a_file_are_left_alone(serve, client_of, cli, tmp_path):
     server = serve()
     done = cli("serve", "tiny", "--socket", server.at)
     assert done.returncode == 2
@@ -282,7 +297,7 @@ def test_a_socket_in_use_and_a_file_are_left_alone(serve, cli, tmp_path):
     server.stop()
 
 
-def test_control_has_the_words_of_the_command_line(serve, cli, tmp_path):
+def test_control_has_the_words_of_the_command_line(serve, client_of, cli, tmp_path):
     server = serve("--set", "buffer.policy=none")
     client_of(server)(1, 0, data=b"1" * 4096)
     stats = json.loads(cli("ctl", server.at, "stats").stdout)
@@ -306,7 +321,7 @@ def test_control_has_the_words_of_the_command_line(serve, cli, tmp_path):
     assert "expected the socket of a server" in done.stderr
 
 
-def test_ctrl_c_ends_a_server_with_its_summary_and_its_files(serve, tmp_path):
+def test_ctrl_c_ends_a_server_with_its_summary_and_its_files(serve, client_of, tmp_path):
     server = serve("--record", tmp_path / "trace", "--save", tmp_path / "saved")
     client_of(server)(1, 0, data=b"1" * 4096)
     server.running.send_signal(signal.SIGINT)
@@ -318,7 +333,7 @@ def test_ctrl_c_ends_a_server_with_its_summary_and_its_files(serve, tmp_path):
     assert not server.at.exists()
 
 
-def test_tcp_of_the_loopback_serves_the_same_drive(serve):
+def test_tcp_of_the_loopback_serves_the_same_drive(serve, client_of):
     server = serve("--tcp", "0")
     told = ""
     while "127.0.0.1:" not in told:

@@ -6,7 +6,6 @@ use std::time::Duration;
 use std::time::Instant;
 
 /// Real time.
-#[derive(Clone, Copy, Debug)]
 pub struct Wall(#[expect(clippy::disallowed_types, reason = "a server waits in real time")] Instant);
 
 impl Wall {
@@ -62,7 +61,6 @@ const WINDOW: u64 = 1000;
 const PATIENCE: u32 = 3;
 
 /// Real time of a dilated clock, from its first request on.
-#[derive(Clone, Debug)]
 pub struct Dilation {
     factor: f64,
     begin: Option<(Wall, SimTime)>,

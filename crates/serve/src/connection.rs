@@ -330,7 +330,7 @@ impl Connection {
         if kind == Kind::Flush {
             return if offset == 0 && length == 0 { Ok(kind) } else { Err(Errno::Inval) };
         }
-        if length == 0 || (offset | u64::from(length)) % u64::from(self.export.block) != 0 {
+        if length == 0 || !(offset | u64::from(length)).is_multiple_of(u64::from(self.export.block)) {
             return Err(Errno::Inval);
         }
         if offset.checked_add(u64::from(length)).is_none_or(|end| end > self.export.size) {

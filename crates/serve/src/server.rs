@@ -45,6 +45,9 @@ const SPIN: Duration = Duration::from_micros(1500);
 /// Most remarks about connections.
 const REMARKS: u32 = 50;
 
+/// Function that makes a drive from a saved one, which has a name in messages.
+pub type Load = dyn Fn(&str, &mut dyn Read) -> Result<EmbeddedDrive, EmbedError>;
+
 /// Options of a server.
 pub struct Options {
     /// Path of the socket. That of the control has `.ctl` at its end.
@@ -56,7 +59,7 @@ pub struct Options {
     /// File for a trace of what the clients do.
     pub record: Option<File>,
     /// Makes a drive from a saved one.
-    pub load: Box<dyn Fn(&str, &mut dyn Read) -> Result<EmbeddedDrive, EmbedError>>,
+    pub load: Box<Load>,
 }
 
 /// The program around a server.

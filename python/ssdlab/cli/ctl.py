@@ -3,84 +3,92 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from ssdlab.cli import options
 from ssdlab.cli.console import print_json
-from ssdlab.cli.group import Group
-from ssdlab.errors import InputError
+from ssdlab.errors import InputError, unknown_name
 from ssdlab.files import TEXT_MAX
 
-app = typer.Typer(cls=Group, help="Control a server (ssdlab serve): its power, its faults, its state.")
+#: What a server can be asked to do, and the meaning of the word after it, if it needs one.
+REQUESTS = {
+    "stats": None,
+    "power-cut": None,
+    "faults": "FILE",
+    "snapshot": "NAME",
+    "restore": "NAME",
+    "save": "FILE",
+    "stop": None,
+}
 
-_Socket = Annotated[Path, typer.Argument(metavar="PATH", help="The socket of the server.")]
-_Name = Annotated[str, typer.Argument(metavar="NAME", help="The name of the state.")]
 
-
-def _ask(at: Path, do: str, **keys: object) -> None:
-    """Asks a server to do something, and prints its answer."""
+def ctl(
+    socket: Annotated[Path, typer.Argument(metavar="PATH", help="The socket of the server.")],
+    do: Annotated[
+        str,
+        typer.Argument(
+            metavar="DO",
+            help="stats, power-cut, faults FILE, snapshot NAME, restore NAME, save FILE or stop.",
+            autocompletion=lambda incomplete: [name for name in REQUESTS if name.startswith(incomplete)],
+        ),
+    ],
+    what: Annotated[str | None, typer.Argument(metavar="FILE|NAME", help="The file, or the name of the state.")] = None,
+    down: Annotated[str | None, typer.Option(help="power-cut: time without power; 1s if absent.", metavar="TIME")] = None,
+    after_events: Annotated[
+        int | None,
+        typer.Option(
+            help="power-cut: number of further events of the drive after which it comes; absent: now.", metavar="NUMBER"
+        ),
+    ] = None,
+    force: options.Force = False,
+) -> None:
+    """Control a server (ssdlab serve): its summary, its power, its faults, its state. Prints JSON."""
     # Start-up: the help of all commands needs no server.
     from ssdlab import serving
 
-    print_json(serving.control(at, do, **keys))
+    print_json(serving.control(socket, do, **_keys(do, what, down, after_events, force)))
 
 
-@app.command()
-def stats(at: _Socket) -> None:
-    """Print the summary so far."""
-    _ask(at, "stats")
+def _keys(do: str, what: str | None, down: str | None, after_events: int | None, force: bool) -> dict[str, Any]:
+    """Returns what a request has beside its name.
+
+    Raises:
+        InputError: a word or an option is missing, or belongs to another request.
+    """
+    if do not in REQUESTS:
+        raise unknown_name("ctl", do, [*REQUESTS])
+    needed = REQUESTS[do]
+    if (needed is None) != (what is None):
+        found = "nothing after it" if needed is None else f"{needed} after it"
+        raise InputError(f"ctl {do}: expected {found}")
+    for name, given, of in (
+        ("--down", down, "power-cut"),
+        ("--after-events", after_events, "power-cut"),
+        ("--force", force or None, "save"),
+    ):
+        if given is not None and do != of:
+            raise InputError(f"{name}: belongs to {of}, not to {do}")
+    if do == "power-cut":
+        if after_events is not None and after_events < 0:
+            raise InputError(f"--after-events {after_events}: expected a number from 0 on")
+        return {"down": down or "1s", "after_events": after_events}
+    if what is None:
+        return {}
+    if do == "save":
+        return {"file": str(Path(what).resolve()), "force": force}
+    return {"name": what, "text": _text(Path(what))} if do == "faults" else {"name": what}
 
 
-@app.command(name="power-cut")
-def power_cut(
-    at: _Socket,
-    down: Annotated[str, typer.Option(help="Time without power.", metavar="TIME")] = "1s",
-    after_events: Annotated[
-        int | None,
-        typer.Option(help="Number of further events of the drive after which it loses power; absent: now.", metavar="NUMBER"),
-    ] = None,
-) -> None:
-    """Cut the power. Requests in flight fail with EIO; the drive recovers, and connections stay."""
-    if after_events is not None and after_events < 0:
-        raise InputError(f"--after-events {after_events}: expected a number from 0 on")
-    _ask(at, "power-cut", down=down, after_events=after_events)
+def _text(path: Path) -> str:
+    """Returns the text of a script.
 
-
-@app.command()
-def faults(at: _Socket, script: Annotated[Path, typer.Argument(metavar="FILE", help="A script of faults (TOML).")]) -> None:
-    """Have the faults of a script happen, whose times count from now."""
+    Raises:
+        InputError: it cannot be read.
+    """
     try:
-        text = script.read_bytes()[: TEXT_MAX + 1].decode()
+        with path.open("rb") as file:
+            return file.read(TEXT_MAX).decode()
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{script}: {getattr(error, 'strerror', None) or error}") from None
-    _ask(at, "faults", name=str(script), text=text)
-
-
-@app.command()
-def snapshot(at: _Socket, name: _Name) -> None:
-    """Keep the state of the drive, with its contents, in the memory of the server."""
-    _ask(at, "snapshot", name=name)
-
-
-@app.command()
-def restore(at: _Socket, name: _Name) -> None:
-    """Return to a state that snapshot kept. The measurement begins anew."""
-    _ask(at, "restore", name=name)
-
-
-@app.command()
-def save(
-    at: _Socket,
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="The file to write.")],
-    force: options.Force = False,
-) -> None:
-    """Save the drive with its contents, for serve --load."""
-    _ask(at, "save", file=str(file.resolve()), force=force)
-
-
-@app.command()
-def stop(at: _Socket) -> None:
-    """End the server: requests in flight are completed first."""
-    _ask(at, "stop")
+        raise InputError(f"{path}: {getattr(error, 'strerror', None) or error}") from None

@@ -5,7 +5,7 @@ use super::{EmbedError, EmbedErrorKind, EmbeddedDrive, Origin};
 use crate::description::{File, no_file};
 use crate::drive::{Drive, Identity};
 use crate::options::Setup;
-use crate::session::{DriveText, Files, Progress, ProgressMeter, Session, Start, description, prepare, too_large};
+use crate::session::{DriveText, Files, Progress, ProgressMeter, Session, Start, UNREAD, description, prepare, too_large};
 use crate::totals::Streams;
 use kit::Problems;
 use std::io::Read;
@@ -172,9 +172,13 @@ impl Builder {
         let is_load = load.is_some();
         let mut files = Files { load, ..Files::default() };
         let (session, mut go_on) = (Session::default(), |_: &Progress| true);
-        let start = prepare(&mut drive, &description, &identity, &mut files, &session, &mut ProgressMeter::new(&mut go_on))
-            .map_err(|problems| if is_load { EmbedError::new(EmbedErrorKind::Saved, problems) } else { problems.into() })?;
+        let mut start =
+            prepare(&mut drive, &description, &identity, &mut files, &session, &mut ProgressMeter::new(&mut go_on))
+                .map_err(|problems| if is_load { EmbedError::new(EmbedErrorKind::Saved, problems) } else { problems.into() })?;
         let kept = self.kept(&drive, &start, &mut files)?;
+        if kept.is_some() {
+            start.notes.retain(|note| !note.ends_with(UNREAD));
+        }
         drive.journal().enable(kept.is_some());
         start.begin(&mut drive);
         drive.record(true);

@@ -43,6 +43,15 @@ impl Start {
     }
 }
 
+/// Note about the contents that a saved drive has, for whoever does not read them.
+pub(crate) const UNREAD: &str = "it has contents, which are left out";
+
+/// Returns the notes about a loaded drive.
+fn notes_on(name: &str, has_contents: bool, notes: impl IntoIterator<Item = String>) -> Vec<String> {
+    let unread = has_contents.then(|| UNREAD.to_owned());
+    notes.into_iter().chain(unread).map(|note| format!("{name}: {note}")).collect()
+}
+
 /// Brings the drive to its starting state.
 pub(crate) fn prepare(
     drive: &mut Drive,
@@ -58,12 +67,13 @@ pub(crate) fn prepare(
         let why = "the drive adopts the saved state and does not go on exactly: what recovery after a loss of power needs is kept \
                    from the start of a run on";
         let facts = json!({"method": "load", "file": name, "exact": false});
-        let (notes, has_contents) = (vec![format!("{name}: {why}")], resumed.has_contents);
+        let has_contents = resumed.has_contents;
+        let notes = notes_on(name, has_contents, [why.to_owned()]);
         return Ok(Start { facts, notes, is_loaded: true, has_contents, is_exact: false });
     }
     if let Some((name, from)) = &mut files.load {
         let resumed = drive.load(identity, from).map_err(|complaint| Problems::one(name.clone(), complaint))?;
-        let notes = resumed.notes.iter().map(|note| format!("{name}: {note}")).collect();
+        let notes = notes_on(name, resumed.has_contents, resumed.notes);
         let facts = json!({"method": "load", "file": name, "exact": resumed.exact});
         let (has_contents, is_exact) = (resumed.has_contents, resumed.keeps_policy);
         return Ok(Start { facts, notes, is_loaded: true, has_contents, is_exact });
