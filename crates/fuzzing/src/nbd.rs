@@ -1,5 +1,5 @@
-//! What a client of a block device sends: the same requests and replies come of it, whatever the parts it comes in, and
-//! every request that comes out is valid.
+//! Bytes of a client of a block device: they give the same requests and replies whatever the parts they come in, and
+//! every request is valid.
 
 use crate::text;
 use arbitrary::Arbitrary;
@@ -81,7 +81,7 @@ fn option(bytes: &mut Vec<u8>, number: u32, length: u32, data: &[u8]) {
     bytes.extend_from_slice(data);
 }
 
-/// Checks what a client sends: an input that is not a value is all of its bytes.
+/// Checks the bytes of a client: an input that is not a value is all of them.
 pub fn check(input: &[u8]) {
     let bytes = text::typed::<Session>(input).map_or_else(|| input.to_vec(), |session| session.bytes());
     let whole = served(&bytes, usize::MAX);

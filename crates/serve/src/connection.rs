@@ -1,7 +1,7 @@
 //! The protocol of one client: bytes in, requests out, replies in, bytes out. There is no socket, and no drive.
 //!
-//! What a client can make it keep is bounded: one option or request with its payload, and as many bytes of replies as
-//! its owner allows ([`Connection::unsent`]).
+//! Its memory is bounded: one option or request with its payload, and as many bytes of replies as its owner allows
+//! ([`Connection::unsent`]).
 
 mod handshake;
 mod replies;

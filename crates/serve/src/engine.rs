@@ -59,7 +59,7 @@ pub struct Answer<'a> {
     pub completed: SimTime,
 }
 
-/// What the server has done so far.
+/// Totals of all requests so far.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Counts {
     /// Requests by kind, in the order of [`Kind`].

@@ -12,7 +12,7 @@ from ssdlab.cli.console import print_json
 from ssdlab.errors import InputError, unknown_name
 from ssdlab.files import TEXT_MAX
 
-#: What a server can be asked to do, and the meaning of the word after it, if it needs one.
+#: Requests to a server, and the meaning of the word after each, if it needs one.
 REQUESTS = {
     "stats": None,
     "power-cut": None,

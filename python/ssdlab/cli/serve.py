@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -13,6 +13,9 @@ from ssdlab.cli.statuses import INTERRUPTED
 from ssdlab.errors import InputError
 from ssdlab.files import check_new_file
 from ssdlab.locks import locked
+
+if TYPE_CHECKING:
+    from ssdlab.serving import Served
 
 _FILES = "Output"
 
@@ -63,6 +66,37 @@ def serve(
     quiet: options.Quiet = False,
 ) -> None:
     """Serve a drive as a network block device (NBD), until Ctrl-C or ssdlab ctl PATH stop."""
+    asked = {
+        "tcp": tcp,
+        "clock": clock,
+        "think": think,
+        "depth": depth,
+        "set": settings or (),
+        "policy": policy,
+        "seed": seed,
+        "precondition": precondition,
+        "load": load,
+        "max_memory": max_memory,
+    }
+    _serve(drive, socket, asked, save, record, force, json, quiet)
+
+
+def _serve(
+    drive: str,
+    at: Path,
+    asked: dict[str, Any],
+    save: Path | None,
+    record: Path | None,
+    force: bool,
+    as_json: bool,
+    quiet: bool,
+) -> None:
+    """Serves a drive until that ends, and shows the summary.
+
+    Raises:
+        InputError: the server could not begin, or could not go on.
+        SystemExit: a file could not be written, or Ctrl-C ended the server.
+    """
     # Start-up: the help of all commands needs no server.
     from ssdlab import serving
 
@@ -74,27 +108,11 @@ def serve(
     for path in files:
         check_new_file(path, force)
     with locked(*files):
-        served = serving.serve(
-            drive,
-            socket,
-            remark=(lambda text: None) if quiet else remark,
-            tcp=tcp,
-            clock=clock,
-            think=think,
-            depth=depth,
-            set=settings or (),
-            policy=policy,
-            seed=seed,
-            precondition=precondition,
-            load=load,
-            save=save,
-            record=record,
-            max_memory=max_memory,
-        )
+        served = serving.serve(drive, at, remark=_ignore if quiet else remark, save=save, record=record, **asked)
     if not quiet:
         for note in served.notes:
             remark(note)
-    _show(served, json)
+    _show(served, as_json)
     for name, error in served.not_written:
         complain(f"{name}: {error.strerror}")
     if served.not_written:
@@ -103,12 +121,12 @@ def serve(
         raise SystemExit(INTERRUPTED)
 
 
-def _show(served: object, as_json: bool) -> None:
-    """Prints the summary: all of it as JSON, or what clients saw as a table."""
-    # Start-up: the help of all commands needs no server.
-    from ssdlab.serving import Served
+def _ignore(text: str) -> None:
+    """Takes a remark that nobody reads."""
 
-    assert isinstance(served, Served)
+
+def _show(served: Served, as_json: bool) -> None:
+    """Prints the summary: all of it as JSON, or what clients saw as a table."""
     if as_json:
         history = {} if served.history is None else {"history": {"entries": served.history[0], "hash": served.history[1]}}
         print_json({**served.summary, **history})

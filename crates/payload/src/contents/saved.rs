@@ -49,8 +49,8 @@ impl Contents {
         Ok(())
     }
 
-    /// Reads the contents of a drive of this geometry with `user_units` units, for at most `limit` bytes. The error says
-    /// what is wrong with the file.
+    /// Reads the contents of a drive of this geometry with `user_units` units, for at most `limit` bytes. The error
+    /// says what is wrong with the file.
     pub fn load(geometry: &Geometry, user_units: u64, limit: u64, from: &mut dyn Read) -> std::result::Result<Contents, String> {
         let mut contents = Contents::new(geometry, limit);
         let unit = contents.unit.bytes();
