@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The crates that decide nothing about what a run gives. All others are part of the engine.
-const TOOLS: [&str; 3] = ["bench", "capi", "testkit"];
+const TOOLS: [&str; 4] = ["bench", "capi", "serve", "testkit"];
 
 fn main() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");

@@ -1,6 +1,7 @@
 """The engine, written in Rust (``crates/py``), which checks the input. A test compares this stub with the module."""
 
 from collections.abc import Callable
+from os import PathLike
 from typing import Any, Protocol, TypeAlias, final
 
 #: A column of a table: strings; or a type (``"u64"``, ``"f64"``, ...) and its values as little-endian bytes;
@@ -79,17 +80,7 @@ class Answer:
 class Device:
     """A drive with contents, whose clock stands still between the calls of a program."""
 
-    def __init__(
-        self,
-        name: str,
-        text: str,
-        sets: list[str],
-        seed: int,
-        policy: str | None,
-        precondition: str | None,
-        limit: int,
-        call: str | int,
-    ) -> None: ...
+    def __init__(self, made: dict[str, Any], call: str | int) -> None: ...
     @property
     def user_bytes(self) -> int:
         """User capacity [bytes]."""
@@ -108,7 +99,22 @@ class Device:
     def cut(self, events: int) -> None: ...
     def recover(self, down: str | int) -> dict[str, int]: ...
     def watch(self, look: Callable[[Device, dict[str, int]], object] | None, every: int, down: str | int) -> None: ...
+    def save(self, path: PathLike[str]) -> None: ...
     def summary(self) -> str: ...
+
+@final
+class Served:
+    """The end of a server."""
+
+    summary_json: str
+    interrupted: bool
+    notes: list[str]
+    #: Number of entries and hash of the physical history, with a record.
+    history: tuple[int, str] | None
+    #: Files that could not be written: the option, and what was said.
+    unwritten: list[tuple[str, str]]
+
+def serve(made: dict[str, Any], serving: dict[str, Any], remark: Callable[[str], object]) -> Served: ...
 
 @final
 class LifetimeOutcome:

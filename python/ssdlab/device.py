@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Sequence
+from os import PathLike
+from pathlib import Path
 from typing import Any, TypeAlias
 
 from ssdlab import _engine
 from ssdlab._engine import Answer, DeviceError, PowerLossError
 from ssdlab.drives import Drive, DriveLike, Settings, setting_lines
 from ssdlab.errors import InputError
+from ssdlab.files import check_new_file, new_file
 from ssdlab.memory import limit_bytes
 
 __all__ = ["Answer", "Device", "DeviceError", "PowerLossError"]
@@ -40,9 +43,10 @@ class Device:
         precondition: Starting state in place of the description's.
         call: Time of the program before each call: a duration such as ``"2us"``, or a number of nanoseconds.
         max_memory: Most memory for the contents: a size, or a share of what is free; absent: ``90%``.
+        load: Drive with contents to start from, which :meth:`save` or a server has saved.
 
     Raises:
-        InputError: the drive is invalid, or has no page map.
+        InputError: the drive is invalid, or has no page map; or the saved drive has no contents, or is not one.
 
     Examples:
         >>> device = ssdlab.Device("tiny", set={"buffer.policy": "none"})
@@ -65,10 +69,11 @@ class Device:
         precondition: str | None = None,
         call: str | int = 0,
         max_memory: str | int | None = None,
+        load: str | PathLike[str] | None = None,
     ) -> None:
-        source, lines, limit = Drive.open(drive), setting_lines(set), limit_bytes(max_memory)
-        self._device = _engine.Device(source.name, source.text, lines, seed, policy, precondition, limit, call)
-        self._name = source.name
+        of_drive = made(drive, set=set, policy=policy, seed=seed, precondition=precondition, load=load, max_memory=max_memory)
+        self._device = _engine.Device(of_drive, call)
+        self._name = of_drive["name"]
 
     def __repr__(self) -> str:
         return f"<ssdlab.Device {self._name}>"
@@ -241,6 +246,25 @@ class Device:
         other._device, other._name = device, name
         return other
 
+    def save(self, path: str | PathLike[str], *, force: bool = False) -> Path:
+        """Saves the drive with its contents in a file, and returns its path. The write buffer is flushed first.
+
+        Raises:
+            InputError: there is a file, and `force` is not set.
+            PowerLossError: the power is cut.
+
+        Examples:
+            >>> device = ssdlab.Device("tiny")
+            >>> _ = device.write(0, b"kept" * 1024)
+            >>> saved = device.save("drive.ssdlab")
+            >>> ssdlab.Device("tiny", load=saved).read(0, 512).data[:8]
+            b'keptkept'
+        """
+        target = check_new_file(Path(path), force)
+        with new_file(target) as beside:
+            self._device.save(beside)
+        return target
+
     def summary(self) -> dict[str, Any]:
         """Returns the summary of all calls so far, as ``summary.json`` of a run has it.
 
@@ -252,6 +276,30 @@ class Device:
         """
         found: dict[str, Any] = json.loads(self._device.summary())
         return found
+
+
+def made(
+    drive: DriveLike,
+    *,
+    set: Settings,
+    policy: str | None,
+    seed: int,
+    precondition: str | None,
+    load: str | PathLike[str] | None,
+    max_memory: str | int | None,
+) -> dict[str, Any]:
+    """Returns a drive with contents and its starting state as the engine takes them."""
+    source = Drive.open(drive)
+    return {
+        "name": source.name,
+        "text": source.text,
+        "sets": setting_lines(set),
+        "seed": seed,
+        "policy": policy,
+        "precondition": precondition,
+        "load": None if load is None else Path(load),
+        "limit": limit_bytes(max_memory),
+    }
 
 
 def _request(request: Request) -> tuple[str, int, int, bytes]:

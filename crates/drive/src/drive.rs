@@ -9,7 +9,7 @@ mod power_loss;
 mod rest;
 mod restore;
 mod router;
-mod save;
+pub(crate) mod save;
 mod sequence;
 mod states;
 

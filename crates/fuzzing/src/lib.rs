@@ -14,6 +14,7 @@ pub mod descriptions;
 pub mod firmware;
 pub mod jobs;
 pub mod models;
+pub mod nbd;
 mod number;
 pub mod profiles;
 pub mod questions;
@@ -38,7 +39,7 @@ pub struct Target {
 }
 
 /// All targets.
-pub const TARGETS: [Target; 14] = [
+pub const TARGETS: [Target; 15] = [
     Target { name: "units", check: units::check },
     Target { name: "trace_lines", check: traces::check_lines },
     Target { name: "trace_files", check: traces::check_files },
@@ -53,4 +54,5 @@ pub const TARGETS: [Target; 14] = [
     Target { name: "waveforms", check: waveforms::check },
     Target { name: "tables", check: tables::check },
     Target { name: "questions", check: questions::check },
+    Target { name: "nbd", check: nbd::check },
 ];

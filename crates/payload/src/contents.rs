@@ -7,6 +7,8 @@ use hashbrown::HashMap;
 use kit::{BlockId, Bytes, CommandId, Geometry, Lpn, Ppn, ReadSource, Record, UnitSize};
 use std::ops::Range;
 
+mod saved;
+
 /// Mark of the number of a place that is bound and not programmed yet. Without it the number is that of a unit, or
 /// [`TORN`].
 const IN_FLIGHT: u32 = 1 << 31;
@@ -103,6 +105,11 @@ impl Contents {
     /// Returns the largest number of bytes of all units.
     pub fn limit(&self) -> u64 {
         self.store.limit()
+    }
+
+    /// Returns true if the latest data of a unit is zeroes.
+    pub fn is_zeroes(&self, lpn: Lpn) -> bool {
+        !self.latest.contains_key(&lpn.0)
     }
 
     /// Returns the memory that the tables beside the units take \[bytes\].

@@ -67,6 +67,16 @@ impl Places {
         }
     }
 
+    /// Calls `visit` for each place whose number is not zero, in order.
+    pub fn each(&self, mut visit: impl FnMut(Ppn, u32)) {
+        for (index, part) in self.parts.iter().enumerate() {
+            let numbers = part.iter().flat_map(|part| part.numbers.iter().enumerate());
+            for (within, number) in numbers.filter(|(_, number)| **number != 0) {
+                visit(Ppn((index * PART + within) as u32), *number);
+            }
+        }
+    }
+
     /// Returns the range of all places that may have a number other than zero.
     pub fn all(&self) -> Range<Ppn> {
         Ppn(0)..Ppn((self.parts.len() * PART) as u32)

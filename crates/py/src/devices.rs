@@ -1,13 +1,14 @@
 //! Drives with contents for programs in Python.
 
-use crate::drives::named_file;
 use crate::errors::{InputError, refuse_at};
+use crate::serving::{Made, save};
 use drive::PowerLoss;
-use drive::embed::{self, Builder, EmbedError, EmbedErrorKind, Request};
+use drive::embed::{self, EmbedError, EmbedErrorKind, Request};
 use kit::{Bytes, Cause, Ledger, Nanos, Status};
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
 pyo3::create_exception!(
@@ -116,34 +117,15 @@ type Asked<'py> = (String, u64, u64, Bound<'py, PyBytes>);
 
 #[pymethods]
 impl Device {
+    /// Makes a device of a drive. The time `call`, that of the program, passes before each call.
     #[new]
-    #[pyo3(signature = (name, text, sets, seed, policy, precondition, limit, call))]
-    #[expect(clippy::too_many_arguments, reason = "called from one place, `ssdlab.device`")]
-    fn new(
-        py: Python<'_>,
-        name: &str,
-        text: &str,
-        sets: Vec<String>,
-        seed: u64,
-        policy: Option<&str>,
-        precondition: Option<&str>,
-        limit: u64,
-        call: &Bound<'_, PyAny>,
-    ) -> PyResult<Device> {
+    fn new(py: Python<'_>, made: Made, call: &Bound<'_, PyAny>) -> PyResult<Device> {
         let call = duration("call", call)?;
-        let mut builder = Builder::new(name, text).seed(seed).causes().contents(limit).power_losses().host("device");
-        builder = sets.iter().fold(builder, |builder, set| builder.set(set));
-        if let Some(policy) = policy {
-            builder = builder.policy(policy);
-        }
-        if let Some(precondition) = precondition {
-            builder = builder.precondition(precondition);
-        }
         let built = py.detach(|| {
-            let drive = builder.build_with(&|path| named_file(name, path))?;
-            embed::Device::new(drive, call)
+            let drive = made.drive(&made.builder().causes().host("device")).map_err(InputError::new_err)?;
+            embed::Device::new(drive, call).map_err(|error| raised(&error))
         });
-        built.map(Device::of).map_err(|error| raised(&error))
+        built.map(Device::of)
     }
 
     /// User capacity [bytes].
@@ -240,6 +222,16 @@ impl Device {
             is_fine
         });
         Ok(())
+    }
+
+    /// Saves the device with its contents in a file, which is made anew.
+    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        let mut device = self.device()?;
+        if device.drive().has_lost_power() {
+            return Err(PowerLossError::new_err((ENODEV, "save: the drive has lost power: expected that it recovers first")));
+        }
+        let drive = device.drive_mut();
+        py.detach(|| save(drive, &path)).map_err(PyOSError::new_err)
     }
 
     fn summary(&self) -> PyResult<String> {

@@ -71,7 +71,7 @@ pub fn within<T: Send>(
 
 /// Returns the exception of a signal that has arrived. Never returns once the interpreter ends: a command that was
 /// interrupted leaves this thread behind, and the process ends with it.
-fn signal_now() -> Option<PyErr> {
+pub fn signal_now() -> Option<PyErr> {
     match Python::try_attach(|py| py.check_signals()) {
         Some(checked) => checked.err(),
         None => loop {

@@ -12,6 +12,7 @@ mod logs;
 mod memory;
 mod policy;
 mod runs;
+mod serving;
 mod sessions;
 mod traces;
 
@@ -39,6 +40,8 @@ mod _engine {
     use crate::policy::{BlockBytes, Candidate, Collection, Dispatch, Idle, Moving, Placed, Stream, UnitBits, UnitRead, View};
     #[pymodule_export]
     use crate::runs::{LifetimeOutcome, Outcome, lifetime, run, starting_state_key};
+    #[pymodule_export]
+    use crate::serving::{Served, serve_drive};
     #[pymodule_export]
     use crate::sessions::Session;
     #[pymodule_export]

@@ -20,6 +20,8 @@ COMMANDS = (
     "run",
     "compare",
     "lifetime",
+    "serve",
+    "ctl",
     "sweep",
     "optimise",
     "cell",

@@ -57,6 +57,31 @@ def show_run(console: Console, result: RunData) -> None:
             put(console, table)
 
 
+def show_served(console: Console, summary: Mapping[str, Any]) -> None:
+    """Prints what the clients of a server did, in simulated time."""
+    table = new_table("latency", "commands", "mean", "50 %", "99 %", "99.9 %", "max")
+    for name, found in summary["latency"].items():
+        if name == "all" or found["count"]:
+            times = (duration(found[key]) for key in ("mean_ns", "p50_ns", "p99_ns", "p99_9_ns", "max_ns"))
+            table.add_row(name, count(found["count"]), *times)
+    put(console, table)
+    server = summary["server"]
+    requests = {name: number for name, number in server["requests"].items() if number}
+    table = new_table("server", "")
+    table.add_row("clock", server["clock"])
+    table.add_row("simulated time", duration(summary["simulated_ns"]))
+    table.add_row("connections", count(server["connections"]))
+    for name, number in requests.items():
+        table.add_row(_words(name), count(number))
+    for name in ("requests_failed", "power_losses"):
+        if server[name]:
+            table.add_row(_words(name), count(server[name]))
+    if server["lateness"]:
+        table.add_row("lateness, mean", duration(server["lateness"]["mean_ns"]))
+        table.add_row("lateness, max", duration(server["lateness"]["max_ns"]))
+    put(console, table)
+
+
 def show_firmware(console: Console, result: RunData) -> None:
     """Prints the work of the firmware that a core executes, by task and by function."""
     firmware = result.summary["firmware"]

@@ -23,6 +23,9 @@ const MAGIC: &[u8; 8] = b"ssdlab19";
 /// The name alone, by which files of other versions are recognised.
 const NAME: &[u8] = b"ssdlab";
 
+/// Bytes between a saved drive and the contents that follow it, if they do.
+pub(crate) const CONTENTS: &[u8; 8] = b"contents";
+
 /// Complaint about a drive that is to be saved or loaded.
 const NOT_SAVED: &str = "the journal of the map (ftl.journal) is in no saved drive yet";
 
@@ -62,6 +65,8 @@ pub struct Resumed {
     pub keeps_policy: bool,
     /// Reasons why the drive does not continue exactly, and other remarks, one line each.
     pub notes: Vec<String>,
+    /// True if the drive's contents follow in the file; they have not been read.
+    pub has_contents: bool,
 }
 
 /// Header of the file.
@@ -213,8 +218,13 @@ impl Drive {
 
     /// Loads a saved drive of the same geometry and adopts its state in any case, whatever its identity: for a drive
     /// whose state is to be changed.
-    pub fn adopt_saved(&mut self, identity: &Identity, from: &mut dyn Read) -> Result<(), String> {
-        self.load_as(identity, true, from).map(drop)
+    pub fn adopt_saved(&mut self, identity: &Identity, from: &mut dyn Read) -> Result<Resumed, String> {
+        self.load_as(identity, true, from)
+    }
+
+    /// Returns the number of units in the write buffer.
+    pub(crate) fn buffered_units(&self) -> u64 {
+        self.host.buffer().used()
     }
 
     fn load_as(&mut self, identity: &Identity, adopt: bool, from: &mut dyn Read) -> Result<Resumed, String> {
@@ -236,9 +246,7 @@ impl Drive {
         if u32::from_le_bytes(known) != sum.finalize() {
             return Err("its checksum does not agree with its content: it has been changed since it was saved".to_owned());
         }
-        if inner.read(&mut [0u8; 1]).map_err(unreadable)? > 0 {
-            return Err("it has extra data after its end: it has been changed since it was saved".to_owned());
-        }
+        let has_contents = contents_follow(inner)?;
         let mut notes = Vec::new();
         if header.build != BUILD {
             notes.push(format!(
@@ -280,7 +288,7 @@ impl Drive {
         };
         self.note_health();
         notes.extend(differs);
-        Ok(Resumed { exact, keeps_policy, notes })
+        Ok(Resumed { exact, keeps_policy, notes, has_contents })
     }
 
     /// Returns true if a saved drive contains all state on which its decisions depend.
@@ -376,6 +384,16 @@ fn first_difference(saved: &str, loaded: &str) -> Option<String> {
     Some(format!("saved with {}, loaded with {}", shown(before), shown(now)))
 }
 
+/// Returns true if contents follow a saved drive; false if its file ends there.
+fn contents_follow(from: &mut dyn Read) -> Result<bool, String> {
+    let mut found = Vec::new();
+    from.take(CONTENTS.len() as u64).read_to_end(&mut found).map_err(unreadable)?;
+    if found.is_empty() || found == CONTENTS {
+        return Ok(!found.is_empty());
+    }
+    Err("it has extra data after its end: it has been changed since it was saved".to_owned())
+}
+
 fn other_version(magic: [u8; 8]) -> String {
     match magic.strip_prefix(NAME).map(String::from_utf8_lossy) {
         Some(version) => {
@@ -389,9 +407,9 @@ fn other_version(magic: [u8; 8]) -> String {
 }
 
 /// Reader or writer that keeps a checksum of all bytes passing through it.
-struct Summed<'a, T: ?Sized> {
-    inner: &'a mut T,
-    sum: Hasher,
+pub(crate) struct Summed<'a, T: ?Sized> {
+    pub inner: &'a mut T,
+    pub sum: Hasher,
 }
 
 impl<T: Write + ?Sized> Write for Summed<'_, T> {

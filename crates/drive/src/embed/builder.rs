@@ -5,7 +5,7 @@ use super::{EmbedError, EmbedErrorKind, EmbeddedDrive, Origin};
 use crate::description::{File, no_file};
 use crate::drive::{Drive, Identity};
 use crate::options::Setup;
-use crate::session::{DriveText, Files, Progress, ProgressMeter, Session, description, prepare, too_large};
+use crate::session::{DriveText, Files, Progress, ProgressMeter, Session, Start, UNREAD, description, prepare, too_large};
 use crate::totals::Streams;
 use kit::Problems;
 use std::io::Read;
@@ -172,8 +172,14 @@ impl Builder {
         let is_load = load.is_some();
         let mut files = Files { load, ..Files::default() };
         let (session, mut go_on) = (Session::default(), |_: &Progress| true);
-        let start = prepare(&mut drive, &description, &identity, &mut files, &session, &mut ProgressMeter::new(&mut go_on))
-            .map_err(|problems| if is_load { EmbedError::new(EmbedErrorKind::Saved, problems) } else { problems.into() })?;
+        let mut start =
+            prepare(&mut drive, &description, &identity, &mut files, &session, &mut ProgressMeter::new(&mut go_on))
+                .map_err(|problems| if is_load { EmbedError::new(EmbedErrorKind::Saved, problems) } else { problems.into() })?;
+        let kept = self.kept(&drive, &start, &mut files)?;
+        if kept.is_some() {
+            start.notes.retain(|note| !note.ends_with(UNREAD));
+        }
+        drive.journal().enable(kept.is_some());
         start.begin(&mut drive);
         drive.record(true);
         drive.statistics.log = self.causes.then(Vec::new);
@@ -191,8 +197,21 @@ impl Builder {
             identity,
             start,
         };
-        let kept = self.contents.map(|limit| Kept::of(&drive, limit));
-        drive.journal().enable(kept.is_some());
-        Ok(EmbeddedDrive::new(drive, origin, kept))
+        let mut made = EmbeddedDrive::new(drive, origin, kept);
+        made.follow();
+        Ok(made)
+    }
+
+    /// Returns the contents of the drive, if it is to keep any: zeroes, or those that follow the saved drive in its
+    /// file.
+    fn kept(&self, drive: &Drive, start: &Start, files: &mut Files<'_>) -> Result<Option<Kept>, EmbedError> {
+        let Some(limit) = self.contents else { return Ok(None) };
+        let Some((name, from)) = &mut files.load else { return Ok(Some(Kept::of(drive, limit))) };
+        if !start.has_contents {
+            let text = format!("{name}: a saved drive without its contents: expected one that was saved with them");
+            return Err(EmbedError::new(EmbedErrorKind::Saved, text));
+        }
+        let kept = Kept::load(drive, limit, from);
+        kept.map(Some).map_err(|complaint| EmbedError::new(EmbedErrorKind::Saved, format!("{name}: {complaint}")))
     }
 }

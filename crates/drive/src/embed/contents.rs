@@ -2,9 +2,13 @@
 //! medium has.
 
 use super::{EmbedError, EmbedErrorKind, EmbeddedDrive};
+use crate::drive::save::{CONTENTS, Summed};
 use crate::drive::{Drive, PowerLoss};
-use kit::{Bytes, Completion, HostCommand, Nanos, Op, SimTime, Status, words};
+use crate::fault_script::FaultScript;
+use crc32fast::Hasher;
+use kit::{Bytes, CommandId, Completion, HostCommand, Lpn, Nanos, Op, SimTime, Status, words};
 use payload::{Contents, Fault};
+use std::io::{Read, Write};
 use std::ops::Range;
 
 /// Callback that is called after every so many steps of a drive, and returns true if the drive is to go on.
@@ -41,6 +45,31 @@ impl Kept {
     /// Returns the contents of a drive that holds zeroes, for at most `limit` bytes.
     pub fn of(drive: &Drive, limit: u64) -> Kept {
         Kept { contents: Contents::new(&drive.medium().geometry, limit), bytes: Vec::new(), ranges: Vec::new() }
+    }
+
+    /// Reads the contents that follow a saved drive in its file, for at most `limit` bytes. The error says what is
+    /// wrong with them.
+    pub fn load(drive: &Drive, limit: u64, from: &mut dyn Read) -> Result<Kept, String> {
+        let mut summed = Summed { inner: from, sum: Hasher::new() };
+        let units = drive.user_bytes().div_ceil(drive.unit().bytes());
+        let contents = Contents::load(&drive.medium().geometry, units, limit, &mut summed)?;
+        let Summed { inner, sum } = summed;
+        let mut known = Vec::new();
+        inner.read_to_end(&mut known).map_err(|error| format!("its contents cannot be read: {error}"))?;
+        if known != sum.finalize().to_le_bytes() {
+            return Err("its contents do not agree with their checksum: they have been changed since they were saved".to_owned());
+        }
+        Ok(Kept { contents, bytes: Vec::new(), ranges: Vec::new() })
+    }
+
+    /// Writes the contents of a drive at rest, and their checksum.
+    pub fn save(&self, to: &mut dyn Write) -> std::io::Result<()> {
+        to.write_all(CONTENTS)?;
+        let mut summed = Summed { inner: to, sum: Hasher::new() };
+        self.contents.save(&mut summed)?;
+        let Summed { inner, sum } = summed;
+        inner.write_all(&sum.finalize().to_le_bytes())?;
+        inner.flush()
     }
 
     /// Follows all records of the drive's journal.
@@ -96,6 +125,22 @@ impl EmbeddedDrive {
 
     /// Submits a write of `data` that arrives at instant `at`: now, or later. `command` has the length of the data.
     pub fn submit_write(&mut self, command: HostCommand, data: &[u8], at: SimTime) -> Result<(), EmbedError> {
+        self.submit_data(command, data, at).map(drop)
+    }
+
+    /// Submits a command like [`EmbeddedDrive::submit`], or with data like [`EmbeddedDrive::submit_write`], to a drive
+    /// with contents. Returns the number that its completion will have ([`Completion::id`]); numbers are used again.
+    pub fn submit_numbered(&mut self, command: HostCommand, data: Option<&[u8]>, at: SimTime) -> Result<CommandId, EmbedError> {
+        if let Some(data) = data {
+            return self.submit_data(command, data, at);
+        }
+        if !self.is_valid(&command, at) || self.has_lost_power() {
+            return Err(self.refuse(&command, at));
+        }
+        self.submit_kept(command, at)
+    }
+
+    fn submit_data(&mut self, command: HostCommand, data: &[u8], at: SimTime) -> Result<CommandId, EmbedError> {
         if command.op != Op::Write || command.length.0 != data.len() as u64 {
             let (op, length) = (command.op.name(), command.length.0);
             let text = format!("{op}: length {length} with {} bytes of data: expected a write of as many bytes", data.len());
@@ -113,12 +158,12 @@ impl EmbeddedDrive {
         let write = kept.contents.prepare(command.offset, data).map_err(|_| EmbeddedDrive::contents_are_full(limit))?;
         let id = self.accept(command, at);
         self.kept.as_mut().expect("checked above").contents.submitted(id, write);
-        Ok(())
+        Ok(id)
     }
 
     /// Submits a command without data to a drive with contents.
     #[inline(never)]
-    pub(super) fn submit_kept(&mut self, command: HostCommand, at: SimTime) -> Result<(), EmbedError> {
+    pub(super) fn submit_kept(&mut self, command: HostCommand, at: SimTime) -> Result<CommandId, EmbedError> {
         if command.op == Op::Write {
             let text = "write: no data, and the drive keeps its contents: expected data";
             return Err(EmbedError::new(EmbedErrorKind::Unsupported, text));
@@ -127,7 +172,13 @@ impl EmbeddedDrive {
         if let Some(kept) = self.kept.as_mut().filter(|_| command.op == Op::Read) {
             kept.contents.read(id, command.offset, command.length);
         }
-        Ok(())
+        Ok(id)
+    }
+
+    /// Returns true if the latest data of a unit is zeroes, which take no space. A drive without contents has no other
+    /// data.
+    pub fn is_zeroes(&self, unit: Lpn) -> bool {
+        self.kept.as_ref().is_none_or(|kept| kept.contents.is_zeroes(unit))
     }
 
     /// Has the drive lose power after this number of its steps, counted from now. It then stands still, within an
@@ -136,6 +187,27 @@ impl EmbeddedDrive {
         self.needs_metadata("lose_power_after")?;
         self.drive.lose_power_after(steps);
         Ok(())
+    }
+
+    /// Has the faults of a script happen, whose times count from now on. `name` stands for the script in messages. The
+    /// description must have a section `[faults]`. Losses of power ([`EmbeddedDrive::lose_power_after`]) and a
+    /// controller that hangs are no faults of an embedded drive. Returns the number of faults.
+    pub fn script_faults(&mut self, name: &str, text: &str) -> Result<usize, EmbedError> {
+        let unsupported = |text: String| Err(EmbedError::new(EmbedErrorKind::Unsupported, text));
+        if self.origin.description.faults.is_none() {
+            return unsupported(format!("{name}: the drive has no section [faults]: expected one in its description"));
+        }
+        let script = FaultScript::read(name, text, &self.origin.description)?;
+        if script.power.is_some() {
+            return unsupported(format!("{name}: power_fails: expected a script without, and a cut of the power"));
+        }
+        if !script.hangs.is_empty() {
+            return unsupported(format!("{name}: controller_stuck: expected a script without, or a run"));
+        }
+        let FaultScript { operations, slow, link_errors, losses, .. } = &script;
+        let count = operations.len() + slow.len() + link_errors.len() + losses.len();
+        self.drive.script_faults(&script);
+        Ok(count)
     }
 
     /// Returns true if the drive has lost power, and has not recovered.
@@ -156,6 +228,26 @@ impl EmbeddedDrive {
         }
         let text = format!("{call}: the drive is not prepared for losses of power: expected `power_losses` when it is built");
         Err(EmbedError::new(EmbedErrorKind::Unsupported, text))
+    }
+
+    /// Brings a drive with contents to a state that can be saved: all data is on flash.
+    pub(super) fn settle(&mut self) -> Result<(), EmbedError> {
+        if self.waiting() > 0 {
+            let text = format!("save: {} completions wait: expected that they are taken first", self.waiting());
+            return Err(EmbedError::new(EmbedErrorKind::InFlight, text));
+        }
+        self.submit(HostCommand::flush(0), self.now())?;
+        self.drain()?;
+        self.take(usize::MAX);
+        self.drive.rest();
+        self.follow();
+        let units = self.drive.buffered_units();
+        if units > 0 {
+            self.drive.go_on();
+            let text = format!("save: {units} units wait in the write buffer: expected that a flush programs them");
+            return Err(EmbedError::new(EmbedErrorKind::Unsupported, text));
+        }
+        Ok(())
     }
 
     /// Loses power now for the time `down`, whatever is in flight, and recovers. Commands in flight are gone, and

@@ -130,6 +130,21 @@ impl EmbeddedDrive {
         self.drive.user_bytes()
     }
 
+    /// Returns the unit of offsets and lengths of commands \[bytes\].
+    pub fn logical_block(&self) -> u64 {
+        self.logical_block
+    }
+
+    /// Returns the unit of the map \[bytes\].
+    pub fn unit_bytes(&self) -> u64 {
+        self.drive.unit().bytes()
+    }
+
+    /// Returns the name of the drive's description.
+    pub fn name(&self) -> &str {
+        &self.origin.drive
+    }
+
     /// Returns the number of zones of the drive; `None` if it has no zones.
     pub fn zone_count(&self) -> Option<usize> {
         self.drive.translator().zones().map(|table| table.zones().len())
@@ -177,7 +192,7 @@ impl EmbeddedDrive {
             return Err(self.refuse(&command, at));
         }
         if self.kept.is_some() {
-            return self.submit_kept(command, at);
+            return self.submit_kept(command, at).map(drop);
         }
         self.accept(command, at);
         Ok(())
@@ -433,11 +448,19 @@ impl EmbeddedDrive {
         Ok(())
     }
 
-    /// Saves a drive without commands in flight, which is brought to rest for that and continues afterwards.
+    /// Saves a drive without commands in flight, which is brought to rest for that and continues afterwards. The
+    /// contents of a drive that keeps them follow it in the file; its write buffer is flushed first.
     pub fn save(&mut self, to: &mut dyn Write) -> Result<(), EmbedError> {
         self.can_be_saved()?;
-        self.drive.rest();
-        let saved = self.drive.save(&self.origin.identity, to);
+        if self.kept.is_some() {
+            self.settle()?;
+        } else {
+            self.drive.rest();
+        }
+        let mut saved = self.drive.save(&self.origin.identity, to);
+        if let (Ok(()), Some(kept)) = (&saved, &self.kept) {
+            saved = kept.save(to);
+        }
         self.drive.go_on();
         self.follow();
         saved.map_err(|error| EmbedError::new(EmbedErrorKind::Write, format!("save: {error}")))
@@ -445,10 +468,6 @@ impl EmbeddedDrive {
 
     /// Returns the reason why the drive cannot be saved now, if there is one.
     pub fn can_be_saved(&self) -> Result<(), EmbedError> {
-        if self.kept.is_some() {
-            let text = "save: the contents of a drive are not saved yet: expected a drive without contents";
-            return Err(EmbedError::new(EmbedErrorKind::Unsupported, text));
-        }
         self.needs_nothing_in_flight("save")
     }
 

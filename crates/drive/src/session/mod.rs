@@ -38,7 +38,7 @@ pub use progress::Progress;
 pub(crate) use progress::ProgressMeter;
 pub use request::{DriveText, RunRequest, description};
 pub use start::starting_state_key;
-pub(crate) use start::{Start, prepare, too_large};
+pub(crate) use start::{Start, UNREAD, prepare, too_large};
 pub use states::{Claim, KeepShared, SharedStates, StatesReport};
 
 /// State shared by several runs: expensive results that follow from a drive's description and seed alone. Runs of

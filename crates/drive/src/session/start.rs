@@ -22,6 +22,8 @@ pub(crate) struct Start {
     pub notes: Vec<String>,
     /// True if the drive was loaded from a file.
     pub is_loaded: bool,
+    /// True if the contents of the saved drive follow in its file, and have not been read.
+    pub has_contents: bool,
     /// True if the policy's state was restored with the saved drive, so that the policy need not adopt the drive.
     is_exact: bool,
 }
@@ -41,6 +43,15 @@ impl Start {
     }
 }
 
+/// Note about the contents that a saved drive has, for whoever does not read them.
+pub(crate) const UNREAD: &str = "it has contents, which are left out";
+
+/// Returns the notes about a loaded drive.
+fn notes_on(name: &str, has_contents: bool, notes: impl IntoIterator<Item = String>) -> Vec<String> {
+    let unread = has_contents.then(|| UNREAD.to_owned());
+    notes.into_iter().chain(unread).map(|note| format!("{name}: {note}")).collect()
+}
+
 /// Brings the drive to its starting state.
 pub(crate) fn prepare(
     drive: &mut Drive,
@@ -52,17 +63,20 @@ pub(crate) fn prepare(
 ) -> Result<Start, Problems> {
     let state = &description.state;
     if let (true, Some((name, from))) = (drive.keeps_metadata(), &mut files.load) {
-        drive.adopt_saved(identity, from).map_err(|complaint| Problems::one(name.clone(), complaint))?;
+        let resumed = drive.adopt_saved(identity, from).map_err(|complaint| Problems::one(name.clone(), complaint))?;
         let why = "the drive adopts the saved state and does not go on exactly: what recovery after a loss of power needs is kept \
                    from the start of a run on";
         let facts = json!({"method": "load", "file": name, "exact": false});
-        return Ok(Start { facts, notes: vec![format!("{name}: {why}")], is_loaded: true, is_exact: false });
+        let has_contents = resumed.has_contents;
+        let notes = notes_on(name, has_contents, [why.to_owned()]);
+        return Ok(Start { facts, notes, is_loaded: true, has_contents, is_exact: false });
     }
     if let Some((name, from)) = &mut files.load {
         let resumed = drive.load(identity, from).map_err(|complaint| Problems::one(name.clone(), complaint))?;
-        let notes = resumed.notes.iter().map(|note| format!("{name}: {note}")).collect();
+        let notes = notes_on(name, resumed.has_contents, resumed.notes);
         let facts = json!({"method": "load", "file": name, "exact": resumed.exact});
-        return Ok(Start { facts, notes, is_loaded: true, is_exact: resumed.keeps_policy });
+        let (has_contents, is_exact) = (resumed.has_contents, resumed.keeps_policy);
+        return Ok(Start { facts, notes, is_loaded: true, has_contents, is_exact });
     }
     if drive.translator().map().is_none() {
         let facts = json!({
@@ -70,7 +84,7 @@ pub(crate) fn prepare(
             "age_of_old_data_ns": state.age.0,
             "pe_cycles": state.pe_cycles,
         });
-        return Ok(Start { facts, notes: Vec::new(), is_loaded: false, is_exact: false });
+        return Ok(Start { facts, notes: Vec::new(), is_loaded: false, has_contents: false, is_exact: false });
     }
     precondition(drive, description, session, watch)?;
     let old_mode = &description.flash.write_modes[drive.map().mode_of_old_data().index()].name;
@@ -85,7 +99,7 @@ pub(crate) fn prepare(
         "pe_cycles": state.pe_cycles,
         "access_history": "none",
     });
-    Ok(Start { facts, notes: Vec::new(), is_loaded: false, is_exact: false })
+    Ok(Start { facts, notes: Vec::new(), is_loaded: false, has_contents: false, is_exact: false })
 }
 
 /// Brings a new drive to the starting state of its description: copies the state if the session keeps it, reads it if

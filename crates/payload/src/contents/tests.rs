@@ -6,6 +6,10 @@ use kit::{ModeId, Owner, Reason, Shape};
 const UNIT: usize = 4096;
 
 fn contents(limit: u64) -> Contents {
+    Contents::new(&geometry(), limit)
+}
+
+fn geometry() -> Geometry {
     let shape = Shape {
         channels: 1,
         chips_per_channel: 1,
@@ -20,7 +24,7 @@ fn contents(limit: u64) -> Contents {
         pages_per_program: 1,
         superblock: 1,
     };
-    Contents::new(&Geometry::new(shape), limit)
+    Geometry::new(shape)
 }
 
 fn accept(contents: &mut Contents, command: u32, lpn: u32) {
@@ -190,4 +194,48 @@ fn a_write_that_is_submitted_again_keeps_what_others_wrote_meanwhile() {
     contents.follow(&Record::Trimmed { lpn: Lpn(0) });
     contents.follow(&Record::Erased { block: BlockId(0) });
     assert_eq!(contents.bytes(), 0);
+}
+
+#[test]
+fn saved_contents_are_loaded_with_superseded_and_torn_places() {
+    let mut contents = contents(u64::MAX);
+    let geometry = geometry();
+    write(&mut contents, 5, 1, 0);
+    program(&mut contents, 0);
+    write(&mut contents, 5, 2, 1);
+    program(&mut contents, 1);
+    write(&mut contents, 6, 0, 2);
+    write(&mut contents, 7, 2, 3);
+    program(&mut contents, 2);
+    let refused = contents.save(&mut Vec::new()).unwrap_err().to_string();
+    assert_eq!(refused, "a program at place 3 is under way: expected a drive at rest");
+    contents.lose_power(&[]);
+    contents.recovered(|place| (place == Ppn(1)).then_some(Lpn(5)));
+    let mut bytes = Vec::new();
+    contents.save(&mut bytes).unwrap();
+    let load = |bytes: &[u8], limit: u64| Contents::load(&geometry, 128, limit, &mut &bytes[..]);
+    let mut loaded = load(&bytes, u64::MAX).unwrap();
+    let mut again = Vec::new();
+    loaded.save(&mut again).unwrap();
+    assert_eq!(again, bytes, "the same contents give the same bytes");
+    assert_eq!(loaded.bytes(), 2 * UNIT as u64, "equal units are kept once");
+    for (place, byte) in [(0, 1), (1, 2), (2, 0)] {
+        assert_eq!(read(&mut loaded, 5, ReadSource::Flash(Ppn(place))), Ok(vec![byte; UNIT]));
+    }
+    assert_eq!(read(&mut loaded, 7, ReadSource::Flash(Ppn(3))), Err(Fault::Torn(Lpn(7))));
+    assert!(!loaded.is_zeroes(Lpn(5)) && loaded.is_zeroes(Lpn(6)) && loaded.is_zeroes(Lpn(7)));
+    for end in 0..bytes.len() {
+        assert!(load(&bytes[..end], u64::MAX).is_err(), "{end} of {} bytes", bytes.len());
+    }
+    assert!(load(&bytes, UNIT as u64).unwrap_err().contains("more than 4096 bytes, the limit"));
+    let mut other = bytes.clone();
+    other[1] = 0x20;
+    assert_eq!(load(&other, u64::MAX).unwrap_err(), "its contents have units of 8192 bytes, and this drive has units of 4096");
+    let at = 12 + 2 * UNIT + 4;
+    other = bytes.clone();
+    other[at + 3] = 9;
+    assert!(load(&other, u64::MAX).unwrap_err().contains("place 150994944, and this drive has 128"));
+    other = bytes;
+    other[at + 4] = 3;
+    assert_eq!(load(&other, u64::MAX).unwrap_err(), "its contents have data 3 of 2");
 }
