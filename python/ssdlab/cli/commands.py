@@ -35,6 +35,7 @@ COMMANDS = (
     "paper",
     "report",
     "why",
+    "twin",
     "plot",
     "rerun",
     "doctor",
