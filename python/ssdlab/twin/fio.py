@@ -86,7 +86,7 @@ def _values(path: str) -> list[_Value]:
         document = json.loads(text[text.index("{") :])
         jobs = document["jobs"]
         common = document.get("global options", {})
-        whole = [(job, {**common, **job.get("job options", {})}) for job in jobs]
+        whole = [(job, {"description": job.get("desc", ""), **common, **job.get("job options", {})}) for job in jobs]
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         if isinstance(error, InputError):
             raise
@@ -127,7 +127,7 @@ def _load(options: Mapping[str, Any]) -> Load:
         "rwmixread": str(options.get("rwmixread", "")),
         "arrival": str(options.get("rate_process", "")),
         # Ages that the measuring script passes on, as a description of the job.
-        "age": str(options.get("description", "")).removeprefix("age=") if "description" in options else "",
+        "age": _age(str(options.get("description", ""))),
     }
     load = load_of(row)
     size = str(options.get("size", "") or "")
@@ -137,6 +137,11 @@ def _load(options: Mapping[str, Any]) -> Load:
         directions = 2 if load.is_mixed and len(rates) == 1 else 1
         load = replace(load, rate=sum(rates) * directions * jobs)
     return load
+
+
+def _age(description: str) -> str:
+    """Returns the state that a job's description names (`age=steady`); empty if it names none."""
+    return description.removeprefix("age=") if description.startswith("age=") else ""
 
 
 def _of_job(job: Mapping[str, Any], load: Load) -> Iterator[_Value]:

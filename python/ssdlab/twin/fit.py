@@ -36,10 +36,12 @@ SEARCHES, TRIALS = 3, 60
 #: Factor by which a value may be beyond both corners of the space: the corners are no bounds, least of all of tails.
 _REACH = {"p99_us": 4.0, "p99_9_us": 10.0, "p99_99_us": 10.0}
 _REACH_ELSE = 1.5
+#: The same for a point that the fit does not see: one that the model does not reach is an error of the twin, to be shown.
+_REACH_HELD = 10.0
 #: Ratio to the base from which a value out of reach looks like one in another unit.
 _SLIP = 300.0
 #: Fields of which more is faster; of all others less is.
-_MORE_IS_FASTER = ("transfer_rate", "capacity", "overprovisioning", "dynamic_blocks", "static_blocks")
+_MORE_IS_FASTER = ("transfer_rate", "capacity", "overprovisioning", "dynamic_blocks", "static_blocks", "most")
 #: Presets that are simulated as the nearest other drive, and largest ratio of their size to that of the twin.
 _NEIGHBOURS, _TOO_LARGE = 2, 2.0
 
@@ -102,7 +104,6 @@ def fit(asked: Asked, out: Path, *, force: bool = False, progress: Callable[[str
         hook = None if progress is None else lambda runs: progress(phase, runs)
         return run_all(bench, works, jobs=asked.jobs or os.cpu_count() or 1, memory=asked.max_memory, progress=hook)
 
-    run("reach", [_check_reach(bench, space, counted)])
     fitted = _fit(asked, bench, space, points, run, progress)
     document = _document(asked, split, bench, space, fitted)
     write_folder(out, KIND, lambda folder: _write(folder, document, asked, space, fitted, points), force=force)
@@ -145,7 +146,7 @@ def _check_reach(bench: Bench, space: Space, points: Sequence[Point]) -> Steps[N
     faults = []
     for point in points:
         values = [value for request in requests if (value := bench.values(request, [point])[0]) is not None]
-        factor = _REACH.get(point.metric, _REACH_ELSE)
+        factor = _REACH.get(point.metric, _REACH_ELSE) if point.use == "fit" else _REACH_HELD
         if not values or min(values) / factor <= point.value <= max(values) * factor:
             continue
         ratio = max(point.value / values[-1], values[-1] / point.value)
@@ -169,7 +170,7 @@ def _fit(
 ) -> _Fitted:
     """Does the runs of a fit."""
     fitting, counted = points.used("fit"), points.used("fit", "held")
-    noise: dict[Any, float] = run("noise", [spreads_of(bench, space.settings(space.start), counted)])[0]
+    noise: dict[Any, float] = run("reach and noise", [_reach_and_noise(bench, space, counted)])[0]
     problem = Problem(bench, space, fitting, noise)
     each = max(asked.trials // (SEARCHES - 1), 1)
     found: list[Found] = run("search", [search(problem, number, each, asked.seed) for number in range(SEARCHES)])
@@ -178,11 +179,11 @@ def _fit(
         raise InputError(f"{space.drive.name}: no drive of the search could be run: expected narrower ranges")
     learnt: knowledge.Knowledge = run("ensemble", [knowledge.learned(problem, [one.shares for one in found], asked.seed)])[0]
     # The noise of the fitted drive is not that of the base. Each member has a seed of its own.
-    noise = run("held out", [spreads_of(bench, space.settings(learnt.best), counted)])[0]
     every = Problem(bench, space, counted, noise)
     requests = [replace(every.request(shares, 1.0), further_seed=at) for at, shares in enumerate(learnt.members)]
     start = every.request(space.start, 1.0)
-    run("held out", [_runs([*requests, start])])
+    best_noise = spreads_of(bench, space.settings(learnt.best), counted)
+    every = replace(every, spreads=run("held out", [_runs([*requests, start]), best_noise])[-1])
     sigmas = [float(sigma) for sigma in problem.sigmas()]
     spreads = class_spreads(fitting, learnt.left_out, sigmas)
     rows = judged(
@@ -196,6 +197,13 @@ def _fit(
             error = next(errors)
             row.left_out = None if math.isnan(error) else math.exp(error) - 1
     return _Fitted(found, learnt, rows, spreads, _neighbour(asked, bench, rows, progress))
+
+
+def _reach_and_noise(bench: Bench, space: Space, points: Sequence[Point]) -> Steps[dict[Any, float]]:
+    """Checks that the fields can move to the measured values; returns the spread of the base's values between seeds."""
+    yield from _check_reach(bench, space, points)
+    found = yield from spreads_of(bench, space.settings(space.start), points)
+    return found
 
 
 def _runs(requests: Sequence[Request]) -> Steps[None]:

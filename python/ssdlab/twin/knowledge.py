@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -26,8 +26,11 @@ _TRADE = 0.8
 _DRAWS, _ROUNDS, _FEWEST, _MOST = 8, 3, 5, 12
 #: Iterations at full length.
 _POLISH = 3
-#: Change of a fit at the end of a profile from which the straight line does not hold.
-_TOLERANCE = 2.0
+#: Changes of chi-squared at the end of a profile between which the straight line holds, in those of a 90 % interval;
+#: attempts to find the end, and the factor by which each goes further or nearer.
+_HOLDS, _ATTEMPTS, _FACTOR = (0.4, 2.5), 4, 1.7
+#: Spread between seeds below which a point tells two drives apart, in errors that count as one.
+_STEADY = 0.5
 #: Loads of the measuring plan (`examples/twin`), of which one may determine what the points leave open.
 PLAN = (
     (Load("randread", 4096, 1), ("p50_us", "p99_us")),
@@ -55,7 +58,7 @@ class Profile:
     shares: tuple[float, float, float]
     #: Ends of the range.
     range: tuple[str, str]
-    #: Change of chi-squared at the two ends, simulated, in units of the noise; ``None`` where a run failed.
+    #: Change of chi-squared at the two ends, simulated, in those of a 90 % interval; ``None`` where a run failed.
     changes: tuple[float | None, float | None] = (None, None)
     #: Measurement that would determine the field, where the points do not.
     would: str = ""
@@ -97,10 +100,9 @@ def learned(problem: Problem, starts: Sequence[Sequence[float]], seed: int) -> S
     residuals, slopes = yield from sensitivities(problem, best, 1.0)
     loss = loss_of(residuals)
     excess = max(1.0, math.sqrt(loss * len(residuals) / max(len(residuals) - len(best), 1)))
-    covariance = covariance_of(slopes, excess)
+    covariance, ends = yield from _profiled(problem, best, covariance_of(slopes, excess), excess)
     members = yield from _ensemble(problem, best, [list(one) for one in starts], covariance, excess, slopes, seed)
-    found = Knowledge(tuple(best), loss, excess, members)
-    found.profiles = yield from _profiles(problem, best, members, covariance, excess)
+    found = Knowledge(tuple(best), loss, excess, members, _profiles(problem, best, members, ends))
     found.pairs = _pairs(problem, covariance)
     found.left_out = left_out(problem, residuals, slopes, excess)
     yield from _measurements(problem, found)
@@ -113,10 +115,15 @@ def covariance_of(slopes: Array, excess: float) -> Array:
     return np.asarray(np.linalg.inv(fisher + np.eye(len(fisher)) / _PRIOR**2), dtype=np.float64)
 
 
-def _chi(residuals: Array) -> float:
-    """Returns the sum that corresponds to chi-squared, of the points that are known."""
-    known = int(np.sum(~np.isnan(residuals)))
-    return loss_of(residuals) * known if known else math.inf
+def _chi(problem: Problem, shares: Sequence[float]) -> float:
+    """Returns the sum that corresponds to chi-squared, of the points whose simulated value hardly depends on the seed.
+
+    The others change with any field as with another seed, which would hide what the field does.
+    """
+    residuals = problem.residuals(shares, 1.0)
+    steady = np.array([problem.spread(point) for point in problem.points]) < _STEADY * problem.scales()
+    known = ~np.isnan(residuals) & (steady if bool(np.any(steady)) else True)
+    return loss_of(residuals[known]) * int(np.sum(known)) if bool(np.any(known)) else math.inf
 
 
 def _limit(freedom: float) -> float:
@@ -139,17 +146,17 @@ def _ensemble(
     root = np.linalg.cholesky(covariance)
     # Directions that the points determine; the others are free, and no test of the fit.
     freedom = float(np.trace(slopes.T @ slopes / excess**2 @ covariance))
-    most = _chi(problem.residuals(best, 1.0)) + excess**2 * _limit(freedom)
+    most = _chi(problem, best) + excess**2 * _limit(freedom)
     found: list[tuple[float, list[float]]] = []
     for one in starts:
-        chi = _chi(problem.residuals(one, 1.0))
+        chi = _chi(problem, one)
         if chi <= most and one != best:
             found.append((chi, one))
     scale = 1.0
     for _ in range(_ROUNDS):
         drawn = [_folded(np.array(best) + scale * root @ generator.standard_normal(len(best))) for _ in range(_DRAWS)]
         yield [problem.request(one, 1.0) for one in drawn]
-        chis = [_chi(problem.residuals(one, 1.0)) for one in drawn]
+        chis = [_chi(problem, one) for one in drawn]
         found += [(chi, one) for chi, one in zip(chis, drawn, strict=True) if chi <= most]
         if len(found) + 1 >= _FEWEST:
             break
@@ -165,41 +172,57 @@ def _folded(shares: Array) -> list[float]:
     return [float(share) for share in np.where(shares < 0, np.minimum(-shares, 1), np.where(shares > 1, inside, shares))]
 
 
-def _profiles(
-    problem: Problem, best: list[float], members: Sequence[tuple[float, ...]], covariance: Array, excess: float
-) -> Steps[list[Profile]]:
-    """Returns the profile of each field, whose ends are simulated, and drawn in where the fit is lost there."""
-    ends: dict[tuple[int, int], float] = {}
-    widths = {(at, side): 1.0 for at in range(len(best)) for side in (-1, 1)}
-    chi = _chi(problem.residuals(best, 1.0))
-    changes: dict[tuple[int, int], float | None] = {}
-    for attempt in range(2):
-        tried = {}
-        for (at, side), width in widths.items():
-            tried[at, side] = _profile_end(best, covariance, at, side * width * Z90)
+def _profiled(
+    problem: Problem, best: list[float], covariance: Array, excess: float
+) -> Steps[tuple[Array, dict[tuple[int, int], tuple[float, float | None]]]]:
+    """Returns the covariance with the widths that runs confirm, and the ends of the profiles with their changes.
+
+    The ends that the derivatives give are simulated, the other fields following; where the fit is lost there, or hardly
+    changes, the end is drawn in or moved out.
+    """
+    width = {(at, side): 1.0 for at in range(len(best)) for side in (-1, 1)}
+    ends: dict[tuple[int, int], tuple[float, float | None]] = {}
+    chi = _chi(problem, best)
+    for _ in range(_ATTEMPTS):
+        open_ends = [key for key in width if key not in ends or not _is_settled(ends[key][1])]
+        tried = {(at, side): _profile_end(best, covariance, at, side * width[at, side] * Z90) for at, side in open_ends}
+        if not tried:
+            break
         yield [problem.request(end, 1.0) for end in tried.values()]
         for (at, side), end in tried.items():
-            change = (_chi(problem.residuals(end, 1.0)) - chi) / excess**2
-            changes[at, side] = change if math.isfinite(change) else None
-            ends[at, side] = end[at]
-            if attempt == 0 and not change <= _TOLERANCE * Z90**2:
-                widths[at, side] = 0.5
+            change = (_chi(problem, end) - chi) / excess**2 / Z90**2
+            ends[at, side] = end[at], change if math.isfinite(change) else None
+            if not change < _HOLDS[1]:
+                width[at, side] /= _FACTOR
+            elif change < _HOLDS[0]:
+                if end[at] in (0.0, 1.0):
+                    # The whole rest of the range fits as well.
+                    ends[at, side] = end[at], 1.0
+                width[at, side] *= _FACTOR
+    scale = np.array([max(abs(ends[at, side][0] - best[at]) for side in (-1, 1)) / Z90 for at in range(len(best))])
+    scale = np.maximum(scale, 1e-3) / np.sqrt(np.diag(covariance))
+    # An end of the range may be near: the field is then no better known than its other side says.
+    return covariance * np.outer(scale, scale), ends
+
+
+def _is_settled(change: float | None) -> bool:
+    return change is not None and _HOLDS[0] <= change < _HOLDS[1]
+
+
+def _profiles(
+    problem: Problem,
+    best: list[float],
+    members: Sequence[tuple[float, ...]],
+    ends: Mapping[tuple[int, int], tuple[float, float | None]],
+) -> list[Profile]:
+    """Returns the profile of each field: the ends that were simulated, and those of the members."""
     found = []
     for at, one in enumerate(problem.space.fields):
         among = [member[at] for member in members]
-        low, high = min(ends[at, -1], *among, best[at]), max(ends[at, 1], *among, best[at])
+        low, high = min(ends[at, -1][0], *among, best[at]), max(ends[at, 1][0], *among, best[at])
         shown = [one.shown(share) for share in (best[at], low, high, 0.0, 1.0)]
-        found.append(
-            Profile(
-                one.name,
-                shown[0],
-                shown[1],
-                shown[2],
-                (low, best[at], high),
-                (shown[3], shown[4]),
-                (changes[at, -1], changes[at, 1]),
-            )
-        )
+        changes = ends[at, -1][1], ends[at, 1][1]
+        found.append(Profile(one.name, shown[0], shown[1], shown[2], (low, best[at], high), (shown[3], shown[4]), changes))
     return found
 
 

@@ -53,8 +53,8 @@ def page(document: Mapping[str, Any], rows: Sequence[Judged]) -> str:
     ]
     title = f"Twin of {document['base']}"
     return library.secured_page(
-        "<!doctype html>\n<html lang='en'>\n<head>\n<meta charset='utf-8'>\n"
-        "<meta name='viewport' content='width=device-width, initial-scale=1'>\n"
+        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"<title>{escape(title)} · ssdlab</title>\n<style>\n{library.css()}</style>\n{library.head()}\n</head>\n<body>\n"
         f"<header>{library.THEME}<p class='eyebrow'>Twin</p><h1>{escape(title)}</h1><p>{escape(subtitle)}</p></header>\n"
         f"<main>{''.join(body)}</main>\n{library.tail()}\n</body>\n</html>\n"

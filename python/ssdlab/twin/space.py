@@ -15,7 +15,7 @@ from ssdlab.errors import InputError
 from ssdlab.explore.expression import alike, quantity
 from ssdlab.explore.names import looked_up
 from ssdlab.files import existing_file, read_text
-from ssdlab.units import duration, size
+from ssdlab.units import duration, significant, size
 
 __all__ = ["Field", "Space", "space_of"]
 
@@ -34,6 +34,7 @@ _OPEN: dict[str, float] = {
     "ftl.overprovisioning": 2.5,
     "flash.suspension.suspend_time": 3.0,
     "flash.suspension.least_remaining": 4.0,
+    "flash.suspension.most": 4.0,
     "policy.slc_cache.dynamic_blocks": 4.0,
     "policy.slc_cache.static_blocks": 4.0,
     "ecc.plan.step_time": 4.0,
@@ -90,7 +91,11 @@ class Field:
         number = _plain(value)
         if isinstance(value, str) and value.endswith("ns"):
             return duration(number)
-        return size(number) if isinstance(value, str) and value.endswith("B") else f"{value}"
+        if isinstance(value, str) and value.endswith("B"):
+            return size(number)
+        if isinstance(value, str) and value.endswith("T/s") and number is not None:
+            return f"{significant(number / 1e6)} MT/s"
+        return f"{value:.4g}" if isinstance(value, float) else f"{value}"
 
 
 @dataclass(frozen=True, slots=True)
