@@ -64,6 +64,15 @@ def fit(
         str | None,
         typer.Option("--shrink", metavar="SIZE", help="Simulate a mock-up of this user capacity in place of the whole drive."),
     ] = None,
+    commands: Annotated[
+        int,
+        typer.Option(
+            "--commands",
+            metavar="N",
+            min=2000,
+            help="Most commands of a run of the search: percentiles that need more are judged, and not fitted.",
+        ),
+    ] = 400_000,
     jobs: Annotated[int | None, typer.Option(metavar="N", min=1, help="Number of processes; absent: one for each core.")] = None,
     max_memory: options.MaxMemory = None,
     force: options.Force = False,
@@ -75,7 +84,7 @@ def fit(
     from ssdlab.twin.fit import Asked
     from ssdlab.twin.fit import fit as do_fit
 
-    asked = Asked(str(table), base, spec, trials, seed, shrink, jobs, max_memory)
+    asked = Asked(str(table), base, spec, trials, seed, shrink, jobs, max_memory, commands)
     with _bar(quiet) as progress:
         document = do_fit(asked, out, force=force, progress=progress)
     if not quiet:

@@ -17,14 +17,14 @@ from ssdlab.explore.tasks import Task, starting_state
 from ssdlab.twin.loads import Load
 from ssdlab.twin.points import PERCENTILES, Point
 
-__all__ = ["NAMES", "Bench", "Request", "value_of"]
+__all__ = ["LONGEST", "NAMES", "Bench", "Request", "value_of"]
 
 #: Commands that must lie beyond a percentile; the engine states none with fewer.
 _BEYOND = 10
 #: Share by which a run is longer than that, so that the share of an operation, which is drawn, suffices.
 _RESERVE = 1.25
 #: Least and largest number of commands of a run at full length.
-_SHORTEST, _LONGEST = 20_000, 400_000
+_SHORTEST, LONGEST = 20_000, 400_000
 #: Commands in flight, each of which a run needs several times.
 _ROUNDS = 20
 _STATISTICS = ("mean_ns", "p50_ns", "p99_ns", "p99_9_ns", "p99_99_ns")
@@ -59,6 +59,8 @@ class Bench:
     drive: Drive
     points: Sequence[Point]
     seed: int = 1
+    #: Most commands of a run at full length.
+    longest: int = LONGEST
     #: Numbers of a run, by its key; an error instead of numbers.
     known: dict[str, dict[str, float | None] | str] = field(default_factory=dict)
     #: Number of runs.
@@ -73,7 +75,7 @@ class Bench:
             if point.load == load and point.metric in PERCENTILES:
                 beyond = PERCENTILES[point.metric] * load.share(point.op)
                 most = max(most, round(_BEYOND * _RESERVE / beyond))
-        full = min(max(most, _ROUNDS * load.depth), _LONGEST)
+        full = min(max(most, _ROUNDS * load.depth), self.longest)
         return max(round(full * share), 10 * load.depth, 1000)
 
     def key(self, request: Request, load: Load) -> str:

@@ -19,7 +19,7 @@ from ssdlab.explore.front import made_absolute
 from ssdlab.files import check_new_folder, write_folder
 from ssdlab.manifest import MANIFEST
 from ssdlab.twin import knowledge, page
-from ssdlab.twin.bench import Bench, Request
+from ssdlab.twin.bench import LONGEST, Bench, Request
 from ssdlab.twin.judge import Judged, class_spreads, judged
 from ssdlab.twin.points import Point, Points, read_points
 from ssdlab.twin.search import MIDDLE, SHORT, Found, Problem, Steps, run_all, search, spreads_of
@@ -36,7 +36,7 @@ SEARCHES, TRIALS = 3, 60
 #: Factor by which a value may be beyond both corners of the space: the corners are no bounds, least of all of tails.
 _REACH = {"p99_us": 4.0, "p99_9_us": 10.0, "p99_99_us": 10.0}
 _REACH_ELSE = 1.5
-#: The same for a point that the fit does not see: one that the model does not reach is an error of the twin, to be shown.
+#: The same for an unseen point: one that the model does not reach is an error of the twin, to be shown.
 _REACH_HELD = 10.0
 #: Ratio to the base from which a value out of reach looks like one in another unit.
 _SLIP = 300.0
@@ -59,6 +59,8 @@ class Asked:
     shrink: str | None = None
     jobs: int | None = None
     max_memory: str | int | None = None
+    #: Most commands of a run of the search; what is judged in the end has as many as its percentiles need.
+    commands: int = LONGEST
 
 
 @dataclass(slots=True)
@@ -98,7 +100,7 @@ def fit(asked: Asked, out: Path, *, force: bool = False, progress: Callable[[str
         points = in_mock_up(points, source)
     space = space_of(asked.base, asked.spec, is_mock_up=asked.shrink is not None, drive=simulated)
     counted = points.used("fit", "held")
-    bench = Bench(simulated, counted, asked.seed)
+    bench = Bench(simulated, counted, asked.seed, asked.commands)
 
     def run(phase: str, works: Sequence[Steps[Any]]) -> list[Any]:
         hook = None if progress is None else lambda runs: progress(phase, runs)
@@ -180,6 +182,7 @@ def _fit(
     learnt: knowledge.Knowledge = run("ensemble", [knowledge.learned(problem, [one.shares for one in found], asked.seed)])[0]
     # The noise of the fitted drive is not that of the base. Each member has a seed of its own.
     every = Problem(bench, space, counted, noise)
+    bench.longest = LONGEST
     requests = [replace(every.request(shares, 1.0), further_seed=at) for at, shares in enumerate(learnt.members)]
     start = every.request(space.start, 1.0)
     best_noise = spreads_of(bench, space.settings(learnt.best), counted)
