@@ -22,7 +22,7 @@ from ssdlab.twin import knowledge, page
 from ssdlab.twin.bench import LONGEST, Bench, Request
 from ssdlab.twin.judge import Judged, class_spreads, judged
 from ssdlab.twin.points import Point, Points, read_points
-from ssdlab.twin.search import MIDDLE, SHORT, Found, Problem, Steps, run_all, search, spreads_of
+from ssdlab.twin.search import MIDDLE, Found, Problem, Steps, run_all, search, spreads_of
 from ssdlab.twin.space import Space, space_of
 
 __all__ = ["DOCUMENT", "DRIVE", "KIND", "Asked", "fit", "in_mock_up"]
@@ -140,7 +140,7 @@ def _check_reach(bench: Bench, space: Space, points: Sequence[Point]) -> Steps[N
         InputError: no drive of the space could give a value; the message names each by its row.
     """
     loads = tuple(dict.fromkeys(point.load for point in points))
-    requests = [Request(space.settings(shares), loads, SHORT) for shares in _corners(space)]
+    requests = [Request(space.settings(shares), loads, 1.0) for shares in _corners(space)]
     yield requests
     for request in requests:
         if errors := bench.errors(request):
