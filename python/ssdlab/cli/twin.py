@@ -104,16 +104,27 @@ def check(
     ] = None,
     jobs: Annotated[int | None, typer.Option(metavar="N", min=1, help="Number of processes; absent: one for each core.")] = None,
     max_memory: options.MaxMemory = None,
+    report: Annotated[
+        Path | None, typer.Option("--report", metavar="FILE", help="Page of the check (HTML), which works offline.")
+    ] = None,
+    force: options.Force = False,
     json: options.Json = False,
     quiet: options.Quiet = False,
 ) -> None:
     """Show the errors of a twin on points that the fit has not seen."""
+    if force and report is None:
+        raise InputError("--force: replaces what is already there, but no --report is given")
+    if report is not None:
+        check_new_file(report, force)
     # Start-up: the help of all commands needs no numpy.
     from ssdlab.twin.check import check as do_check
 
     with _bar(quiet) as progress:
         hook = None if progress is None else lambda runs: progress("check", runs)
         found = do_check(folder, points, jobs=jobs, max_memory=max_memory, progress=hook)
+    if report is not None:
+        with new_file(report) as beside:
+            beside.write_text(found.report(), encoding="utf-8")
     if json:
         print_json(found.document_of())
     else:

@@ -16,6 +16,7 @@ from ssdlab.manifest import check_format
 from ssdlab.report.content import phrase
 from ssdlab.results import RunData
 from ssdlab.runs import result_of_run
+from ssdlab.twin import page
 from ssdlab.twin.bench import Bench, Request
 from ssdlab.twin.fit import DOCUMENT, DRIVE, POINTS, in_mock_up
 from ssdlab.twin.judge import COVERAGE, TARGETS, Judged, Score, judged, scores
@@ -55,6 +56,10 @@ class Check:
     def by_group(self) -> list[Score]:
         """Errors on unseen points, by group."""
         return scores(self.held, "group")
+
+    def report(self) -> str:
+        """Returns the page of the check (HTML)."""
+        return page.page(self.document, self.rows)
 
     def document_of(self) -> dict[str, Any]:
         """Returns the check for JSON."""
@@ -135,6 +140,7 @@ def _document(folder: Path) -> dict[str, Any]:
     with damaged(folder):
         document = json.loads(read_own_text(folder / DOCUMENT, RESULT_MAX))
         version = document["schema_version"]
+        _ = [document[name] for name in ("base", "seed", "mock_up", "user_bytes", "members", "points", "spreads", "nearest")]
     if version != 1:
         raise InputError(f"{folder / DOCUMENT}: schema_version {version}: expected 1")
     found: dict[str, Any] = document
@@ -146,7 +152,7 @@ def _points_of(path: Path, document: dict[str, Any]) -> Points:
     points = read_points(path)
     if document["mock_up"] is None:
         return points
-    return in_mock_up(points, Drive.open(document["base"]))
+    return in_mock_up(points, document["user_bytes"])
 
 
 def _simulated(

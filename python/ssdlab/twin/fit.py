@@ -97,7 +97,7 @@ def fit(asked: Asked, out: Path, *, force: bool = False, progress: Callable[[str
     simulated = source
     if asked.shrink is not None:
         simulated = Drive(source.name, drives.mock_up(source, asked.shrink, beside=Path(source.name)).text)
-        points = in_mock_up(points, source)
+        points = in_mock_up(points, drives.describe(source)["user_bytes"])
     space = space_of(asked.base, asked.spec, is_mock_up=asked.shrink is not None, drive=simulated)
     counted = points.used("fit", "held")
     bench = Bench(simulated, counted, asked.seed, asked.commands)
@@ -112,16 +112,19 @@ def fit(asked: Asked, out: Path, *, force: bool = False, progress: Callable[[str
     return document
 
 
-def in_mock_up(points: Points, source: Drive) -> Points:
-    """Returns the points with parts of the drive as shares: a mock-up has fewer bytes."""
-    whole = drives.describe(source)["user_bytes"]
+def in_mock_up(points: Points, whole: int) -> Points:
+    """Returns the points with parts of the drive as shares of its bytes, `whole`: a mock-up has fewer.
+
+    Raises:
+        InputError: a part is larger than the drive.
+    """
 
     def scaled(point: Point) -> Point:
         load = point.load
         if load.span <= 1:
             return point
         if load.span > whole:
-            raise InputError(f"{point.place}: size: {load.span:,.0f} bytes: {source.name} has {whole:,}: expected less")
+            raise InputError(f"{point.place}: size: {load.span:,.0f} bytes: the drive has {whole:,}: expected less")
         return replace(point, load=replace(load, span=load.span / whole))
 
     return Points(points.name, tuple(scaled(point) for point in points.rows), points.text)
@@ -282,6 +285,7 @@ def _document(asked: Asked, split: str, bench: Bench, space: Space, fitted: _Fit
         "seed": asked.seed,
         "trials": asked.trials,
         "mock_up": asked.shrink,
+        "user_bytes": drives.describe(asked.base, set=space.fixed)["user_bytes"],
         "split_sha256": split,
         "runs": bench.runs,
         "engine": _engine.build(),
