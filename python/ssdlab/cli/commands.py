@@ -37,6 +37,7 @@ COMMANDS = (
     "paper",
     "report",
     "why",
+    "twin",
     "plot",
     "rerun",
     "doctor",

@@ -124,7 +124,7 @@ def drive_text(bench: Bench, task: Task, row: Mapping[str, Any]) -> str:
     """Returns the drive of a trial as TOML that `ssdlab run` takes, with its values in comments above."""
     text = description(task)
     document = tomllib.loads(text)
-    if _made_absolute(document, Path(task.drive[0]).parent):
+    if made_absolute(document, Path(task.drive[0]).parent):
         text = toml.document(document)
     lines = [f"Trial {row['trial']} of a search, complete."]
     lines += [f"{one.key} = {row[one.key]!r} ({one.direction})" for one in bench.spec.objectives]
@@ -134,7 +134,7 @@ def drive_text(bench: Bench, task: Task, row: Mapping[str, Any]) -> str:
     return "".join(f"# {line}\n" for line in lines) + "\n" + text
 
 
-def _made_absolute(inner: Any, folder: Path) -> bool:
+def made_absolute(inner: Any, folder: Path) -> bool:
     """Makes the files that a description names absolute. Returns True if there are any."""
     found = False
     if isinstance(inner, dict):
@@ -143,8 +143,8 @@ def _made_absolute(inner: Any, folder: Path) -> bool:
                 inner[name] = str((folder / value).resolve())
                 found = True
             else:
-                found |= _made_absolute(value, folder)
+                found |= made_absolute(value, folder)
     elif isinstance(inner, list):
         for value in inner:
-            found |= _made_absolute(value, folder)
+            found |= made_absolute(value, folder)
     return found

@@ -25,7 +25,7 @@ from ssdlab.explore.spec import Spec
 from ssdlab.files import content_hash, existing_file
 from ssdlab.sources import modules_behind, sources_in
 
-__all__ = ["Maker", "Task", "engine_hash", "tasks"]
+__all__ = ["Maker", "Task", "engine_hash", "starting_state", "tasks"]
 
 #: Modules that decide a row, with all that they import: one does a run, the other makes the row of a search's trial.
 DECIDING = ("ssdlab.explore.work", "ssdlab.explore.trial")
@@ -292,7 +292,7 @@ class Maker:
                 self.refuse_unknown(str(error))
                 self.described[key] = _Described(_hash(str(error)), "", 0, str(error))
             else:
-                group = _starting_state(drive, settings, point)
+                group = starting_state(drive, settings, point)
                 self.described[key] = _description_facts(text, facts, Path(drive.name).parent, group, self.cost(text))
         return self.described[key]
 
@@ -327,7 +327,7 @@ class _Described:
     cost: float | None = None
 
 
-def _starting_state(drive: Drive, settings: tuple[str, ...], point: Point) -> str:
+def starting_state(drive: Drive, settings: tuple[str, ...], point: Point) -> str:
     """Returns a key of the starting state of a point's drive, but for the seed; empty if it has none to be kept."""
     policy = None if point.policy is None or ".py:" in point.policy else point.policy
     request = {
