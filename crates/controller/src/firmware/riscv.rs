@@ -32,11 +32,9 @@ pub struct Params {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub image: Option<String>,
     /// Number of cores.
-    #[serde(skip_serializing_if = "is_one")]
     #[schemars(range(min = 1, max = 64))]
     pub cores: u32,
     /// Rule by which the events of dies and commands get their core.
-    #[serde(skip_serializing_if = "is_default")]
     pub split: Split,
     /// Clock of the cores.
     pub clock: Frequency,
@@ -87,14 +85,6 @@ pub enum Split {
     /// Each submission queue has its core for its reads and trims, its number modulo the number of cores; the dies go
     /// by channel.
     Queue,
-}
-
-fn is_one(cores: &u32) -> bool {
-    *cores == 1
-}
-
-fn is_default(split: &Split) -> bool {
-    *split == Split::default()
 }
 
 /// Builds the firmware.

@@ -115,7 +115,8 @@ pub fn summary(facts: &RunFacts<'_>, description: &Description, drive: &Drive) -
     }
     if let Some(profile) = drive.translator().firmware_profile() {
         let clock = description.executed_firmware().map_or(0, |config| config.clock.0);
-        let seconds = all["simulated_ns"].as_f64().unwrap_or(0.0) / 1e9;
+        // The work goes on after the last command, for what is still in the write buffer.
+        let seconds = drive.now().since(drive.statistics.start).0 as f64 / 1e9;
         all["firmware"] = firmware(&profile, seconds * clock as f64);
     }
     if let Some(reads) = drive.statistics.reads_since_start(drive.controller()) {

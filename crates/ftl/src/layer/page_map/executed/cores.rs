@@ -218,6 +218,8 @@ pub(super) struct Cores {
     cores: Vec<Own>,
     /// Core whose memory has the DRAM at present.
     holder: usize,
+    /// Number of cores that wait for an event.
+    waiting: usize,
     interconnect_cycles: u32,
     lock: Lock,
     clock: Frequency,
@@ -255,6 +257,7 @@ impl Cores {
             image: Arc::clone(&config.image),
             cores,
             holder: 0,
+            waiting: 0,
             interconnect_cycles: config.dram.interconnect_cycles,
             lock: Lock::default(),
             clock: config.clock,
@@ -320,10 +323,8 @@ impl Cores {
     /// wait.
     pub fn step(&mut self, has_events: impl Fn(usize) -> bool, now: SimTime) -> Result<Step, String> {
         loop {
-            for number in 0..self.cores.len() {
-                if self.cores[number].state == State::Waits && has_events(number) {
-                    self.wake(number, now);
-                }
+            if self.waiting > 0 {
+                (0..self.cores.len()).filter(|&number| has_events(number)).for_each(|number| self.wake(number, now));
             }
             let Some(number) = self.next_core() else {
                 if self.origin.is_some() {
@@ -332,23 +333,36 @@ impl Cores {
                 self.be_ready(now);
                 continue;
             };
-            let own = &self.cores[number];
-            let at = self.time_of(own.core.cycles(), now);
-            match own.state {
+            match self.cores[number].state {
                 // Registers that are constant during an event are read at once: their value will be the same.
-                State::Accesses { offset, .. } if at > now && !registers::is_constant(offset) => {
-                    return Ok(Step::Later(Some(at)));
+                State::Accesses { offset, access } if registers::is_constant(offset) => {
+                    return Ok(Step::Access(number, offset, access));
                 }
-                State::Accesses { offset, access } => return Ok(Step::Access(number, offset, access)),
-                State::AccessesDram if at > now => return Ok(Step::Later(Some(at))),
+                State::Accesses { offset, access } => {
+                    let later = self.later(number, now);
+                    return Ok(later.map_or(Step::Access(number, offset, access), |at| Step::Later(Some(at))));
+                }
+                State::AccessesDram => match self.later(number, now) {
+                    Some(at) => return Ok(Step::Later(Some(at))),
+                    None => self.run(number, now)?,
+                },
                 _ => self.run(number, now)?,
             }
         }
     }
 
+    /// Returns the instant at which a core goes on, if that is after now.
+    fn later(&self, number: usize, now: SimTime) -> Option<SimTime> {
+        let at = self.time_of(self.cores[number].core.cycles(), now);
+        (at > now).then_some(at)
+    }
+
     /// Returns the core that acts next: the one at the earliest cycle, of equal ones the first. They begin one after
     /// the other.
     fn next_core(&self) -> Option<usize> {
+        if let [own] = &self.cores[..] {
+            return own.is_active().then_some(0);
+        }
         let mut active = (0..self.cores.len()).filter(|&number| self.cores[number].is_active());
         if self.origin.is_none() { active.next() } else { active.min_by_key(|&number| self.cores[number].core.cycles()) }
     }
@@ -372,6 +386,7 @@ impl Cores {
             Stop::Shared => State::AccessesDram,
             Stop::Wait => {
                 self.holds_no_lock(number).map_err(|what| format!("{}: {what}", self.place(number)))?;
+                self.waiting += 1;
                 State::Waits
             }
             stop => return Err(self.describe(number, &stop)),
@@ -395,8 +410,12 @@ impl Cores {
         if self.origin.is_none() { START_CYCLES } else { self.cores[number].asked + self.watchdog_cycles }
     }
 
-    /// Ends a wait: an event has come.
+    /// Ends a wait, if the core waits: an event has come.
     fn wake(&mut self, number: usize, now: SimTime) {
+        if self.cores[number].state != State::Waits {
+            return;
+        }
+        self.waiting -= 1;
         let cycle = self.cycles_until(now) + self.origin.expect("it is ready before it waits");
         let own = &mut self.cores[number];
         if own.wait_until(cycle) > 0 {
