@@ -11,8 +11,9 @@
 /* No unit, no place, no block. */
 #define NONE 0xffffffffu
 
-/* The event queue of the core that reads. EVENT takes the next event and returns its kind, 0 if there is none; EVENT_A
- * to EVENT_C are its fields. */
+/* The event queue of the core that reads. The description of the drive says which core gets an event; all events of a
+ * die go to one. EVENT takes the next event and returns its kind, 0 if there is none; EVENT_A to EVENT_C are its
+ * fields. */
 #define EVENT REGISTER(0x000)
 #define EVENT_A REGISTER(0x004)
 #define EVENT_B REGISTER(0x008)
@@ -56,6 +57,10 @@ enum operation {
 /* Asks a die again, although it is idle: write the die. */
 #define ASK_AGAIN REGISTER(0x054)
 
+/* The lock of the cores. A load returns once the core has it, in the order in which cores ask; a store gives it back. A
+ * core that has it must not wait for an event. */
+#define LOCK REGISTER(0x060)
+
 /* Ends the run: the firmware has found an inconsistency with this code. */
 #define PANIC REGISTER(0x07c)
 
@@ -77,6 +82,8 @@ enum operation {
 #define CHECKPOINT REGISTER(0x138)
 /* 1 once the host has written. */
 #define HAS_WRITTEN REGISTER(0x13c)
+/* Number of cores that execute the image, each with its own event queue and operation. */
+#define CORES REGISTER(0x140)
 
 /* By die: number of host units that may be programmed there now; the next of them, which is appended to the operation
  * (NONE if there is none); whether host data may be written there. */

@@ -4,6 +4,11 @@
  * that is free asks for its next operation: a step of its collection if it has fewer free blocks than are critical, a
  * program of host data, or a step of its collection while it has few free blocks. A collection gathers the valid units
  * of the block with the fewest, row by row, programs them elsewhere on the die, and erases the block.
+ *
+ * Where several cores execute it, each serves some of the dies and some of the reads and trims. The tables are shared. A
+ * core holds the lock from the first change of the map for an operation until the operation is issued, so that the map
+ * and the flash agree whenever another core has the lock; numbers of valid units change under the lock alone. What is
+ * found without the lock, a victim and the units to be gathered from it, may be outdated, and is checked again under it.
  */
 #include "hardware.h"
 
@@ -51,12 +56,25 @@ struct collector {
 static struct checkpoint at;
 static uint32_t blocks_per_die, blocks_per_group, groups_per_die, units_per_block, units_per_program, units_per_row;
 static uint32_t reserve, critical, low;
-static uint8_t is_preemptible, is_separate;
+static uint8_t is_preemptible, is_separate, is_shared;
 static uint32_t free_count[MAX_DIES];
 static uint8_t has_room[MAX_DIES];
 static struct collector *collectors;
 
 static inline uint32_t min(uint32_t one, uint32_t other) { return one < other ? one : other; }
+
+/* Waits until the core has the lock, if there are other cores. */
+static inline void lock(void)
+{
+    if (is_shared)
+        (void)LOCK;
+}
+
+static inline void unlock(void)
+{
+    if (is_shared)
+        LOCK = 0;
+}
 
 static inline uint32_t block_of(uint32_t place) { return place / units_per_block; }
 
@@ -161,9 +179,15 @@ static int program_host(uint32_t die)
     uint32_t waiting = WAITING(die);
     if (waiting == 0)
         return 0;
-    uint32_t place = next_place(die, HOST, 1);
-    if (place == NONE)
+    if (is_shared) {
+        lock();
+        waiting = WAITING(die);
+    }
+    uint32_t place = waiting == 0 ? NONE : next_place(die, HOST, 1);
+    if (place == NONE) {
+        unlock();
         return 0;
+    }
     OP_PLACE = place;
     uint32_t count = min(waiting, units_per_program);
     for (uint32_t index = 0; index < count; index++)
@@ -171,6 +195,7 @@ static int program_host(uint32_t die)
     for (uint32_t index = count; index < units_per_program; index++)
         at.units[place + index] = NONE;
     OP_ISSUE = OP_PROGRAM_HOST;
+    unlock();
     close_if_full(die, HOST);
     return 1;
 }
@@ -207,7 +232,7 @@ static void drop_stale(struct collector *collector)
     collector->count = kept;
 }
 
-/* Gives a die a program of gathered units. */
+/* Gives a die a program of gathered units, and gives the lock back. */
 static int program_gathered(uint32_t die, struct collector *collector)
 {
     enum stream stream = is_separate ? MOVED : HOST;
@@ -234,6 +259,7 @@ static int program_gathered(uint32_t die, struct collector *collector)
         collector->gathered[index - count] = collector->gathered[index];
     collector->count -= count;
     OP_ISSUE = OP_PROGRAM_MOVED;
+    unlock();
     close_if_full(die, stream);
     return 1;
 }
@@ -268,15 +294,20 @@ static int collect(uint32_t die, int for_space)
     for (;;) {
         uint32_t next = next_valid(collector->cursor, end);
         if (collector->count >= units_per_program || (next == NONE && collector->count > 0)) {
+            lock();
             drop_stale(collector);
             if (collector->count >= units_per_program || (next == NONE && collector->count > 0))
                 return program_gathered(die, collector);
+            unlock();
             continue;
         }
         if (next != NONE)
             return gather(collector, next);
+        lock();
         BLOCK_USES = collector->victim;
-        if (at.blocks[collector->victim].valid > 0 || BLOCK_USES > 0)
+        int is_used = at.blocks[collector->victim].valid > 0 || BLOCK_USES > 0;
+        unlock();
+        if (is_used)
             return 0;
         at.blocks[collector->victim].state = ERASING;
         OP_PLACE = collector->victim * units_per_block;
@@ -300,12 +331,15 @@ static void serve_die(uint32_t die)
 
 static void serve_read(uint32_t first, uint32_t count)
 {
+    lock();
     for (uint32_t unit = first; unit < first + count; unit++)
         READ_PLACE = at.map[unit];
+    unlock();
 }
 
 static void serve_trim(uint32_t first, uint32_t count)
 {
+    lock();
     for (uint32_t unit = first; unit < first + count; unit++) {
         uint32_t place = at.map[unit];
         if (place == NONE)
@@ -316,6 +350,7 @@ static void serve_trim(uint32_t first, uint32_t count)
             ASK_AGAIN = block_of(place) / blocks_per_die;
     }
     TRIM_DONE = 1;
+    unlock();
 }
 
 static void erased(uint32_t die, uint32_t block)
@@ -339,6 +374,7 @@ static void begin(void)
     low = LOW_BLOCKS;
     is_preemptible = IS_PREEMPTIBLE;
     is_separate = IS_SEPARATE;
+    is_shared = CORES > 1;
     if (dies > MAX_DIES || units_per_row + units_per_program > MAX_GATHERED)
         PANIC = 2;
     /* Behind the checkpoint, which says where that ends. */

@@ -1,4 +1,4 @@
-/* Clears .bss, sets the stack up and begins. The firmware is one for a single core: others wait for ever. */
+/* Clears .bss, sets the stack up and begins. Each core does so in its own tightly coupled memory. */
 .section .text.start
 .globl _start
 _start:
@@ -7,8 +7,6 @@ _start:
     la gp, __global_pointer$
     .option pop
     la sp, __stack_end
-    csrr a0, mhartid
-    bnez a0, 3f
     la a1, __bss_start
     la a2, __bss_end
 1:  bgeu a1, a2, 2f

@@ -47,6 +47,32 @@ def test_its_work_adds_up_and_its_time_is_that_of_its_clock(mix):
     assert of_slow > 10 * of_fast > 0
 
 
+def test_the_work_of_several_cores_adds_up_and_is_printed(cli, mix):
+    cores = {"controller.firmware.cores": 3, "controller.firmware.split": "task"}
+    firmware = ssdlab.run("tiny", mix, set={**EXECUTED, **cores}, precondition="steady").summary["firmware"]
+    for unit in ("instructions", "cycles"):
+        assert sum(core[unit] for core in firmware["cores"].values()) == firmware[unit]
+    assert list(firmware["cores"]) == ["0", "1", "2"]
+    # The first core serves the reads alone, of some tens of instructions each.
+    assert 0 < firmware["cores"]["0"]["cycles"] < firmware["cores"]["1"]["cycles"]
+    several = [argument for field, value in cores.items() for argument in ("--set", f"{field}={value}")]
+    done = cli("run", "tiny", str(mix), *SETS, *several, "--precondition", "steady", "--profile-firmware", "--quiet")
+    assert done.returncode == 0, done.stderr
+    assert re.search(r"firmware by task.*firmware by core.*firmware by function.*lock wait", done.stdout, re.DOTALL)
+
+
+def test_a_record_has_the_cycles_of_a_run_and_its_replay_their_time(cli, mix, tmp_path):
+    trace = tmp_path / "x.fw"
+    first = ssdlab.run("tiny", mix, set=EXECUTED, precondition="steady", record_firmware=trace)
+    lines = trace.read_text(encoding="utf-8").splitlines()
+    assert lines[:2] == ["ssdlab firmware trace 2", "processor 1 400000000"]
+    replay = {"ftl.translation": {"kind": "replay", "file": str(trace)}, "ftl.partial_write": "whole"}
+    again = ssdlab.run("tiny", mix, set={**replay, "ftl.wear_leveling": "none"}, precondition="steady")
+    assert again.summary["latency_ns"] == first.summary["latency_ns"]
+    played = again.summary["translation"]["processor_ns"]
+    assert 0.99 < played / (first.summary["firmware"]["cycles"] * 2.5) <= 1.0
+
+
 def test_its_profile_is_printed(cli, mix):
     done = cli("run", "tiny", str(mix), *SETS, "--precondition", "steady", "--profile-firmware", "--quiet")
     assert done.returncode == 0, done.stderr

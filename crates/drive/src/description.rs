@@ -459,7 +459,7 @@ impl Description {
     /// moved.
     pub fn firmware_problem(&self, moves_pages: bool) -> Option<Problem> {
         let option = "--record-firmware";
-        if let Some(problem) = self.lacks_map(option, "the record of a firmware") {
+        if let Some(problem) = self.lacks_layer(option, "the record of a firmware") {
             return Some(problem);
         }
         let unsupported = [
@@ -482,7 +482,12 @@ impl Description {
     /// Returns a problem if the translation layer lacks a map of the data, which `what` needs, or executed firmware
     /// makes its decisions.
     pub fn lacks_map(&self, place: &str, what: &str) -> Option<Problem> {
-        let Some(lacks) = self.ftl.translation.build(()).lacks() else { return self.executed_lacks(place, what) };
+        self.lacks_layer(place, what).or_else(|| self.executed_lacks(place, what))
+    }
+
+    /// Returns a problem if the translation layer lacks a map of the data, which `what` needs.
+    fn lacks_layer(&self, place: &str, what: &str) -> Option<Problem> {
+        let lacks = self.ftl.translation.build(()).lacks()?;
         let name = self.ftl.translation.name();
         let complaint =
             format!("{what} needs another translation layer than `{name}` ({lacks}): expected ftl.translation = \"page_map\"");
@@ -771,7 +776,7 @@ impl Description {
     /// Returns the parts of the controller that the section describes.
     fn parts(&self, geometry: &Geometry) -> ControllerConfig {
         ControllerConfig {
-            section: self.controller.clone(),
+            section: self.controller_section(),
             buffers: self.buffer.buffers,
             user_units: self.ftl.user_units(geometry),
             map: self.map_place(),
@@ -779,6 +784,16 @@ impl Description {
             channel_of: (0..geometry.die_count).map(|die| geometry.channel_of(kit::DieId(die)).0 as u16).collect(),
             ..ControllerConfig::default()
         }
+    }
+
+    /// Returns the section of the controller. A trace with the cycles of a processor takes the place of the cycles of
+    /// the tasks that it has.
+    fn controller_section(&self) -> ControllerSection {
+        let mut section = self.controller.clone();
+        if self.ftl.translation.build(()).plays_processor() {
+            section.firmware.leave_decisions_out();
+        }
+        section
     }
 
     /// Returns the index of the encoder of each write mode; `None` for a mode without an encoder.

@@ -119,7 +119,7 @@ impl Drive {
         let mut out = Outbox::new(geometry.die_count as usize, geometry.shape.channels as usize);
         let protocol = controller.protocol.clone();
         let controller = Controller::new(controller);
-        let looks_up_pages = description.ftl.map_cache.is_some() || ftl.is_executed();
+        let looks_up_pages = description.ftl.map_cache.is_some() || ftl.takes_time();
         let states: &[PowerState] = description.power.as_ref().map_or(&[], |power| &power.state);
         let power_states = PowerStates::of(states).map(Box::new);
         let needs_queues =

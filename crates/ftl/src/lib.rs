@@ -29,7 +29,7 @@ pub use config::{CollectionStart, FractionOf, PartialWrite, PlaneChoice, RainCon
 pub use counters::FtlCounters;
 pub use layer::mapping::{DieState, MapCacheReport};
 pub use layer::page_map::endurance::max_streams_per_die;
-pub use layer::page_map::executed::{CoresConfig, FirmwareProfile, Work};
+pub use layer::page_map::executed::{Asks, CoreWork, CoresConfig, FirmwareProfile, Split, Work};
 pub use layer::page_map::ftl::{Defect, Ftl, Health, Loaded, StartingState};
 pub use layer::page_map::precondition::{ScaleModels, StartingKey};
 pub use layer::page_map::recovery::{Forgery, Recovered, Remains, RowsRead};

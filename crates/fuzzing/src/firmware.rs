@@ -68,7 +68,7 @@ fn recorded() -> &'static Recorded {
         let trace = drive.take_firmware(true);
         let geometry = description.geometry();
         let header = Header::of(&geometry, &description.policy_facts(), units);
-        let body = trace.strip_prefix(&header.text()).expect("it begins with its header");
+        let body = trace.strip_prefix(&header.text(None)).expect("it begins with its header");
         let lines = body.lines().map(str::to_owned).collect();
         Recorded { description, geometry, header, lines }
     })
@@ -116,7 +116,7 @@ pub fn check(input: &[u8]) {
 }
 
 fn check_body(recorded: &Recorded, body: &str) {
-    let text = recorded.header.text() + body;
+    let text = recorded.header.text(None) + body;
     match parse("f", &text, &recorded.geometry, &recorded.header) {
         Ok(trace) => {
             let again = parse("f", &text, &recorded.geometry, &recorded.header);
@@ -172,7 +172,7 @@ mod tests {
         let geometry = large.geometry();
         let units = large.user_bytes() / large.unit().bytes();
         let header = Header::of(&geometry, &large.policy_facts(), units);
-        let parsed = |line: String| parse("x.fw", &(header.text() + &line), &geometry, &header);
+        let parsed = |line: String| parse("x.fw", &(header.text(None) + &line), &geometry, &header);
         let told = parsed(format!("0 write 0 0 {units}\nend 1\n")).expect_err("too many units").to_string();
         assert!(told.contains("more units of writes than the file can name"), "{told}");
         let told = parsed(format!("0 read 0 0 {units} 0 0 0 {units}\nend 1\n")).expect_err("no flash reads").to_string();

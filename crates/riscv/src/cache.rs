@@ -26,6 +26,11 @@ pub struct SharedMemory {
     /// through.
     #[schemars(range(max = MAX_CYCLES))]
     pub write_cycles: u32,
+    /// Cycles for which an access occupies the interconnect before the memory. Where several cores share it, an access
+    /// waits until those that began before have left it; of those that begin in one cycle, that of the core with the
+    /// lowest number goes first.
+    #[schemars(range(max = MAX_CYCLES))]
+    pub interconnect_cycles: u32,
     /// Cache of each core. Absent: there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cache: Option<CacheParams>,
@@ -33,7 +38,7 @@ pub struct SharedMemory {
 
 impl Default for SharedMemory {
     fn default() -> Self {
-        SharedMemory { read_cycles: 20, write_cycles: 20, cache: None }
+        SharedMemory { read_cycles: 20, write_cycles: 20, interconnect_cycles: 4, cache: None }
     }
 }
 
@@ -42,6 +47,7 @@ impl SharedMemory {
     pub fn problems(&self, place: &str, problems: &mut Problems) {
         cycles_in_range(self.read_cycles, &format!("{place}.read_cycles"), problems);
         cycles_in_range(self.write_cycles, &format!("{place}.write_cycles"), problems);
+        cycles_in_range(self.interconnect_cycles, &format!("{place}.interconnect_cycles"), problems);
         if let Some(cache) = &self.cache {
             cache.problems(&format!("{place}.cache"), problems);
         }

@@ -2,12 +2,14 @@
 
 use crate::decode::{Instruction, Op};
 use crate::hart::Pending;
-use crate::memory::{Kind, Ram};
+use crate::memory::{Interconnect, Kind, Ram};
+use crate::profile::Slot;
 use crate::{Access, Cause, Core, Fault, Memory, Stop, Width};
 
 /// Reason for which an instruction does not go on to the next.
 enum Exit {
     Device,
+    Shared,
     Fault(Cause, u32),
     Wait,
     Call,
@@ -76,8 +78,8 @@ fn remainder(a: u32, b: u32) -> u32 {
 }
 
 impl Core {
-    /// Executes instructions up to `until_cycle`. The program counter is even.
-    pub(crate) fn execute<const PROFILE: bool>(&mut self, memory: &mut Memory, until_cycle: u64) -> Stop {
+    /// Executes instructions up to `until_cycle`, and counts them by slot in `profile`. The program counter is even.
+    pub(crate) fn execute<const PROFILE: bool>(&mut self, memory: &mut Memory, until_cycle: u64, profile: &mut [Slot]) -> Stop {
         let Memory { text_base, slots, ram } = memory;
         let (text_base, slots) = (*text_base, slots.as_slice());
         let (mut pc, mut cycles, mut instructions) = (self.pc, self.cycles, self.instructions);
@@ -85,7 +87,8 @@ impl Core {
             if cycles >= until_cycle {
                 break Stop::Budget;
             }
-            let Some(instruction) = slots.get((pc.wrapping_sub(text_base) >> 1) as usize) else {
+            let slot = (pc.wrapping_sub(text_base) >> 1) as usize;
+            let Some(instruction) = slots.get(slot) else {
                 break Stop::Fault(Fault { pc, cause: Cause::FetchAccess, value: pc });
             };
             let next = pc.wrapping_add(u32::from(instruction.size));
@@ -98,15 +101,15 @@ impl Core {
                     if !matches!(exit, Exit::Wait | Exit::Call | Exit::Break) {
                         break stop;
                     }
-                    if PROFILE && let Some(profile) = &mut self.profile {
-                        profile.add(pc, instruction, step.cost);
+                    if PROFILE && let Some(slot) = profile.get_mut(slot) {
+                        slot.add(step.cost);
                     }
                     (pc, cycles, instructions) = (step.next, cycles + step.cost, instructions + 1);
                     break stop;
                 }
             }
-            if PROFILE && let Some(profile) = &mut self.profile {
-                profile.add(pc, instruction, step.cost);
+            if PROFILE && let Some(slot) = profile.get_mut(slot) {
+                slot.add(step.cost);
             }
             (pc, cycles, instructions) = (step.next, cycles + step.cost, instructions + 1);
         };
@@ -176,30 +179,49 @@ impl Core {
     }
 
     #[inline(always)]
-    fn load<const N: usize>(&mut self, ram: &Ram, address: u32, step: &mut Step) -> Result<u32, Exit> {
+    fn load<const N: usize>(&mut self, ram: &mut Ram, address: u32, step: &mut Step) -> Result<u32, Exit> {
         if address & (N as u32 - 1) == 0
             && let Some(bytes) = ram.first.load::<N>(address)
         {
             return Ok(word(bytes));
         }
-        let (value, cycles) = self.load_elsewhere::<N>(ram, address)?;
+        let (value, cycles) = self.load_elsewhere::<N>(ram, address, step.cycles)?;
         step.cost += u64::from(cycles);
         Ok(value)
     }
 
     /// Loads from another region than the first, and returns the value with the additional cycles.
     #[inline(never)]
-    fn load_elsewhere<const N: usize>(&mut self, ram: &Ram, address: u32) -> Result<(u32, u32), Exit> {
+    fn load_elsewhere<const N: usize>(&mut self, ram: &mut Ram, address: u32, now: u64) -> Result<(u32, u32), Exit> {
         if address & (N as u32 - 1) != 0 {
             return Err(Exit::Fault(Cause::LoadMisaligned, address));
         }
         for region in &ram.others {
             if let Some(bytes) = region.load::<N>(address) {
-                let cycles = if region.kind == Kind::Shared { self.shared.access(address, false) } else { 0 };
-                return Ok((word(bytes), cycles));
+                if region.kind != Kind::Shared {
+                    return Ok((word(bytes), 0));
+                }
+                return self.access_shared(&mut ram.interconnect, address, false, now).map(|cycles| (word(bytes), cycles));
             }
         }
         Err(if ram.is_device(address) { Exit::Device } else { Exit::Fault(Cause::LoadAccess, address) })
+    }
+
+    /// Accounts an access to the shared memory at cycle `now`, and returns its additional cycles.
+    fn access_shared(
+        &mut self,
+        interconnect: &mut Option<Interconnect>,
+        address: u32,
+        is_store: bool,
+        now: u64,
+    ) -> Result<u32, Exit> {
+        if now >= self.shared_limit {
+            return Err(Exit::Shared);
+        }
+        let cycles = self.shared.access(address, is_store);
+        let wait = interconnect.as_mut().map_or(0, |interconnect| interconnect.access(now));
+        self.interconnect_wait += u64::from(wait);
+        Ok(cycles.saturating_add(wait))
     }
 
     /// Stores the low bytes of `value`, and returns the value for the sink.
@@ -208,13 +230,13 @@ impl Core {
         if address & (N as u32 - 1) == 0 && ram.first.store::<N>(address, bytes(value)) {
             return Ok(0);
         }
-        step.cost += u64::from(self.store_elsewhere::<N>(ram, address, value)?);
+        step.cost += u64::from(self.store_elsewhere::<N>(ram, address, value, step.cycles)?);
         Ok(0)
     }
 
     /// Stores to another region than the first, and returns the additional cycles.
     #[inline(never)]
-    fn store_elsewhere<const N: usize>(&mut self, ram: &mut Ram, address: u32, value: u32) -> Result<u32, Exit> {
+    fn store_elsewhere<const N: usize>(&mut self, ram: &mut Ram, address: u32, value: u32, now: u64) -> Result<u32, Exit> {
         if address & (N as u32 - 1) != 0 {
             return Err(Exit::Fault(Cause::StoreMisaligned, address));
         }
@@ -222,8 +244,13 @@ impl Core {
             if region.kind == Kind::Text && region.load::<N>(address).is_some() {
                 return Err(Exit::Fault(Cause::StoreToText, address));
             }
+            if region.kind == Kind::Shared && region.load::<N>(address).is_some() {
+                let cycles = self.access_shared(&mut ram.interconnect, address, true, now)?;
+                region.store::<N>(address, bytes(value));
+                return Ok(cycles);
+            }
             if region.store::<N>(address, bytes(value)) {
-                return Ok(if region.kind == Kind::Shared { self.shared.access(address, true) } else { 0 });
+                return Ok(0);
             }
         }
         Err(if ram.is_device(address) { Exit::Device } else { Exit::Fault(Cause::StoreAccess, address) })
@@ -257,6 +284,7 @@ impl Core {
     fn stop(&mut self, exit: &Exit, instruction: &Instruction, pc: u32) -> Stop {
         match *exit {
             Exit::Wait => Stop::Wait,
+            Exit::Shared => Stop::Shared,
             Exit::Call => Stop::Call { pc },
             Exit::Break => Stop::Break { pc },
             Exit::Fault(cause, value) => Stop::Fault(Fault { pc, cause, value }),

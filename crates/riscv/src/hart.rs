@@ -22,6 +22,10 @@ pub struct Core {
     pub(crate) branch_taken_cycles: u32,
     device_cycles: u32,
     pub(crate) shared: SharedTiming,
+    /// Cycle from which on the core may not access the shared memory.
+    pub(crate) shared_limit: u64,
+    /// Cycles for which its accesses have waited for the interconnect.
+    pub(crate) interconnect_wait: u64,
     /// Access to a device that awaits its answer.
     pub(crate) pending: Option<Pending>,
     pub(crate) profile: Option<Box<Profile>>,
@@ -65,6 +69,8 @@ impl Core {
             branch_taken_cycles: table.branch_taken,
             device_cycles: table.device,
             shared: SharedTiming::new(shared),
+            shared_limit: u64::MAX,
+            interconnect_wait: 0,
             pending: None,
             profile: None,
         })
@@ -78,11 +84,11 @@ impl Core {
             return Stop::Fault(Fault { pc: self.pc, cause: Cause::FetchMisaligned, value: self.pc });
         }
         let until_cycle = until_cycle.min(LAST_CYCLE);
-        if self.profile.is_some() {
-            self.execute::<true>(memory, until_cycle)
-        } else {
-            self.execute::<false>(memory, until_cycle)
-        }
+        // Apart from the core while it executes, so that the loop reaches it without a look at the core.
+        let Some(mut profile) = self.profile.take() else { return self.execute::<false>(memory, until_cycle, &mut []) };
+        let stop = self.execute::<true>(memory, until_cycle, &mut profile.slots);
+        self.profile = Some(profile);
+        stop
     }
 
     /// Answers the load at which the last run stopped, from the low bits of `value` as wide as the access. The
@@ -109,13 +115,25 @@ impl Core {
         self.cycles = self.cycles.saturating_add(cycles);
         self.instructions += 1;
         if let Some(profile) = &mut self.profile {
-            profile.add(pc, &instruction, cycles);
+            profile.add(pc, cycles);
         }
     }
 
     /// Lets the core wait until `cycle`; nothing if that is past.
     pub fn advance_to(&mut self, cycle: u64) {
         self.cycles = self.cycles.max(cycle);
+    }
+
+    /// Lets the core access the shared memory before `cycle` alone: a run stops at an access from then on
+    /// ([`Stop::Shared`]). So cores that share it can access it in the order of their cycles.
+    pub fn limit_shared(&mut self, cycle: u64) {
+        self.shared_limit = cycle;
+    }
+
+    /// Returns the cycles for which accesses to the shared memory have waited for those of other cores
+    /// ([`Memory::share`]). They are cycles of these instructions.
+    pub fn interconnect_wait(&self) -> u64 {
+        self.interconnect_wait
     }
 
     /// Returns the cycles since the start, waiting included. The counters `cycle` and `time` read it.

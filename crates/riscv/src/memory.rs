@@ -136,14 +136,34 @@ impl Region {
     }
 }
 
+/// Interconnect before the memory that several cores share.
+#[derive(Clone, Debug)]
+pub(crate) struct Interconnect {
+    /// Cycles for which an access occupies it.
+    cycles: u32,
+    /// First cycle at which it is free.
+    free_at: u64,
+}
+
+impl Interconnect {
+    /// Accounts an access that begins at a cycle, and returns the cycles for which it waits for others.
+    pub fn access(&mut self, now: u64) -> u32 {
+        let wait = self.free_at.saturating_sub(now);
+        self.free_at = now + wait + u64::from(self.cycles);
+        u32::try_from(wait).unwrap_or(u32::MAX)
+    }
+}
+
 /// Regions that loads and stores reach.
 #[derive(Clone, Debug)]
 pub(crate) struct Ram {
     /// The first region of data, which is looked up without a search; of no bytes if there is none.
     pub first: Region,
-    /// The other regions of data, the text and the shared memory.
+    /// The shared memory, which is looked up next, the other regions of data, and the text.
     pub others: Vec<Region>,
     devices: Vec<AddressRange>,
+    /// Absent while one core has the shared memory for itself.
+    pub interconnect: Option<Interconnect>,
 }
 
 impl Ram {
@@ -151,10 +171,10 @@ impl Ram {
         let mut data = layout.data.iter().map(|range| Region::new(*range, Kind::Data));
         let none = AddressRange { address: 0, bytes: 0 };
         let first = data.next().unwrap_or_else(|| Region::new(none, Kind::Data));
-        let mut others: Vec<Region> = data.collect();
-        others.push(Region::new(layout.text, Kind::Text));
-        others.extend(layout.shared.map(|range| Region::new(range, Kind::Shared)));
-        Ram { first, others, devices: layout.devices.clone() }
+        let shared = layout.shared.map(|range| Region::new(range, Kind::Shared));
+        let text = Region::new(layout.text, Kind::Text);
+        let others = shared.into_iter().chain(data).chain([text]).collect();
+        Ram { first, others, devices: layout.devices.clone(), interconnect: None }
     }
 
     /// Returns whether `address` is one of a device.
@@ -216,6 +236,23 @@ impl Memory {
         let text = ram.regions().find(|region| region.kind == Kind::Text);
         let bytes = text.and_then(|text| text.bytes.get(..text_end as usize)).unwrap_or_default();
         Ok(Memory { text_base: layout.text.address, slots: decode_text(bytes, layout.text.address), ram })
+    }
+
+    /// Gives this memory the shared memory of another one, which has none afterwards, and the interconnect before it.
+    /// Both are of one layout but for the size of the shared memory; each has its own tightly coupled memories.
+    pub fn take_shared(&mut self, other: &mut Memory) {
+        let shared = |region: &&mut Region| region.kind == Kind::Shared;
+        let own = self.ram.others.iter_mut().find(shared);
+        if let (Some(own), Some(others)) = (own, other.ram.others.iter_mut().find(shared)) {
+            own.bytes = std::mem::take(&mut others.bytes);
+            self.ram.interconnect = other.ram.interconnect.take();
+        }
+    }
+
+    /// Puts an interconnect before the shared memory, which every access occupies for `cycles`: the accesses of several
+    /// cores wait for each other.
+    pub fn share(&mut self, cycles: u32) {
+        self.ram.interconnect = Some(Interconnect { cycles, free_at: 0 });
     }
 
     /// Returns the bytes from `address`, if one region holds them all.

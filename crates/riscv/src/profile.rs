@@ -1,6 +1,6 @@
 //! Profiles: instructions by class, and cycles by instruction and function.
 
-use crate::decode::{CLASSES, Class, Instruction};
+use crate::decode::Class;
 use crate::{Image, Memory};
 
 /// Instructions and cycles of a core since [`crate::Core::start_profile`].
@@ -8,11 +8,18 @@ use crate::{Image, Memory};
 /// Cycles in which the core waits ([`crate::Core::advance_to`]) are in none of its numbers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Profile {
-    classes: [u64; CLASSES],
-    slots: Vec<u64>,
-    /// Retired instructions at each even address.
-    counts: Vec<u64>,
+    /// Retired instructions and cycles at each even address.
+    pub(crate) slots: Vec<Slot>,
+    /// Class of the instruction there.
+    classes: Vec<Class>,
     text_base: u32,
+}
+
+/// Retired instructions at an address, and their cycles.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Slot {
+    count: u64,
+    cycles: u64,
 }
 
 /// Cycles of a function.
@@ -28,35 +35,40 @@ pub struct FunctionCycles {
     pub instructions: u64,
 }
 
+impl Slot {
+    /// Adds a retired instruction.
+    #[inline(always)]
+    pub fn add(&mut self, cycles: u64) {
+        self.count += 1;
+        self.cycles += cycles;
+    }
+}
+
 impl Profile {
     /// Returns an empty profile of the text in `memory`.
     pub(crate) fn new(memory: &Memory) -> Profile {
         Profile {
-            classes: [0; CLASSES],
-            slots: vec![0; memory.slots.len()],
-            counts: vec![0; memory.slots.len()],
+            slots: vec![Slot::default(); memory.slots.len()],
+            classes: memory.slots.iter().map(|instruction| instruction.class).collect(),
             text_base: memory.text_base,
         }
     }
 
     /// Adds a retired instruction.
-    pub(crate) fn add(&mut self, pc: u32, instruction: &Instruction, cycles: u64) {
-        self.classes[instruction.class as usize] += 1;
-        let at = (pc.wrapping_sub(self.text_base) >> 1) as usize;
-        if let (Some(slot), Some(count)) = (self.slots.get_mut(at), self.counts.get_mut(at)) {
-            *slot += cycles;
-            *count += 1;
+    pub(crate) fn add(&mut self, pc: u32, cycles: u64) {
+        if let Some(slot) = self.slots.get_mut((pc.wrapping_sub(self.text_base) >> 1) as usize) {
+            slot.add(cycles);
         }
     }
 
     /// Returns the retired instructions of `class`.
     pub fn instructions(&self, class: Class) -> u64 {
-        self.classes[class as usize]
+        self.slots.iter().zip(&self.classes).filter(|(_, of_slot)| **of_slot == class).map(|(slot, _)| slot.count).sum()
     }
 
     /// Returns the cycles of the instruction at each even address from the begin of the text.
-    pub fn cycles_by_slot(&self) -> &[u64] {
-        &self.slots
+    pub fn cycles_by_slot(&self) -> Vec<u64> {
+        self.slots.iter().map(|slot| slot.cycles).collect()
     }
 
     /// Returns the cycles of the functions of `image`, in descending order; functions that did not run are left out.
@@ -69,7 +81,7 @@ impl Profile {
             .map(|(name, address)| FunctionCycles { name, address, cycles: 0, instructions: 0 })
             .collect();
         let elsewhere = image.functions.len();
-        for (slot, (&cycles, &count)) in self.slots.iter().zip(&self.counts).enumerate().filter(|(_, (_, count))| **count > 0) {
+        for (slot, &Slot { count, cycles }) in self.slots.iter().enumerate().filter(|(_, slot)| slot.count > 0) {
             let pc = self.text_base.wrapping_add(2 * slot as u32);
             let behind = image.functions.partition_point(|function| function.address <= pc);
             let function = &mut functions[if image.function_at(pc).is_some() { behind - 1 } else { elsewhere }];

@@ -55,6 +55,9 @@ pub enum Stop {
         /// Load or store.
         access: Access,
     },
+    /// The instruction at the program counter accesses the shared memory, at the cycle from which on the core may not,
+    /// or later ([`crate::Core::limit_shared`]). It has not retired.
+    Shared,
     /// A `wfi` has retired.
     Wait,
     /// The cycle up to which the core was to run is reached.

@@ -152,6 +152,7 @@ impl Bench {
             0x128 => u32::from(self.shape.is_preemptible),
             0x12c => u32::from(self.shape.is_separate),
             0x138 => DRAM,
+            0x140 => 1,
             0x13c => u32::from(self.versions > 0),
             0x1000..0x2000 => self.waiting.len() as u32,
             0x2000..0x3000 => {

@@ -83,14 +83,28 @@ def show_served(console: Console, summary: Mapping[str, Any]) -> None:
 
 
 def show_firmware(console: Console, result: RunData) -> None:
-    """Prints the work of the firmware that a core executes, by task and by function."""
+    """Prints the work of the firmware that cores execute, by task, by core if there are several, and by function."""
     firmware = result.summary["firmware"]
-    for title, parts in (("task", firmware["tasks"]), ("function", firmware["functions"])):
+    for title, parts in (("task", firmware["tasks"]), ("core", firmware["cores"]), ("function", firmware["functions"])):
+        if title == "core" and len(parts) == 1:
+            continue
         table = new_table(f"firmware by {title}", "instructions", "cycles", "share")
         for name, work in sorted(parts.items(), key=lambda part: (-part[1]["cycles"], part[0])):
             table.add_row(Text(name), count(work["instructions"]), count(work["cycles"]), _share(work, firmware))
         table.add_row("all", count(firmware["instructions"]), count(firmware["cycles"]), _share(firmware, firmware))
         put(console, table)
+    if len(firmware["cores"]) > 1:
+        put(console, _waits_of_cores(firmware["cores"]))
+
+
+def _waits_of_cores(cores: Mapping[str, Mapping[str, float]]) -> Table:
+    """Returns the utilisation of each core, and how long it waited for the others."""
+    table = new_table("core", "utilisation", "interconnect wait (cycles)", "locks", "lock wait (cycles)")
+    for name, core in cores.items():
+        utilisation = "" if core["utilisation"] is None else percent(core["utilisation"])
+        waits = (count(int(core[key])) for key in ("interconnect_wait_cycles", "locks", "lock_wait_cycles"))
+        table.add_row(Text(name), utilisation, *waits)
+    return table
 
 
 def _share(work: Mapping[str, int], whole: Mapping[str, int]) -> str:

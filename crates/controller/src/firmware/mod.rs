@@ -35,6 +35,13 @@ kit::family! {
 }
 
 impl FirmwareConfig {
+    /// Leaves out the cycles of the tasks whose time a firmware trace has: look-up, allocation, issue and collection.
+    pub fn leave_decisions_out(&mut self) {
+        if let FirmwareConfig::Cores(params) = self {
+            params.cycles = Cycles { look_up: 0, allocate: 0, issue: 0, collect: 0, ..params.cycles };
+        }
+    }
+
     /// Reads the files that the firmware names: see [`riscv::Params::read`].
     pub fn read_files(&mut self, file: &dyn Fn(&str) -> Result<String, String>) -> Result<(), Problems> {
         match self {

@@ -1,4 +1,4 @@
-//! Firmware that a core executes instruction by instruction.
+//! Firmware that cores execute instruction by instruction.
 
 use super::{Cores, Firmware};
 use ::riscv::{CycleTable, Image, SharedMemory};
@@ -19,7 +19,10 @@ const WATCHDOG: std::ops::RangeInclusive<u64> = 1_000..=100_000_000_000;
 /// the registers of `firmware/hardware.h`, by which the firmware gets events and gives operations to dies; it checks
 /// each of them. The firmware finds the map of the starting state in its DRAM, and starts before the run.
 ///
-/// The core takes the cycles of `cycles` for each instruction, and no other time: the decoding and the completion of
+/// Several cores execute the same image, each with its registers, its tightly coupled memories and its event queue.
+/// They share the DRAM behind one interconnect, and a lock: a core that asks for it waits until it has it.
+///
+/// A core takes the cycles of `cycles` for each instruction, and no other time: the decoding and the completion of
 /// commands take no time of their own. The built-in image is a page map with greedy collection. What it does not do is
 /// refused: a victim rule, wear levelling, a policy.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -28,7 +31,12 @@ pub struct Params {
     /// The executable, an ELF file. Absent: the built-in page map.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub image: Option<String>,
-    /// Clock of the core.
+    /// Number of cores.
+    #[schemars(range(min = 1, max = 64))]
+    pub cores: u32,
+    /// Rule by which the events of dies and commands get their core.
+    pub split: Split,
+    /// Clock of the cores.
     pub clock: Frequency,
     /// Size of the tightly coupled memory of the text, which begins at 0.
     pub text: Bytes,
@@ -51,6 +59,8 @@ impl Default for Params {
     fn default() -> Self {
         Params {
             image: None,
+            cores: 1,
+            split: Split::default(),
             clock: Frequency(400_000_000),
             text: Bytes(256 << 10),
             data: Bytes(256 << 10),
@@ -60,6 +70,21 @@ impl Default for Params {
             file: None,
         }
     }
+}
+
+/// Rule by which the events of dies and commands get their core.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Split {
+    /// Each channel has its core for the operations of its dies and their collection, its number modulo the number of
+    /// cores; reads and trims take the cores by the address of their first mapping unit.
+    #[default]
+    Channel,
+    /// The first core looks up and deallocates, and the others serve the dies, each those of its channels.
+    Task,
+    /// Each submission queue has its core for its reads and trims, its number modulo the number of cores; the dies go
+    /// by channel.
+    Queue,
 }
 
 /// Builds the firmware.
@@ -101,7 +126,14 @@ impl Firmware for Params {
 
     fn in_words(&self) -> Vec<String> {
         let image = self.image.as_deref().unwrap_or("page map");
-        vec![format!("RISC-V core, {}", words::frequency(self.clock)), format!("executes {image}")]
+        let cores = match (self.cores, self.split) {
+            (1, _) => "RISC-V core".to_owned(),
+            (cores, Split::Channel) => format!("{cores} RISC-V cores by channel"),
+            (cores, Split::Task) => format!("{cores} RISC-V cores by task"),
+            (cores, Split::Queue) => format!("{cores} RISC-V cores by queue"),
+        };
+        let executes = if self.cores == 1 { "executes" } else { "execute" };
+        vec![format!("{cores}, {}", words::frequency(self.clock)), format!("{executes} {image}")]
     }
 
     fn problems(&self, problems: &mut Problems) {
@@ -113,6 +145,13 @@ impl Firmware for Params {
             if !MEMORY.contains(&size.0) || !size.0.is_multiple_of(4) {
                 problems.add(format!("{place}.{name}"), format!("{size}: expected a multiple of 4B from 4KiB to 64MiB"));
             }
+        }
+        if self.split == Split::Task && self.cores == 1 {
+            problems.add(format!("{place}.split"), "\"task\": expected at least 2 cores, one of them for the commands");
+        }
+        if self.cores > 1 && self.dram.cache.is_some() {
+            problems
+                .add(format!("{place}.dram.cache"), format!("{} cores: expected no cache, as none is kept coherent", self.cores));
         }
         self.cycles.problems(&format!("{place}.cycles"), problems);
         self.dram.problems(&format!("{place}.dram"), problems);

@@ -1,6 +1,7 @@
 //! Firmware that a core executes: the rest of the description must be what it does.
 
 use super::Description;
+use controller::firmware::riscv;
 use flash::WriteModeConfig;
 use ftl::{CollectionStart, CoresConfig, FtlConfig, PartialWrite, PlaneChoice, TranslationConfig, VictimConfig, WearConfig};
 use host::{FlushOrder, Rewritten};
@@ -20,6 +21,12 @@ impl Description {
         let params = firmware.executed()?;
         Some(CoresConfig {
             image: params.executable(),
+            cores: params.cores,
+            split: match params.split {
+                riscv::Split::Channel => ftl::Split::Channel,
+                riscv::Split::Task => ftl::Split::Task,
+                riscv::Split::Queue => ftl::Split::Queue,
+            },
             clock: params.clock,
             text_bytes: params.text.0 as u32,
             data_bytes: params.data.0 as u32,
@@ -44,10 +51,23 @@ impl Description {
         for (field, _, expected) in given.filter(|(_, is_given, _)| *is_given) {
             problems.add(field, format!("the firmware does not do that: expected {expected} {by}"));
         }
+        self.split_problem(problems);
         let dram = self.firmware_dram();
         if dram > MAX_DRAM {
             let [dram, most] = [dram, MAX_DRAM].map(|bytes| words::size(Bytes(bytes)));
             problems.add("flash", format!("the firmware's map takes {dram} of DRAM: expected at most {most} {by}"));
+        }
+    }
+
+    /// Adds a problem if there are cores without channels.
+    fn split_problem(&self, problems: &mut Problems) {
+        let firmware = self.controller.firmware.build(());
+        let Some(&riscv::Params { cores, split, .. }) = firmware.executed() else { return };
+        let channels = self.geometry().shape.channels;
+        let of_dies = cores.saturating_sub(u32::from(split == riscv::Split::Task));
+        if of_dies > channels {
+            let (given, most) = (words::count(of_dies, "core"), words::count(channels, "channel"));
+            problems.add("controller.firmware.cores", format!("{given} for the dies of {most}: expected at most one for each"));
         }
     }
 

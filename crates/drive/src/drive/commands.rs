@@ -4,9 +4,10 @@
 use super::Drive;
 use controller::route::Route;
 use controller::transaction::{Continuation, Place, Transfer};
+use ftl::Asks;
 use host::{Host, Piece, Posted, UnitRange};
 use kit::queue::Class;
-use kit::{AccountId, Bytes, Cause, CommandId, Event, Ledger, Lpn, Nanos, Op, Translated};
+use kit::{AccountId, Bytes, Cause, CommandId, Event, HostCommand, Ledger, Lpn, Nanos, Op, Translated};
 
 impl Drive {
     /// Sends a command, or its completion, along a route, which is charged to the command's account.
@@ -33,22 +34,22 @@ impl Drive {
     /// otherwise the command goes on once they are.
     #[inline(never)]
     pub(super) fn look_up(&mut self, command: CommandId, from: Lpn) -> bool {
-        let op = self.host.command(command).command().op;
+        let HostCommand { op, queue, .. } = *self.host.command(command).command();
         if op == Op::Flush {
             return true;
         }
         let range = self.host.units_of(command);
         // Firmware deallocates what it is asked for: not the units of which a trim covers a part.
-        let is_executed_trim = op == Op::Trim && self.ftl.is_executed();
+        let is_executed_trim = op == Op::Trim && self.ftl.takes_time();
         let (first, count) = if is_executed_trim { range.inner() } else { (range.first, range.count) };
         let units = first.0.max(from.0)..first.0 + count;
-        units.is_empty() || self.ftl.translate((command, op), units, self.now, &mut self.out)
+        units.is_empty() || self.ftl.translate(Asks { command, op, queue }, units, self.now, &mut self.out)
     }
 
     /// Lets the commands go on that waited for pages of the map which are in memory now.
     #[inline(never)]
     pub(super) fn go_on_looking_up(&mut self) {
-        let cause = if self.ftl.is_executed() { Cause::Firmware } else { Cause::Map };
+        let cause = if self.ftl.takes_time() { Cause::Firmware } else { Cause::Map };
         let mut waited = std::mem::take(&mut self.out.handoff.translated);
         for Translated { command, from } in waited.drain(..) {
             if let Some(account) = self.host.command(command).account() {

@@ -114,7 +114,10 @@ pub fn summary(facts: &RunFacts<'_>, description: &Description, drive: &Drive) -
         all["translation"] = Value::Object(std::iter::once(kind).chain(figures).collect());
     }
     if let Some(profile) = drive.translator().firmware_profile() {
-        all["firmware"] = firmware(&profile);
+        let clock = description.executed_firmware().map_or(0, |config| config.clock.0);
+        // The work goes on after the last command, for what is still in the write buffer.
+        let seconds = drive.now().since(drive.statistics.start).0 as f64 / 1e9;
+        all["firmware"] = firmware(&profile, seconds * clock as f64);
     }
     if let Some(reads) = drive.statistics.reads_since_start(drive.controller()) {
         all["read_errors"] = read_errors::section(description, &reads, &drive.statistics);
@@ -179,8 +182,8 @@ fn whole_run(facts: &RunFacts<'_>, description: &Description, drive: &Drive) -> 
     })
 }
 
-/// Returns the work of executed firmware.
-fn firmware(profile: &FirmwareProfile) -> Value {
+/// Returns the work of executed firmware, in a run of this number of cycles.
+fn firmware(profile: &FirmwareProfile, cycles_of_run: f64) -> Value {
     let section = |work: Work| json!({"instructions": work.instructions, "cycles": work.cycles});
     let task = |&(name, work): &(&str, Work)| (name.to_owned(), section(work));
     // Functions of several files may have one name.
@@ -191,6 +194,15 @@ fn firmware(profile: &FirmwareProfile) -> Value {
     }
     let mut all = section(profile.total);
     all["tasks"] = Value::Object(profile.tasks.iter().map(task).collect());
+    let cores = profile.cores.iter().enumerate().map(|(number, core)| {
+        let mut figures = section(core.work);
+        figures["utilisation"] = json!((cycles_of_run > 0.0).then(|| core.work.cycles as f64 / cycles_of_run));
+        figures["interconnect_wait_cycles"] = json!(core.interconnect_wait);
+        figures["locks"] = json!(core.locks);
+        figures["lock_wait_cycles"] = json!(core.lock_wait);
+        (number.to_string(), figures)
+    });
+    all["cores"] = Value::Object(cores.collect());
     all["functions"] = Value::Object(functions.into_iter().map(|(name, work)| (name.to_owned(), section(work))).collect());
     all
 }

@@ -259,3 +259,58 @@ fn what_a_trace_cannot_hold_is_refused() {
         }
     }
 }
+
+/// A drive whose decisions executed firmware makes.
+const EXECUTED: [&str; 3] = ["controller.firmware.kind=riscv", "ftl.wear_leveling=none", "ftl.partial_write=whole"];
+
+/// A run whose firmware a core executes, and its replay: the same history and the same latencies. The cycles of the
+/// record are those of the run.
+#[test]
+fn an_executed_run_and_its_replay_are_equal() {
+    let buffered = ["buffer.policy=write_back", "buffer.capacity=1MiB", "buffer.flush_after=1ms"];
+    let two = ["controller.firmware.cores=2", "controller.firmware.clock=50MHz"];
+    let three = [&buffered[..], &["controller.firmware.cores=3", "controller.firmware.split=task"]].concat();
+    let cases: [(&[&str], &[&str], &str); 12] = [
+        (&["state.precondition=fill"], &[], READS),
+        (&[], &[], READS),
+        (&[STEADY], &[], WRITES),
+        (&[STEADY], &buffered, MIXED),
+        (&[STEADY, "buffer.policy=none"], &[], MIXED),
+        (&[STEADY, "buffer.policy=none"], &["controller.firmware.clock=20MHz"], MIXED),
+        (&[STEADY, "buffer.policy=none", "ftl.separate_relocations=false"], &[], LONG_WRITES),
+        (&[STEADY, "ftl.write_allocation=static"], &[], MIXED),
+        (&[STEADY], &buffered, TRIMS),
+        (&[STEADY, "buffer.policy=none"], &two, MIXED),
+        (&[STEADY], &three, MIXED),
+        (&[STEADY], &three, TRIMS),
+    ];
+    for (sets, more, workload) in cases {
+        let plain = [sets, more].concat().into_iter().filter(|set| !set.starts_with("controller.firmware.")).collect::<Vec<_>>();
+        let plain = [&plain[..], &EXECUTED[1..]].concat();
+        let drive = "base = \"tiny\"";
+        let (first, trace) = recorded(drive, &[&EXECUTED, sets, more].concat(), workload).expect("it is recorded");
+        let again = replayed(drive, &plain, workload, &trace).unwrap_or_else(|problems| panic!("{plain:?}: {problems}"));
+        assert_eq!(again.history, first.history, "{plain:?}, {more:?}: {workload}");
+        for key in ["latency_ns", "flash"] {
+            assert_eq!(again.summary[key], first.summary[key], "{plain:?}: {key}");
+        }
+        let cycles = |line: &str| line.split(' ').next_back().and_then(|word| word.parse::<u64>().ok());
+        let decisions = ["read", "trim", "program", "gather", "erase", "drop", "hand_over"];
+        let of_decisions = trace.lines().filter(|line| line.split(' ').nth(1).is_some_and(|kind| decisions.contains(&kind)));
+        let recorded: u64 = of_decisions.map(|line| cycles(line).expect("cycles")).sum();
+        let executed = first.summary["firmware"]["cycles"].as_u64().expect("cycles");
+        // What follows the last decision is in none.
+        assert!(recorded <= executed && recorded + 40_000 > executed, "{plain:?}: {recorded} of {executed} cycles");
+        let played = again.summary["translation"]["processor_ns"].as_f64().expect("a time");
+        let clock = |set: &str| more.contains(&format!("controller.firmware.clock={set}").as_str());
+        let clock = if clock("20MHz") {
+            50.0
+        } else if clock("50MHz") {
+            20.0
+        } else {
+            2.5
+        };
+        let entries = trace.lines().count() as f64;
+        assert!((played - recorded as f64 * clock).abs() <= entries, "{plain:?}: {played} ns of {recorded} cycles");
+    }
+}

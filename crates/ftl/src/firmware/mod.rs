@@ -4,13 +4,40 @@
 mod parse;
 
 use crate::policy::Facts;
-use kit::{DieId, Geometry, Lpn, ModeId, Nanos, Operation, OperationKind, Ppn, Reason};
+use kit::{DieId, Frequency, Geometry, Lpn, ModeId, Nanos, Operation, OperationKind, Ppn, Reason};
 use serde::{Deserialize, Serialize};
 
 pub use parse::parse;
 
 /// First line of a trace: the name of the format, and its version.
 pub const FIRST_LINE: &str = "ssdlab firmware trace 1";
+/// First line of a trace with the cycles of each decision.
+pub const FIRST_LINE_WITH_CYCLES: &str = "ssdlab firmware trace 2";
+/// Most cores of a trace with cycles.
+pub(crate) const MAX_CORES: u32 = 1024;
+
+/// Processor whose cycles a trace has: its second line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Processor {
+    /// Number of cores.
+    pub cores: u32,
+    /// Clock of the cores.
+    pub clock: Frequency,
+}
+
+/// Part of a processor in a decision: the time of a core since its last one, without that in which it waited.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Processed {
+    pub core: u32,
+    pub time: Nanos,
+}
+
+/// Question of a command to a processor, and the time until its answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Asked {
+    pub wait: Nanos,
+    pub processed: Processed,
+}
 
 /// Place of a read of a unit that was never written.
 pub(crate) const NOWHERE: u32 = u32::MAX;
@@ -47,14 +74,24 @@ impl Header {
         }
     }
 
-    /// Returns the lines of the header, with the first line of a trace.
-    pub fn text(&self) -> String {
+    /// Returns the lines of the header, with the first line of a trace, and the line of the processor whose cycles it
+    /// has, if it has any.
+    pub fn text(&self, processor: Option<Processor>) -> String {
+        let first = match processor {
+            Some(Processor { cores, clock }) => format!("{FIRST_LINE_WITH_CYCLES}\nprocessor {cores} {}\n", clock.0),
+            None => format!("{FIRST_LINE}\n"),
+        };
+        first + &self.facts()
+    }
+
+    /// Returns the lines of the header that a drive determines.
+    fn facts(&self) -> String {
         let geometry = self.geometry.iter().map(|(name, number)| format!("geometry {name} {number}\n"));
         let modes = self
             .modes
             .iter()
             .flat_map(|(kind, names)| names.iter().enumerate().map(move |(number, name)| format!("{kind} {number} {name}\n")));
-        std::iter::once(format!("{FIRST_LINE}\n")).chain(geometry).chain(modes).collect()
+        geometry.chain(modes).collect()
     }
 }
 
@@ -82,6 +119,8 @@ pub(crate) struct Command {
     pub first: Lpn,
     pub count: u32,
     pub answer: Answer,
+    /// Its question to the processor, if it asks one and the trace has cycles.
+    pub asked: Option<Asked>,
     /// Line in the file.
     pub line: u32,
 }
@@ -94,6 +133,10 @@ impl Command {
 }
 
 impl Answer {
+    pub fn is_trim(&self) -> bool {
+        matches!(self, Answer::Trim { .. })
+    }
+
     pub fn name(&self) -> &'static str {
         match self {
             Answer::Read { .. } => "read",
@@ -155,12 +198,20 @@ pub(crate) struct Entry {
     pub wait: Nanos,
     /// Units of host data.
     pub units: Vec<Taken>,
-    /// Changes of the die's space for host data: true from the start of the operation on, and from its end on.
-    pub room_begun: Option<bool>,
-    pub room_done: Option<bool>,
+    /// Part of the processor, if the trace has cycles.
+    pub processed: Option<Processed>,
+    /// Changes of the die's space for host data before the next entry.
+    pub room: Vec<(RoomAt, bool)>,
     /// Changes of the die's urgency before the next entry: at the end of the operation, or a time after its start.
     pub urgency: Vec<(Option<Nanos>, bool)>,
     pub line: u32,
+}
+
+/// Instant of a change of a die's space for host data: a time after the start or the end of the entry's operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RoomAt {
+    Begun(Nanos),
+    Done(Nanos),
 }
 
 /// A firmware trace, checked.
@@ -168,6 +219,10 @@ pub(crate) struct Entry {
 pub struct Trace {
     /// Name of the file.
     pub(crate) name: String,
+    /// Processor whose cycles it has; `None` if it has none.
+    pub(crate) processor: Option<Processor>,
+    /// Numbers of the commands that ask the processor, in the order of their questions.
+    pub(crate) questions: Vec<u32>,
     pub(crate) commands: Vec<Command>,
     /// Fates of the units of all writes, in order.
     pub(crate) fates: Vec<Fate>,

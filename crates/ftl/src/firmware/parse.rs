@@ -1,7 +1,10 @@
 //! Reader of firmware traces. Every line is checked; the first problem is reported.
 
-use super::{Action, Answer, Command, Entry, FIRST_LINE, Fate, Header, NOWHERE, Sense, Taken, Trace, UnitName, place};
-use kit::{DieId, Geometry, Lpn, ModeId, Nanos, Operation, OperationKind, Owner, Problem, Problems, Reason};
+use super::{
+    Action, Answer, Asked, Command, Entry, FIRST_LINE, FIRST_LINE_WITH_CYCLES, Fate, Header, MAX_CORES, NOWHERE, Processed,
+    Processor, RoomAt, Sense, Taken, Trace, UnitName, place,
+};
+use kit::{DieId, Frequency, Geometry, Lpn, ModeId, Nanos, Operation, OperationKind, Owner, Problem, Problems, Reason};
 use std::collections::BTreeMap;
 
 /// Kinds of entries.
@@ -57,6 +60,8 @@ struct Reader<'a> {
     open_reads: u32,
     /// Most units of all writes together.
     units_max: usize,
+    /// Numbers of questions to the processor, each with that of the command.
+    questions: Vec<(u64, u32)>,
 }
 
 /// Words of a line that have not been read.
@@ -91,6 +96,8 @@ impl<'a> Reader<'a> {
             header,
             trace: Trace {
                 name: name.to_owned(),
+                processor: None,
+                questions: Vec::new(),
                 commands: Vec::new(),
                 fates: Vec::new(),
                 fills: BTreeMap::new(),
@@ -104,19 +111,20 @@ impl<'a> Reader<'a> {
             entries: 0,
             open_reads: 0,
             units_max: 0,
+            questions: Vec::new(),
         }
     }
 
     fn read(&mut self, text: &str) -> Found<()> {
         self.units_max = text.len().saturating_add(WAITING_MAX);
-        let expected = self.header.text();
+        let expected = self.header.facts();
         let mut lines = text.lines();
+        self.version(&mut lines)?;
         for expected in expected.lines() {
             self.line += 1;
             let found = lines.next().ok_or_else(|| format!("the file ends: expected `{expected}`"))?;
             if found != expected {
-                let why = if expected == FIRST_LINE { "a firmware trace of this version" } else { "the header of this drive" };
-                return Err(format!("`{}`: expected `{expected}`, {why}", short(found)));
+                return Err(format!("`{}`: expected `{expected}`, the header of this drive", short(found)));
             }
         }
         let mut has_ended = false;
@@ -130,6 +138,7 @@ impl<'a> Reader<'a> {
                 if number(count, "the number of entries", u64::MAX)? != self.entries {
                     return Err(format!("`end {}`: the file has {} entries", short(count), self.entries));
                 }
+                self.sort_questions()?;
                 has_ended = true;
             } else {
                 self.entry(line)?;
@@ -141,6 +150,68 @@ impl<'a> Reader<'a> {
         }
         self.line += 1;
         Err("the file is truncated: expected `end` and the number of entries as its last line".to_owned())
+    }
+
+    /// Reads the version, and the processor of a trace with cycles.
+    fn version(&mut self, lines: &mut std::str::Lines<'_>) -> Found<()> {
+        let ends = |expected: &str| format!("the file ends: expected `{expected}`");
+        self.line = 1;
+        let first = lines.next().ok_or_else(|| ends(FIRST_LINE))?;
+        if first == FIRST_LINE_WITH_CYCLES {
+            self.line = 2;
+            let line = lines.next().ok_or_else(|| ends("processor CORES HERTZ"))?;
+            let mut words = Words(line.split(' '));
+            if words.next("`processor`")? != "processor" {
+                return Err(format!("`{}`: expected `processor CORES HERTZ`", short(line)));
+            }
+            let cores = words.number("the number of cores", u64::from(MAX_CORES))? as u32;
+            let clock = words.number("the clock", 1_000_000_000_000_000)?;
+            if cores == 0 || clock == 0 {
+                return Err(format!("{cores} cores of {clock} Hz: expected at least one of each"));
+            }
+            words.end()?;
+            self.trace.processor = Some(Processor { cores, clock: Frequency(clock) });
+        } else if first != FIRST_LINE {
+            return Err(format!("`{}`: expected `{FIRST_LINE}` or `{FIRST_LINE_WITH_CYCLES}`", short(first)));
+        }
+        Ok(())
+    }
+
+    /// Reads the core and the cycles of a decision, if the trace has them.
+    fn processed(&self, words: &mut Words<'_>) -> Found<Option<Processed>> {
+        let Some(Processor { cores, clock }) = self.trace.processor else { return Ok(None) };
+        let core = words.number("the core", u64::from(cores) - 1)? as u32;
+        let cycles = words.number("the cycles", u64::MAX / 2)?;
+        let time = u128::from(cycles) * 1_000_000_000 / u128::from(clock.0);
+        let time = u64::try_from(time).ok().filter(|&time| time <= kit::SimTime::LAST.0);
+        let time = time.ok_or_else(|| format!("{cycles} cycles: expected at most {} ns", kit::SimTime::LAST.0))?;
+        Ok(Some(Processed { core, time: Nanos(time) }))
+    }
+
+    /// Reads the question of a read or trim to the processor, if the trace has cycles and the command asks.
+    fn asked(&mut self, words: &mut Words<'_>) -> Found<Option<Asked>> {
+        if self.trace.processor.is_none() {
+            return Ok(None);
+        }
+        let word = words.next("the question")?;
+        let wait = Nanos(words.number("the processing time", kit::SimTime::LAST.0)?);
+        let processed = self.processed(words)?.expect("the trace has cycles");
+        if word == "-" {
+            return Ok(None);
+        }
+        self.questions.push((number(word, "the question", u64::MAX)?, self.trace.commands.len() as u32));
+        Ok(Some(Asked { wait, processed }))
+    }
+
+    /// Brings the questions to the processor into their order.
+    fn sort_questions(&mut self) -> Found<()> {
+        self.questions.sort_unstable();
+        let wrong = self.questions.iter().zip(0..).find(|((found, _), expected)| found != expected);
+        if let Some(((found, _), expected)) = wrong {
+            return Err(format!("question {found}: expected {expected}, as questions are numbered in their order"));
+        }
+        self.trace.questions = self.questions.iter().map(|(_, command)| *command).collect();
+        Ok(())
     }
 
     fn reads_are_complete(&self) -> Found<()> {
@@ -177,7 +248,8 @@ impl<'a> Reader<'a> {
                 "hand_over" => {
                     let (die, wait) = self.pulled(&mut words)?;
                     let to = self.die(&mut words)?;
-                    self.push(die, wait, Action::HandOver(to), Vec::new());
+                    let processed = self.processed(&mut words)?;
+                    self.push(die, (wait, processed), Action::HandOver(to), Vec::new());
                 }
                 "drop" => self.drop_units(&mut words)?,
                 _ => return Err(Problem::unknown("", "operation", &short(kind), KINDS).detail()),
@@ -231,7 +303,8 @@ impl<'a> Reader<'a> {
                 Answer::Trim { wakes }
             }
         };
-        self.trace.commands.push(Command { first: Lpn(first as u32), count, answer, line: self.line });
+        let asked = if kind == "write" { None } else { self.asked(words)? };
+        self.trace.commands.push(Command { first: Lpn(first as u32), count, answer, asked, line: self.line });
         Ok(())
     }
 
@@ -360,19 +433,32 @@ impl<'a> Reader<'a> {
         let die = self.die(words)?.index();
         let has_room = words.number("whether there is space", 1)? == 1;
         let when = words.next("`begun` or `done`")?;
+        let at = self.room_at(when)?;
         let entries = &mut self.trace.dies[die];
         let is_operation = |entry: &&mut Entry| matches!(entry.action, Action::Operation { .. });
-        match when {
-            "begun" if entries.is_empty() => self.trace.has_room[die] = has_room,
-            "begun" => entries.last_mut().expect("it is not empty").room_begun = Some(has_room),
-            "done"
-                if entries.iter_mut().rev().find(is_operation).is_some_and(|entry| {
-                    entry.room_done = Some(has_room);
-                    true
-                }) => {}
-            _ => return Err(format!("`{}`: expected `begun`, or `done` after an operation of the die", short(when))),
-        }
+        let entry = match at {
+            RoomAt::Begun(_) if entries.is_empty() => {
+                self.trace.has_room[die] = has_room;
+                return Ok(());
+            }
+            RoomAt::Begun(_) => entries.last_mut(),
+            RoomAt::Done(_) => entries.iter_mut().rev().find(is_operation),
+        };
+        let entry = entry.ok_or_else(|| format!("`{}`: expected it after an operation of the die", short(when)))?;
+        entry.room.push((at, has_room));
         Ok(())
+    }
+
+    /// Reads the instant of a change of a die's space: `begun` or `done`, or with cycles also times after them.
+    fn room_at(&self, when: &str) -> Found<RoomAt> {
+        let time = |word: &str| number(word, "the time", kit::SimTime::LAST.0).map(Nanos);
+        match (when, when.strip_prefix("done+")) {
+            ("begun", _) => Ok(RoomAt::Begun(Nanos::ZERO)),
+            ("done", _) => Ok(RoomAt::Done(Nanos::ZERO)),
+            (_, Some(after)) if self.trace.processor.is_some() => time(after).map(RoomAt::Done),
+            _ if self.trace.processor.is_some() => time(when).map(RoomAt::Begun),
+            _ => Err(format!("`{}`: expected `begun`, or `done` after an operation of the die", short(when))),
+        }
     }
 
     fn urgency(&mut self, words: &mut Words<'_>) -> Found<()> {
@@ -394,8 +480,8 @@ impl<'a> Reader<'a> {
         Ok((self.die(words)?, Nanos(words.number("the processing time", kit::SimTime::LAST.0)?)))
     }
 
-    fn push(&mut self, die: DieId, wait: Nanos, action: Action, units: Vec<Taken>) {
-        let entry = Entry { action, wait, units, room_begun: None, room_done: None, urgency: Vec::new(), line: self.line };
+    fn push(&mut self, die: DieId, (wait, processed): (Nanos, Option<Processed>), action: Action, units: Vec<Taken>) {
+        let entry = Entry { action, wait, processed, units, room: Vec::new(), urgency: Vec::new(), line: self.line };
         self.trace.dies[die.index()].push(entry);
     }
 
@@ -420,7 +506,8 @@ impl<'a> Reader<'a> {
         let taken = words.next("the list of units")?;
         let units = self.taken(die, taken)?;
         self.check_block(&operation, units.len() + moved as usize)?;
-        self.push(die, wait, Action::Operation { operation, lpn, moved }, units);
+        let processed = self.processed(words)?;
+        self.push(die, (wait, processed), Action::Operation { operation, lpn, moved }, units);
         Ok(())
     }
 
@@ -477,14 +564,16 @@ impl<'a> Reader<'a> {
         let (die, wait) = self.pulled(words)?;
         let mode = ModeId(words.number("write_mode", (self.header.modes[0].1.len() as u64).max(1) - 1)? as u8);
         let units = words.number("the number of units", u64::from(self.geometry.units_per_block))? as u32;
-        self.push(die, wait, Action::Encode { mode, units }, Vec::new());
+        let processed = self.processed(words)?;
+        self.push(die, (wait, processed), Action::Encode { mode, units }, Vec::new());
         Ok(())
     }
 
     fn drop_units(&mut self, words: &mut Words<'_>) -> Found<()> {
         let (die, wait) = self.pulled(words)?;
         let units = self.taken(die, words.next("the list of units")?)?;
-        self.push(die, wait, Action::Drop, units);
+        let processed = self.processed(words)?;
+        self.push(die, (wait, processed), Action::Drop, units);
         Ok(())
     }
 }

@@ -1,5 +1,6 @@
 //! The contract of a translation layer.
 
+use super::page_map::executed::Asks;
 use super::pass_through::chunks::Chunks;
 use super::zns::table::Table;
 use crate::counters::FtlCounters;
@@ -117,6 +118,17 @@ pub trait Recordable: Translation {
 
     /// Announces a host write that the device serves, before its units come.
     fn announce(&mut self, command: CommandId, units: Range<u32>, now: SimTime);
+
+    /// Returns true if the layer's answers and decisions take the time of a processor.
+    fn takes_time(&self) -> bool {
+        false
+    }
+
+    /// Looks up a command's units, or deallocates them, where that takes the time of a processor. Returns true if it is
+    /// done; otherwise the command waits, and the handoff has it later.
+    fn translate(&mut self, _asks: Asks, _units: Range<u32>, _now: SimTime, _out: &mut Outbox) -> bool {
+        true
+    }
 
     /// Returns the lines that have been recorded and not been taken; with `is_last` also the last line.
     fn take_lines(&mut self, _is_last: bool) -> String {

@@ -86,6 +86,11 @@ pub trait Kind {
         true
     }
 
+    /// Returns true if the layer plays the time of a processor, which takes the place of the cycles of its tasks.
+    fn plays_processor(&self) -> bool {
+        false
+    }
+
     /// Returns the number of blocks that each die needs, where that does not follow from user data, free blocks and
     /// write frontiers.
     fn blocks_needed(&self) -> Option<u32> {

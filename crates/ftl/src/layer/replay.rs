@@ -1,10 +1,13 @@
 //! Replay of a firmware trace in place of a translation layer.
 
 use super::contract::{Pulled, Recordable, Report, TurnEnd};
+use super::page_map::executed::Asks;
 use super::{Kind, Other, Parts, Translation, Translator, medium};
 use crate::config::PartialWrite;
 use crate::counters::FtlCounters;
-use crate::firmware::{self, Action, Answer, Entry, Fate, Header, Sense, Taken, Trace, UnitName, follows_reads, in_words};
+use crate::firmware::{
+    self, Action, Answer, Asked, Entry, Fate, Header, Processed, RoomAt, Sense, Taken, Trace, UnitName, follows_reads, in_words,
+};
 use crate::medium::Medium;
 use crate::parameters::Parameters;
 use crate::queue::host::HostWrites;
@@ -13,8 +16,8 @@ use crate::queue::{Buffered, Drain, Writer};
 use kit::archive::{Archive, Archived, require};
 use kit::queue::Class;
 use kit::{
-    BlockId, Cause, CommandId, Demand, DieId, Encoding, Ended, Event, Events, Geometry, HostUnit, Ledger, Lpn, Nanos, Operation,
-    OperationKind, Outbox, Owner, Part, Ppn, Problem, Problems, ReadyDies, Reason, Record, SimTime, Timer,
+    BlockId, Cause, CommandId, Demand, DieId, Encoding, Ended, Event, Events, Geometry, HostUnit, Ledger, Lpn, Nanos, Op,
+    Operation, OperationKind, Outbox, Owner, Part, Ppn, Problem, Problems, ReadyDies, Reason, Record, SimTime, Timer, Translated,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -67,6 +70,10 @@ impl Kind for Params {
     fn knows_age(&self) -> bool {
         false
     }
+
+    fn plays_processor(&self) -> bool {
+        self.trace.as_ref().is_some_and(|trace| trace.processor.is_some())
+    }
 }
 
 /// State of a die.
@@ -86,8 +93,24 @@ struct ReplayedDie {
     supersedes: Vec<u32>,
     has_room: bool,
     is_urgent: bool,
-    /// Changes of the urgency that are to come.
+    /// Changes of the urgency, and of the space for host data, that are to come.
     urgency: VecDeque<(SimTime, bool)>,
+    room: VecDeque<(SimTime, bool)>,
+    /// Instant at which a processor has chosen the next entry, or will have.
+    decided: Option<SimTime>,
+}
+
+/// Command that waits for its answer from a processor.
+#[derive(Clone, Copy, Debug)]
+struct Waiting {
+    command: CommandId,
+    /// First unit that is not asked for.
+    end: Lpn,
+    processed: Processed,
+    /// Instant at which it is due.
+    due: SimTime,
+    /// Instant of its answer, once its time on the core is fixed.
+    decided: Option<SimTime>,
 }
 
 /// State of a unit of a host write.
@@ -124,7 +147,36 @@ struct Replay {
     first_units: BTreeMap<u32, u32>,
     played: u64,
     waited: Nanos,
+    processor: Cores,
     failure: Option<Problem>,
+}
+
+/// Cores that make the decisions of a trace with cycles.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+struct Cores {
+    /// Instant of the last decision of each core.
+    busy_until: Vec<SimTime>,
+    /// Number of the next question of a command.
+    next: u32,
+    #[serde(skip)]
+    waiting: Vec<Waiting>,
+    busy: Nanos,
+}
+
+impl Cores {
+    /// Fixes the end of a decision that is due: a core makes one at a time. Returns it.
+    fn decide(&mut self, processed: Processed, due: SimTime) -> SimTime {
+        let until = &mut self.busy_until[processed.core as usize];
+        *until = due.max(*until + processed.time);
+        let decided = *until;
+        self.count(processed, decided)
+    }
+
+    /// Counts the time of a decision. Returns its end.
+    fn count(&mut self, processed: Processed, decided: SimTime) -> SimTime {
+        self.busy = Nanos(self.busy.0 + processed.time.0);
+        decided
+    }
 }
 
 impl Replay {
@@ -146,6 +198,10 @@ impl Replay {
             first_units: BTreeMap::new(),
             played: 0,
             waited: Nanos::ZERO,
+            processor: Cores {
+                busy_until: vec![SimTime::ZERO; trace.processor.map_or(0, |processor| processor.cores as usize)],
+                ..Cores::default()
+            },
             failure: None,
             parameters,
             trace,
@@ -228,7 +284,7 @@ impl Replay {
         let is_met = self.is_met(die, entry);
         let state = &mut self.dies[die.index()];
         if !is_met {
-            state.begins = None;
+            (state.begins, state.decided) = (None, None);
         } else if state.idle_since.is_some() {
             state.begins.get_or_insert(now);
         }
@@ -241,10 +297,10 @@ impl Replay {
     /// Arms the timer of an idle die for the end of the processing time. It is handled after the dispatches of its
     /// instant: a die that has been woken as by the page map has its operation by then.
     fn arm(&mut self, die: DieId, now: SimTime, events: &mut Events) {
-        let Some(wait) = self.head(die).map(|entry| entry.wait) else { return };
+        let Some((wait, is_processed)) = self.head(die).map(|entry| (entry.wait, entry.processed.is_some())) else { return };
         let state = &mut self.dies[die.index()];
-        let (Some(begins), Some(_)) = (state.begins, state.idle_since) else { return };
-        let at = (begins + wait).max(now);
+        let Some(begins) = state.begins.filter(|_| is_processed || state.idle_since.is_some()) else { return };
+        let at = state.decided.unwrap_or(begins + wait).max(now);
         if state.timer_at.is_none_or(|armed| armed > at) {
             state.timer_at = Some(at);
             events.push(at, Class::Timer, Event::Timer(Timer::Replay(die)));
@@ -253,8 +309,93 @@ impl Replay {
 
     /// Arms the timer of an idle die like [`Replay::arm`], but not if the entry is due: the die was just asked.
     fn arm_later(&mut self, die: DieId, now: SimTime, events: &mut Events) {
-        let due = self.dies[die.index()].begins.zip(self.head(die)).map(|(begins, entry)| begins + entry.wait);
-        if due.is_some_and(|due| due > now) {
+        if self.due(die).is_some_and(|due| due > now) {
+            self.arm(die, now, events);
+        }
+    }
+
+    /// Returns the instant at which a die's next entry is due, if all that it needs is there.
+    fn due(&self, die: DieId) -> Option<SimTime> {
+        let state = &self.dies[die.index()];
+        let of_entry = |(begins, entry): (SimTime, &Entry)| begins + entry.wait;
+        state.decided.or_else(|| state.begins.zip(self.head(die)).map(of_entry))
+    }
+
+    /// Fixes the decision for a die's next entry, if the trace has cycles and the entry is due. One without processing
+    /// time was made while the die was busy.
+    fn decide(&mut self, die: DieId, now: SimTime) {
+        let Some(due) = self.due(die).filter(|&due| due <= now) else { return };
+        let Some((wait, processed)) = self.head(die).and_then(|entry| entry.processed.map(|part| (entry.wait, part))) else {
+            return;
+        };
+        if self.dies[die.index()].decided.is_some() {
+            return;
+        }
+        let decided =
+            if wait > Nanos::ZERO { self.processor.decide(processed, due) } else { self.processor.count(processed, due) };
+        self.dies[die.index()].decided = Some(decided);
+    }
+
+    /// Plays the entries of a die that a processor has decided and that are no operations, whether the die is idle or
+    /// not. Returns true if there were any.
+    fn play_aside(&mut self, die: DieId, now: SimTime, out: &mut Outbox) -> bool {
+        let trace = Arc::clone(&self.trace);
+        let mut has_played = false;
+        while let Some(entry) = trace.dies[die.index()].get(self.dies[die.index()].next) {
+            let is_aside = matches!(entry.action, Action::Drop | Action::HandOver(_)) && entry.processed.is_some();
+            self.decide(die, now);
+            if !is_aside || self.due(die).is_none_or(|due| due > now) {
+                break;
+            }
+            self.play(die, entry, now, out);
+            has_played = true;
+        }
+        has_played
+    }
+
+    /// Plays the next entry of a die. Returns the slot of its operation, if it is one.
+    fn play(&mut self, die: DieId, entry: &Entry, now: SimTime, out: &mut Outbox) -> Option<u32> {
+        let state = &mut self.dies[die.index()];
+        let index = state.next;
+        (state.next, state.begins, state.decided) = (index + 1, None, None);
+        self.played += 1;
+        self.waited = Nanos(self.waited.0 + entry.wait.0);
+        let slot = match entry.action {
+            Action::Operation { .. } => {
+                (state.last, state.idle_since) = (index, None);
+                Some(self.issue(die, entry, now, out))
+            }
+            Action::Encode { mode, units } => {
+                state.data_under_way += 1;
+                out.handoff.encodings.push(Encoding { die, mode, units });
+                None
+            }
+            Action::HandOver(to) => {
+                if !self.writes.are_pulled() && to != die {
+                    self.writes.queue.hand_over(die.index(), to.index());
+                    out.ready.mark(to);
+                }
+                None
+            }
+            Action::Drop => {
+                self.drop_units(&entry.units, now, out);
+                None
+            }
+        };
+        self.plan_room(die, &entry.room, false, now, out);
+        self.plan_urgency(die, &entry.urgency, now, &mut out.events);
+        self.examine(die, now, None);
+        slot
+    }
+
+    /// Returns true if a processor chooses a die's next entry.
+    fn processes(&self, die: DieId) -> bool {
+        self.head(die).is_some_and(|entry| entry.processed.is_some())
+    }
+
+    /// Arms the timer of a die for a decision of a processor, which is made whether the die is idle or not.
+    fn arm_processed(&mut self, die: DieId, now: SimTime, events: &mut Events) {
+        if self.processes(die) {
             self.arm(die, now, events);
         }
     }
@@ -283,10 +424,54 @@ impl Replay {
         (writes, |die: DieId| dies[die.index()].has_room)
     }
 
-    fn set_room(&mut self, die: DieId, has_room: Option<bool>, now: SimTime, out: &mut Outbox) {
-        let Some(has_room) = has_room else { return };
+    fn set_room(&mut self, die: DieId, has_room: bool, now: SimTime, out: &mut Outbox) {
         self.dies[die.index()].has_room = has_room;
         self.update_no_space(now, out);
+    }
+
+    /// Plans the changes of a die's space for host data that follow the start of an entry, or its end.
+    fn plan_room(&mut self, die: DieId, changes: &[(RoomAt, bool)], is_done: bool, now: SimTime, out: &mut Outbox) {
+        let pending = self.dies[die.index()].room.drain(..).next_back();
+        if let Some((_, last)) = pending {
+            self.set_room(die, last, now, out);
+        }
+        for &(at, has_room) in changes {
+            let after = match at {
+                RoomAt::Begun(after) if !is_done => after,
+                RoomAt::Done(after) if is_done => after,
+                _ => continue,
+            };
+            if after == Nanos::ZERO {
+                self.set_room(die, has_room, now, out);
+            } else {
+                self.dies[die.index()].room.push_back((now + after, has_room));
+                out.events.push(now + after, Class::Timer, Event::Timer(Timer::Replay(die)));
+            }
+        }
+    }
+
+    /// Answers the commands whose decisions are made. Cores go on whenever they are asked, and not only by their timer:
+    /// what they have decided by then takes effect before that of the later phases of the instant.
+    fn answer_due(&mut self, now: SimTime, out: &mut Outbox) {
+        if self.processor.waiting.is_empty() {
+            return;
+        }
+        let mut waiting = std::mem::take(&mut self.processor.waiting);
+        for one in waiting.iter_mut().filter(|one| one.decided.is_none() && one.due <= now) {
+            let decided = self.processor.decide(one.processed, one.due);
+            one.decided = Some(decided);
+            if decided > now {
+                out.events.push(decided, Class::Timer, Event::Timer(Timer::Core));
+            }
+        }
+        waiting.retain(|one| {
+            let is_answered = one.decided.is_some_and(|decided| decided <= now);
+            if is_answered {
+                out.handoff.translated.push(Translated { command: one.command, from: one.end });
+            }
+            !is_answered
+        });
+        self.processor.waiting = waiting;
     }
 
     fn update_no_space(&mut self, now: SimTime, out: &mut Outbox) {
@@ -531,6 +716,7 @@ impl Translation for Replay {
     }
 
     fn next(&mut self, die: DieId, may_program: bool, now: SimTime, out: &mut Outbox) -> Pulled {
+        self.answer_due(now, out);
         let trace = Arc::clone(&self.trace);
         loop {
             let index = self.dies[die.index()].next;
@@ -538,42 +724,16 @@ impl Translation for Replay {
             if !self.examine(die, now, None) {
                 return Pulled::Nothing;
             }
-            let state = &mut self.dies[die.index()];
-            if *state.begins.get_or_insert(now) + entry.wait > now {
+            self.dies[die.index()].begins.get_or_insert(now);
+            self.decide(die, now);
+            if self.due(die).is_some_and(|due| due > now) {
+                self.arm_processed(die, now, &mut out.events);
                 return Pulled::Nothing;
             }
             if !may_program && is_program(&entry.action) {
                 return Pulled::NeedsBuffer;
             }
-            (state.next, state.begins) = (index + 1, None);
-            self.played += 1;
-            self.waited = Nanos(self.waited.0 + entry.wait.0);
-            let slot = match entry.action {
-                Action::Operation { .. } => {
-                    (state.last, state.idle_since) = (index, None);
-                    Some(self.issue(die, entry, now, out))
-                }
-                Action::Encode { mode, units } => {
-                    state.data_under_way += 1;
-                    out.handoff.encodings.push(Encoding { die, mode, units });
-                    None
-                }
-                Action::HandOver(to) => {
-                    if !self.writes.are_pulled() && to != die {
-                        self.writes.queue.hand_over(die.index(), to.index());
-                        out.ready.mark(to);
-                    }
-                    None
-                }
-                Action::Drop => {
-                    self.drop_units(&entry.units, now, out);
-                    None
-                }
-            };
-            self.set_room(die, entry.room_begun, now, out);
-            self.plan_urgency(die, &entry.urgency, now, &mut out.events);
-            self.examine(die, now, None);
-            if let Some(slot) = slot {
+            if let Some(slot) = self.play(die, entry, now, out) {
                 self.writes.idle.remove(die);
                 return Pulled::Operation(slot);
             }
@@ -583,6 +743,9 @@ impl Translation for Replay {
     fn operation_done(&mut self, ended: Ended, operation: &Operation, now: SimTime, out: &mut Outbox) {
         ended.expect_done(operation);
         note_end(operation, &self.parameters.geometry, out);
+        if operation.owner == Owner::Collector {
+            self.answer_due(now, out);
+        }
         let die = operation.die;
         let block = operation.reads_data().then(|| self.parameters.geometry.block_of(operation.first));
         match operation.owner {
@@ -609,7 +772,7 @@ impl Translation for Replay {
             let last = self.dies[die.index()].last;
             let trace = Arc::clone(&self.trace);
             let entry = &trace.dies[die.index()][last];
-            self.set_room(die, entry.room_done, now, out);
+            self.plan_room(die, &entry.room, true, now, out);
             if let Some((_, is_urgent)) = entry.urgency.iter().rev().find(|(after, _)| after.is_none()) {
                 self.dies[die.index()].is_urgent = *is_urgent;
             }
@@ -618,6 +781,9 @@ impl Translation for Replay {
     }
 
     fn timer(&mut self, timer: Timer, now: SimTime, out: &mut Outbox) {
+        if timer == Timer::Core {
+            return self.answer_due(now, out);
+        }
         let Timer::Replay(die) = timer else { unreachable!("the layer arms no such timer, {timer:?}") };
         if self.dies[die.index()].timer_at.is_some_and(|armed| armed <= now) {
             self.dies[die.index()].timer_at = None;
@@ -632,15 +798,25 @@ impl Translation for Replay {
                 state.urgency.pop_front();
                 state.is_urgent = is_urgent;
             }
-            let (is_idle, begins) = (state.idle_since.is_some(), state.begins);
-            let head = self.head(die);
-            let is_due = is_idle && begins.zip(head).is_some_and(|(begins, entry)| begins + entry.wait <= now);
-            if is_changed || is_due {
-                due.push((head.map_or(u32::MAX, |entry| entry.line), die));
+            let is_idle = state.idle_since.is_some();
+            while let Some(&(_, has_room)) = self.dies[die.index()].room.front().filter(|(at, _)| *at <= now) {
+                self.dies[die.index()].room.pop_front();
+                self.set_room(die, has_room, now, out);
+            }
+            let is_due = self.due(die).is_some_and(|due| due <= now);
+            if is_changed || is_idle && is_due || is_due && self.processes(die) {
+                due.push((self.head(die).map_or(u32::MAX, |entry| entry.line), die));
             }
         }
         due.sort_unstable();
-        due.into_iter().for_each(|(_, die)| out.ready.mark(die));
+        for (_, die) in due {
+            self.decide(die, now);
+            if self.play_aside(die, now, out) || self.due(die).is_some_and(|due| due > now) {
+                self.arm_processed(die, now, &mut out.events);
+            } else if self.dies[die.index()].idle_since.is_some() || !self.processes(die) {
+                out.ready.mark(die);
+            }
+        }
     }
 
     fn report(&self) -> Report<'_> {
@@ -655,6 +831,7 @@ impl Translation for Replay {
             ("entries", self.played as f64),
             ("entries_in_file", entries as f64),
             ("processing_ns", self.waited.0 as f64),
+            ("processor_ns", self.processor.busy.0 as f64),
         ]
     }
 
@@ -698,6 +875,7 @@ impl Translation for Replay {
         archive.value(&mut self.first_units)?;
         archive.value(&mut self.played)?;
         archive.value(&mut self.waited)?;
+        archive.value(&mut self.processor)?;
         if archive.is_loading() { self.check() } else { Ok(()) }
     }
 
@@ -715,6 +893,41 @@ impl Translation for Replay {
 }
 
 impl Recordable for Replay {
+    fn takes_time(&self) -> bool {
+        self.trace.processor.is_some()
+    }
+
+    fn translate(&mut self, asks: Asks, units: Range<u32>, now: SimTime, out: &mut Outbox) -> bool {
+        let Asks { command, op, .. } = asks;
+        if !matches!(op, Op::Read | Op::Trim) || self.trace.processor.is_none() || self.failure.is_some() {
+            return true;
+        }
+        let question = self.processor.next;
+        self.processor.next += 1;
+        let number = self.trace.questions.get(question as usize).copied();
+        let Some(asked) = number.map(|number| &self.trace.commands[number as usize]).filter(|asked| {
+            asked.first.0 == units.start && asked.count == units.end - units.start && (op == Op::Trim) == asked.answer.is_trim()
+        }) else {
+            let kind = if op == Op::Read { "read" } else { "trim" };
+            let came = in_words(kind, Lpn(units.start), units.end - units.start);
+            let line = number.map_or(1, |number| self.trace.commands[number as usize].line);
+            let what = format!("question {question} of the workload is {came}: expected the workload that was recorded");
+            self.fail::<()>(line, what);
+            return true;
+        };
+        let Asked { wait, processed } = asked.asked.expect("the command asks");
+        let due = now + wait;
+        self.processor.waiting.push(Waiting { command, end: Lpn(units.end), processed, due, decided: None });
+        let before = out.handoff.translated.len();
+        if due > now {
+            out.events.push(due, Class::Timer, Event::Timer(Timer::Core));
+        }
+        self.answer_due(now, out);
+        // The command itself is answered by the result.
+        let own = out.handoff.translated[before..].iter().position(|answered| answered.command == command);
+        own.map(|own| out.handoff.translated.remove(before + own)).is_some()
+    }
+
     fn announce(&mut self, command: CommandId, units: Range<u32>, _now: SimTime) {
         let number = self.expect("write", Lpn(units.start), units.end - units.start);
         if self.commands.len() <= command.index() {

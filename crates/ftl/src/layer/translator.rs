@@ -2,7 +2,7 @@
 
 use super::contract::{Physical, Pulled, Recordable, Report, Translation, TurnEnd, Zoned};
 use super::mapping::Mapping;
-use super::page_map::executed::{CoresConfig, Executed, FirmwareProfile};
+use super::page_map::executed::{Asks, CoresConfig, Executed, FirmwareProfile};
 use super::page_map::ftl::{Ftl, Loaded};
 use super::page_map::record::Recorder;
 use super::pass_through::chunks::Chunks;
@@ -11,7 +11,7 @@ use crate::medium::Medium;
 use crate::queue::{Buffered, Drain};
 use kit::archive::{Archive, Archived, read_value, unreadable, write_value};
 use kit::{
-    CommandId, Demand, DieId, Ended, Events, HostCommand, HostUnit, Journal, Lpn, Nanos, Op, Operation, Outbox, Ppn, Problem,
+    CommandId, Demand, DieId, Ended, Events, HostCommand, HostUnit, Journal, Lpn, Nanos, Operation, Outbox, Ppn, Problem,
     ReadyDies, Record, SimTime, Status, Stored, Timer,
 };
 use std::io::{Read, Write};
@@ -368,6 +368,7 @@ impl Translator {
     pub fn failure(&self) -> Option<Problem> {
         match self {
             Translator::Other(Other::Recordable(layer)) => layer.failure(),
+            Translator::Other(Other::Recorded(recorder)) => recorder.failure(),
             Translator::Other(Other::Executed(layer)) => layer.failure(),
             _ => None,
         }
@@ -383,10 +384,11 @@ impl Translator {
     }
 
     /// Returns the layer with a record of its operations ([`Recordable::take_lines`]), for an empty drive; another
-    /// layer than the page map as it is.
+    /// layer than the page map, executed or not, as it is.
     pub fn recorded(self) -> Translator {
         match self {
             Translator::PageMap(map) => Translator::Other(Other::Recorded(Box::new(Recorder::new(map)))),
+            Translator::Other(Other::Executed(layer)) => Translator::Other(Other::Recorded(Box::new(Recorder::executing(layer)))),
             other => other,
         }
     }
@@ -411,26 +413,47 @@ impl Translator {
 
     /// Returns the time for which the operation that a die has begun last waited after executed firmware had chosen it.
     pub fn delay(&self, die: DieId) -> Nanos {
-        if let Translator::Other(Other::Executed(layer)) = self { layer.delay(die) } else { Nanos::ZERO }
+        self.executed().map_or(Nanos::ZERO, |layer| layer.delay(die))
     }
 
     /// Returns what executed firmware has done; `None` if none is executed.
     pub fn firmware_profile(&self) -> Option<FirmwareProfile> {
-        if let Translator::Other(Other::Executed(layer)) = self { Some(layer.profile()) } else { None }
+        self.executed().map(Executed::profile)
+    }
+
+    fn executed(&self) -> Option<&Executed> {
+        match self {
+            Translator::Other(Other::Executed(layer)) => Some(layer),
+            Translator::Other(Other::Recorded(recorder)) => recorder.executed(),
+            _ => None,
+        }
     }
 
     /// Returns true if a core executes firmware that makes the decisions.
     pub fn is_executed(&self) -> bool {
-        matches!(self, Translator::Other(Other::Executed(_)))
+        self.executed().is_some()
+    }
+
+    /// Returns true if the layer's decisions take the time of a processor, which executes firmware or is played.
+    pub fn takes_time(&self) -> bool {
+        match self {
+            Translator::Other(Other::Recordable(layer)) => layer.takes_time(),
+            _ => self.is_executed(),
+        }
     }
 
     /// Looks up a command's units where that takes a read of a map page, or the time of firmware. Returns true if it
     /// has been done. Otherwise the command waits; the handoff has it later, with the first unit that is not looked up.
-    pub fn translate(&mut self, (command, op): (CommandId, Op), units: Range<u32>, now: SimTime, out: &mut Outbox) -> bool {
-        if let Translator::Other(Other::Executed(layer)) = self {
-            return layer.translate(command, op, units, now, out);
+    pub fn translate(&mut self, asks: Asks, units: Range<u32>, now: SimTime, out: &mut Outbox) -> bool {
+        match self {
+            Translator::Other(Other::Executed(layer)) => return layer.translate(asks, units, now, out),
+            Translator::Other(Other::Recorded(recorder)) if recorder.executed().is_some() => {
+                return recorder.translate(asks, units, now, out);
+            }
+            Translator::Other(Other::Recordable(layer)) => return layer.translate(asks, units, now, out),
+            _ => {}
         }
-        self.page_map_mut().is_none_or(|map| map.translate(command, units, out))
+        self.page_map_mut().is_none_or(|map| map.translate(asks.command, units, out))
     }
 
     /// Prefetches the table entries that commands on these units will need. Simulated state does not change.

@@ -128,7 +128,7 @@ fn cycles_of_accesses(shared: &SharedMemory, accesses: &[(u32, bool)]) -> (Vec<u
 fn cache(write: WritePolicy) -> SharedMemory {
     let cache =
         CacheParams { size: Bytes(64), line: Bytes(16), ways: 2, hit_cycles: 3, miss_cycles: 40, write_back_cycles: 500, write };
-    SharedMemory { read_cycles: 60, write_cycles: 70, cache: Some(cache) }
+    SharedMemory { read_cycles: 60, write_cycles: 70, cache: Some(cache), ..SharedMemory::default() }
 }
 
 const LOAD: bool = false;
@@ -136,7 +136,7 @@ const STORE: bool = true;
 
 #[test]
 fn shared_memory_without_a_cache_takes_its_cycles() {
-    let shared = SharedMemory { read_cycles: 60, write_cycles: 70, cache: None };
+    let shared = SharedMemory { read_cycles: 60, write_cycles: 70, ..SharedMemory::default() };
     let (cycles, usage) = cycles_of_accesses(&shared, &[(0, LOAD), (0, STORE), (1, LOAD)]);
     assert_eq!(cycles, [60, 70, 60]);
     assert_eq!(usage, CacheUsage { hits: 0, misses: 3, write_backs: 0 });
@@ -186,6 +186,34 @@ fn a_flush_writes_changed_lines_back() {
     assert_eq!((machine.core.flush_cache(), machine.core.flush_cache()), (2, 0));
     machine.run();
     assert_eq!(machine.core.cache_usage(), CacheUsage { hits: 0, misses: 4, write_backs: 2 });
+}
+
+/// The access of a second core waits until that of the first has left the interconnect, and not before its limit.
+#[test]
+fn cores_that_share_a_memory_wait_for_each_other() {
+    let mut one = Machine::new([store(2, 6, 5, 0), EBREAK]);
+    let mut other = Machine::new([load(2, 7, 5, 0), EBREAK]);
+    for (machine, value) in [(&mut one, 77), (&mut other, 0)] {
+        machine.core.set_register(5, SHARED);
+        machine.core.set_register(6, value);
+    }
+    one.memory.share(30);
+    assert!(matches!(one.run(), Stop::Break { .. }));
+    assert_eq!((one.core.cycles(), one.core.interconnect_wait()), (1 + 20 + 1, 0));
+    other.memory.take_shared(&mut one.memory);
+    other.core.advance_to(4);
+    other.core.limit_shared(4);
+    assert_eq!((other.run(), other.core.cycles(), other.core.pc()), (Stop::Shared, 4, TEXT));
+    other.core.limit_shared(5);
+    assert!(matches!(other.run(), Stop::Break { .. }));
+    assert_eq!((other.core.cycles(), other.core.interconnect_wait()), (4 + 1 + 20 + 26 + 1, 26));
+    assert_eq!((other.core.register(7), other.core.instructions()), (77, 2));
+    // A store behind the limit changes nothing.
+    one.memory.take_shared(&mut other.memory);
+    one.core.set_pc(TEXT);
+    one.core.set_register(6, 78);
+    one.core.limit_shared(0);
+    assert_eq!((one.run(), one.memory.word(SHARED)), (Stop::Shared, Some(77)));
 }
 
 #[test]

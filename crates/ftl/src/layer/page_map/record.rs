@@ -1,5 +1,9 @@
-//! The recorder of a firmware trace: the page map, with a record of what it does.
+//! The recorder of a firmware trace: the page map, or the page map whose decisions firmware makes, with a record of
+//! what it does.
 
+mod layer;
+
+use super::executed::{Asks, Decision, Executed, Note};
 use crate::firmware::{Header, UnitName};
 use crate::layer::contract::{Pulled, Recordable, Report, Translation, TurnEnd};
 use crate::layer::page_map::ftl::Ftl;
@@ -9,9 +13,10 @@ use crate::medium::program::{NO_PLACE, UnitKind};
 use crate::queue::{Buffered, Drain, Writer};
 use kit::archive::{Archive, Archived};
 use kit::{
-    BlockId, CommandId, Demand, DieId, Ended, HostUnit, Lpn, Operation, OperationKind, Outbox, Owner, Ppn, ReadyDies, Reason,
-    SimTime, Timer,
+    BlockId, CommandId, Demand, DieId, Ended, HostUnit, Lpn, Op, Operation, OperationKind, Outbox, Owner, Ppn, Problem,
+    ReadyDies, Reason, SimTime, Timer,
 };
+use layer::Layer;
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt::Write;
 use std::ops::Range;
@@ -21,7 +26,7 @@ const INTERVALS: usize = 4096;
 
 /// The page map, with a record of its operations as the lines of a firmware trace.
 pub struct Recorder {
-    ftl: Ftl,
+    layer: Layer,
     /// Lines that have not been taken yet, and the number of entries so far.
     lines: String,
     entries: u64,
@@ -39,6 +44,24 @@ pub struct Recorder {
     unused_since: Vec<Stamp>,
     /// Number of the last step.
     step: u64,
+    /// Number of commands that executed firmware was asked for, and the question of the command in each slot of the
+    /// host's table.
+    asked: u64,
+    questions: Vec<Question>,
+    /// Dies that the next trim to be answered wakes, and the trims that have been answered, with theirs.
+    woken: Vec<DieId>,
+    trims: VecDeque<(CommandId, Vec<DieId>)>,
+}
+
+/// Question of a command to executed firmware, and its answer.
+#[derive(Clone, Copy, Default)]
+struct Question {
+    /// Number of the question; `None` if the command asked for nothing.
+    number: Option<u64>,
+    is_trim: bool,
+    at: SimTime,
+    wait: u64,
+    decision: Decision,
 }
 
 /// An instant, and the number of the step within the record, which orders what happens at one instant.
@@ -59,6 +82,10 @@ struct RecordedDie {
     supersedes: Vec<u32>,
     has_room: bool,
     is_urgent: bool,
+    /// Instant at which executed firmware chose the next entry, and what that took.
+    chosen: Option<(SimTime, Decision)>,
+    /// End of the last operation, if none is under way.
+    ended: Option<SimTime>,
 }
 
 impl RecordedDie {
@@ -100,10 +127,23 @@ fn place_in_words(ftl: &Ftl, ppn: Ppn) -> String {
 }
 
 impl Recorder {
+    /// Returns the recorder of a page map.
     pub fn new(ftl: Ftl) -> Recorder {
+        Recorder::of(Layer::Map(ftl))
+    }
+
+    /// Returns the recorder of a page map whose decisions firmware makes.
+    pub fn executing(mut layer: Box<Executed>) -> Recorder {
+        layer.keep_notes();
+        Recorder::of(Layer::Executed(layer))
+    }
+
+    fn of(layer: Layer) -> Recorder {
+        let ftl = layer.map();
         let geometry = ftl.state.store.medium.geometry;
+        let header = Header::of(&geometry, &ftl.derived.parameters.facts, ftl.state.store.user_units);
         Recorder {
-            lines: Header::of(&geometry, &ftl.derived.parameters.facts, ftl.state.store.user_units).text(),
+            lines: header.text(layer.executed().map(Executed::processor)),
             entries: 0,
             next: 0,
             commands: Vec::new(),
@@ -113,7 +153,11 @@ impl Recorder {
             uses: vec![0; geometry.block_count as usize],
             unused_since: vec![Stamp::default(); geometry.block_count as usize],
             step: 0,
-            ftl,
+            asked: 0,
+            questions: Vec::new(),
+            woken: Vec::new(),
+            trims: VecDeque::new(),
+            layer,
         }
     }
 
@@ -151,7 +195,7 @@ impl Recorder {
     /// Returns the columns of a flash read: die, place, units, pages, page type, mode, logical unit.
     fn read_in_words(&self, operation: &Operation) -> String {
         let Operation { die, first, units, pages, page_type, mode, .. } = *operation;
-        let (place, lpn) = (place_in_words(&self.ftl, first), self.ftl.unit_at(first));
+        let (place, lpn) = (place_in_words(self.layer.map(), first), self.layer.map().unit_at(first));
         format!("{} {place} {units} {pages} {page_type} {} {lpn}", die.0, mode.0)
     }
 
@@ -166,7 +210,7 @@ impl Recorder {
 
     /// Records whether a die has space for host data, if that has changed.
     fn note_room(&mut self, die: DieId, when: &str, now: SimTime) {
-        let has_room = self.ftl.state.space.has_space(die);
+        let has_room = self.layer.map().state.space.has_space(die);
         if std::mem::replace(&mut self.dies[die.index()].has_room, has_room) != has_room {
             self.line(now, format_args!("room {} {} {when}", die.0, u8::from(has_room)));
         }
@@ -174,7 +218,7 @@ impl Recorder {
 
     /// Records whether blocks of a die must be moved before their retention limit, if that has changed.
     fn note_urgency(&mut self, die: DieId, is_at_end: bool, now: SimTime) {
-        let is_urgent = self.ftl.demand(die).urgent_move;
+        let is_urgent = self.layer.map().demand(die).urgent_move;
         let state = &mut self.dies[die.index()];
         if std::mem::replace(&mut state.is_urgent, is_urgent) != is_urgent {
             let after = now.since(state.last_entry).0;
@@ -183,20 +227,27 @@ impl Recorder {
         }
     }
 
+    /// Returns the last columns of an entry: the core, and its cycles for the decision. None without executed firmware.
+    fn decision_in_words(&self, Decision { core, cycles }: Decision) -> String {
+        if self.layer.executed().is_some() { format!(" {core} {cycles}") } else { String::new() }
+    }
+
     /// Records an entry of a die whose data has been there since `from`.
     fn pulled(&mut self, kind: &str, die: DieId, from: Stamp, now: SimTime, rest: std::fmt::Arguments<'_>) {
         let stamp = self.stamp(now);
-        let state = &self.dies[die.index()];
-        let decided = state.starved_since.unwrap_or(now);
+        let state = &mut self.dies[die.index()];
+        let chosen = state.chosen.take();
+        let decided = chosen.map_or_else(|| state.starved_since.unwrap_or(now), |(at, _)| at);
         let wait = decided.0.saturating_sub(state.could_begin(from, stamp).0);
-        self.line(now, format_args!("{kind} {} {wait} {rest}", die.0));
+        let decision = self.decision_in_words(chosen.map(|(_, decision)| decision).unwrap_or_default());
+        self.line(now, format_args!("{kind} {} {wait} {rest}{decision}", die.0));
         let stamp = self.stamp(now);
         self.dies[die.index()].entered(stamp);
     }
 
     /// Records that a die handed its waiting writes over to another one. `before`: the writes that waited for each die.
     fn note_hand_over(&mut self, die: DieId, before: Option<Vec<u64>>, now: SimTime) {
-        let Some((before, after)) = before.zip(self.ftl.waiting_by_die()) else { return };
+        let Some((before, after)) = before.zip(self.layer.map().waiting_by_die()) else { return };
         if let Some(to) = (0..before.len()).find(|&other| after[other] > before[other]) {
             self.pulled("hand_over", die, Stamp::default(), now, format_args!("{to}"));
         }
@@ -218,10 +269,10 @@ impl Recorder {
     fn take_units(&mut self, operation: &Operation) -> (String, u32, Stamp) {
         let (mut words, mut moved, mut from) = (Vec::new(), 0, Stamp::default());
         if operation.owner == Owner::ProgramUnit {
-            let bound: Vec<_> = self.ftl.units_of_program(operation.die).to_vec();
+            let bound: Vec<_> = self.layer.map().units_of_program(operation.die).to_vec();
             for (place, unit) in (operation.first.0..).map(Ppn).zip(bound) {
                 let name = match unit.kind {
-                    UnitKind::Host(command) => self.name_of(command, self.ftl.state.store.lpn_at(place)),
+                    UnitKind::Host(command) => self.name_of(command, self.layer.map().state.store.lpn_at(place)),
                     UnitKind::Buffered => self.buffered.remove(&unit.number()).expect("the unit was in the write buffer"),
                     UnitKind::Moved | UnitKind::MapPage(_) => {
                         moved += 1;
@@ -231,7 +282,7 @@ impl Recorder {
                 from = from.max(self.accepted.remove(&name).expect("the unit was accepted"));
                 let mut word = format!("{}.{}", name.command, name.index);
                 if unit.superseded != NO_PLACE {
-                    let block = self.ftl.state.store.medium.geometry.block_of(Ppn(unit.superseded));
+                    let block = self.layer.map().state.store.medium.geometry.block_of(Ppn(unit.superseded));
                     self.use_block(block);
                     self.dies[operation.die.index()].supersedes.push(block.0);
                     let _ = write!(word, "^{}", block.0);
@@ -244,7 +295,7 @@ impl Recorder {
 
     fn note_operation(&mut self, operation: &Operation, now: SimTime) {
         let Operation { kind, reason, die, first, units, pages, page_type, mode, encode, .. } = *operation;
-        let block = self.ftl.state.store.medium.geometry.block_of(first);
+        let block = self.layer.map().state.store.medium.geometry.block_of(first);
         let (words, moved, accepted) = self.take_units(operation);
         let data = self.dies[die.index()].last_data;
         let (name, from) = match kind {
@@ -255,38 +306,115 @@ impl Recorder {
             OperationKind::Erase => ("erase", data.max(self.unused_since[block.index()])),
             OperationKind::LazyErase => ("lazy_erase", Stamp::default()),
         };
-        let (place, lpn) = (place_in_words(&self.ftl, first), self.ftl.unit_at(first));
+        let (place, lpn) = (place_in_words(self.layer.map(), first), self.layer.map().unit_at(first));
         let rest = format!("{} {place} {units} {pages} {page_type} {} {lpn} {encode} {moved} {words}", reason.name(), mode.0);
         self.pulled(name, die, from, now, format_args!("{rest}"));
-        self.dies[die.index()].idle_since = None;
+        (self.dies[die.index()].idle_since, self.dies[die.index()].ended) = (None, None);
         if kind == OperationKind::Read {
             self.use_block(block);
         }
     }
 
+    /// Records what executed firmware has done since the last call.
+    fn note_decisions(&mut self, now: SimTime) {
+        for note in self.layer.take_notes() {
+            match note {
+                Note::Answered { command, decision } => {
+                    let question = &mut self.questions[command.index()];
+                    (question.wait, question.decision) = (now.since(question.at).0, decision);
+                    if question.is_trim {
+                        self.trims.push_back((command, std::mem::take(&mut self.woken)));
+                    }
+                }
+                Note::Woken(die) => self.woken.push(die),
+                Note::Given { die, decision } => self.dies[die.index()].chosen = Some((now, decision)),
+                Note::Dropped { die, numbers, decision } => {
+                    self.between(die, (now, decision), |recorder| recorder.note_dropped(die, &numbers, now));
+                }
+                Note::HandedOver { die, before, decision } => {
+                    self.between(die, (now, decision), |recorder| recorder.note_hand_over(die, Some(before), now));
+                }
+                Note::Room(die) => self.note_room_in_time(die, now),
+            }
+        }
+    }
+
+    /// Records an entry which is not that of the operation that has been chosen for the die.
+    fn between(&mut self, die: DieId, chosen: (SimTime, Decision), record: impl FnOnce(&mut Recorder)) {
+        let given = self.dies[die.index()].chosen.replace(chosen);
+        record(self);
+        self.dies[die.index()].chosen = given;
+    }
+
+    /// Records a change of a die's space for host data at an instant that firmware has chosen.
+    fn note_room_in_time(&mut self, die: DieId, now: SimTime) {
+        let RecordedDie { ended, last_entry, .. } = self.dies[die.index()];
+        let when = ended.map_or_else(|| now.since(last_entry).0.to_string(), |ended| format!("done+{}", now.since(ended).0));
+        self.note_room(die, &when, now);
+    }
+
+    /// Returns the columns of the question that a command in this slot asked executed firmware, and of its answer.
+    fn question_in_words(&mut self, command: Option<CommandId>) -> String {
+        if self.layer.executed().is_none() {
+            return String::new();
+        }
+        let question = command.and_then(|command| self.questions.get_mut(command.index())).map(std::mem::take);
+        let Question { number, wait, decision, .. } = question.unwrap_or_default();
+        let number = number.map_or_else(|| "-".to_owned(), |number| number.to_string());
+        format!(" {number} {wait}{}", self.decision_in_words(decision))
+    }
+
+    /// Returns executed firmware, if that makes the decisions.
+    pub fn executed(&self) -> Option<&Executed> {
+        self.layer.executed()
+    }
+
+    /// Returns executed firmware for modification, if that makes the decisions.
+    pub fn executed_mut(&mut self) -> Option<&mut Executed> {
+        self.layer.executed_mut()
+    }
+
+    /// Has executed firmware look units up, or deallocate them ([`Executed::translate`]).
+    pub fn translate(&mut self, asks: Asks, units: Range<u32>, now: SimTime, out: &mut Outbox) -> bool {
+        let Asks { command, op, .. } = asks;
+        if matches!(op, Op::Read | Op::Trim) {
+            if self.questions.len() <= command.index() {
+                self.questions.resize(command.index() + 1, Question::default());
+            }
+            self.questions[command.index()] =
+                Question { number: Some(self.asked), is_trim: op == Op::Trim, at: now, ..Question::default() };
+            self.asked += 1;
+        }
+        let Some(layer) = self.layer.executed_mut() else { return true };
+        let is_done = layer.translate(asks, units, now, out);
+        self.note_decisions(now);
+        is_done
+    }
+
     /// Returns the page map.
     pub fn page_map(&self) -> &Ftl {
-        &self.ftl
+        self.layer.map()
     }
 
     /// Returns the page map for modification.
     pub fn page_map_mut(&mut self) -> &mut Ftl {
-        &mut self.ftl
+        self.layer.map_mut()
     }
 }
 
 impl Translation for Recorder {
     fn read(&mut self, command: CommandId, first: Lpn, count: u32, now: SimTime, out: &mut Outbox) -> u32 {
         let number = self.number(command, first);
-        let before = self.ftl.state.counters.clone();
+        let before = self.layer.map().state.counters.clone();
         let from = out.handoff.reads.len();
-        let parts = self.ftl.read(command, first, count, now, out);
-        let new = self.ftl.state.counters.since(&before);
+        let parts = self.layer.read(command, first, count, now, out);
+        let new = self.layer.map().state.counters.since(&before);
+        let question = self.question_in_words(Some(command));
         let reads: Vec<Operation> = out.handoff.reads[from..].iter().map(|&slot| out.operations[slot]).collect();
         self.line(
             now,
             format_args!(
-                "read {number} {} {count} {} {} {} {}",
+                "read {number} {} {count} {} {} {} {}{question}",
                 first.0,
                 new.buffer_hits,
                 new.reads_in_flight,
@@ -298,7 +426,7 @@ impl Translation for Recorder {
             let words = self.read_in_words(operation);
             self.line(now, format_args!("sense {words}"));
             if operation.reads_data() {
-                self.use_block(self.ftl.state.store.medium.geometry.block_of(operation.first));
+                self.use_block(self.layer.map().state.store.medium.geometry.block_of(operation.first));
             }
         }
         parts
@@ -307,12 +435,12 @@ impl Translation for Recorder {
     fn write(&mut self, unit: &HostUnit, now: SimTime, out: &mut Outbox) -> bool {
         let name = self.name_of(unit.command, unit.lpn);
         let UnitName { command, index } = name;
-        let waiting = match (unit.buffered, decode(self.ftl.state.store.code_of(unit.lpn))) {
-            (Some(_), Mapped::Slot(slot)) => Some(self.ftl.state.writes.queue.units[slot].number),
+        let waiting = match (unit.buffered, decode(self.layer.map().state.store.code_of(unit.lpn))) {
+            (Some(_), Mapped::Slot(slot)) => Some(self.layer.map().state.writes.queue.units[slot].number),
             _ => None,
         };
         let from = out.handoff.reads.len();
-        let waits = self.ftl.write(unit, now, out);
+        let waits = self.layer.write(unit, now, out);
         if let (Some(number), Some(old)) = (unit.buffered, waiting) {
             let into = self.buffered[&old];
             self.line(now, format_args!("absorb {command}.{index} {}.{}", into.command, into.index));
@@ -330,7 +458,7 @@ impl Translation for Recorder {
             let operation = out.operations[slot];
             let words = self.read_in_words(&operation);
             self.line(now, format_args!("fill {command}.{index} {words}"));
-            self.use_block(self.ftl.state.store.medium.geometry.block_of(operation.first));
+            self.use_block(self.layer.map().state.store.medium.geometry.block_of(operation.first));
         } else {
             let stamp = self.stamp(now);
             self.accepted.insert(name, stamp);
@@ -341,22 +469,26 @@ impl Translation for Recorder {
     fn trim(&mut self, first: Lpn, count: u32, now: SimTime, out: &mut Outbox) {
         let number = self.next_number();
         let from = out.ready.listed().len();
-        self.ftl.trim(first, count, now, out);
-        let woken: Vec<String> = out.ready.listed()[from..].iter().map(|die| die.0.to_string()).collect();
+        self.layer.trim(first, count, now, out);
+        // Executed firmware has deallocated the units before, unless there are none.
+        let (command, woken) = if count > 0 { self.trims.pop_front().unzip() } else { (None, None) };
+        let woken = woken.unwrap_or_default().into_iter().chain(out.ready.listed()[from..].iter().copied());
+        let woken: Vec<String> = woken.map(|die| die.0.to_string()).collect();
         let woken = if woken.is_empty() { "-".to_owned() } else { woken.join(",") };
-        self.line(now, format_args!("trim {number} {} {count} {woken}", first.0));
+        let question = self.question_in_words(command);
+        self.line(now, format_args!("trim {number} {} {count} {woken}{question}", first.0));
     }
 
     fn drain(&mut self, what: Drain, ready: &mut ReadyDies) {
-        self.ftl.drain(what, ready);
+        self.layer.drain(what, ready);
     }
 
     fn has_drained(&mut self, now: SimTime, out: &mut Outbox) -> bool {
-        self.ftl.has_drained(now, out)
+        self.layer.has_drained(now, out)
     }
 
     fn demand(&self, die: DieId) -> Demand {
-        self.ftl.demand(die)
+        self.layer.map().demand(die)
     }
 
     fn next(&mut self, die: DieId, may_program: bool, now: SimTime, out: &mut Outbox) -> Pulled {
@@ -365,12 +497,9 @@ impl Translation for Recorder {
             self.dies[die.index()].asks(stamp, stamp);
         }
         let (released, encodings) = (out.handoff.released.len(), out.handoff.encodings.len());
-        let waiting = self.ftl.waiting_by_die();
-        let pulled = if may_program {
-            self.ftl.next(die, now, out).map_or(Pulled::Nothing, Pulled::Operation)
-        } else {
-            self.ftl.next_without_buffer(die, now, out)
-        };
+        let waiting = if self.layer.executed().is_some() { None } else { self.layer.map().waiting_by_die() };
+        let pulled = self.layer.next(die, may_program, now, out);
+        self.note_decisions(now);
         self.note_hand_over(die, waiting, now);
         self.note_dropped(die, &out.handoff.released[released..], now);
         for encoding in &out.handoff.encodings[encodings..] {
@@ -384,7 +513,9 @@ impl Translation for Recorder {
             let stamp = self.stamp(now);
             self.dies[die.index()].asks(stamp, stamp);
         }
-        self.note_room(die, "begun", now);
+        if self.layer.executed().is_none() {
+            self.note_room(die, "begun", now);
+        }
         self.note_urgency(die, false, now);
         if pulled == Pulled::NeedsBuffer {
             self.dies[die.index()].starved_since.get_or_insert(now);
@@ -400,23 +531,19 @@ impl Translation for Recorder {
         } else {
             state.is_busy(stamp);
         }
-        match end {
-            TurnEnd::Idle => self.ftl.set_idle(die, now, &mut out.events),
-            TurnEnd::Started => self.ftl.die_started(die, &mut out.ready),
-            TurnEnd::Starved => self.ftl.die_starved(die, &mut out.ready),
-        }
+        self.layer.turn_ended(die, end, now, out);
     }
 
     fn operation_done(&mut self, ended: Ended, operation: &Operation, now: SimTime, out: &mut Outbox) {
         let die = operation.die;
         if operation.kind == OperationKind::Read && operation.reads_data() {
-            self.release_block(self.ftl.state.store.medium.geometry.block_of(operation.first), now);
+            self.release_block(self.layer.map().state.store.medium.geometry.block_of(operation.first), now);
         }
         match operation.owner {
             Owner::PartialRead(slot) => {
                 let stamp = self.stamp(now);
-                for slot in [&[slot], self.ftl.state.writes.queue.followers(slot)].concat() {
-                    let unit = &self.ftl.state.writes.queue.units[slot];
+                for slot in [&[slot], self.layer.map().state.writes.queue.followers(slot)].concat() {
+                    let unit = &self.layer.map().state.writes.queue.units[slot];
                     let name = match unit.writer {
                         Writer::Command(command) => self.name_of(command, unit.lpn),
                         Writer::Buffer => self.buffered[&unit.number],
@@ -431,25 +558,32 @@ impl Translation for Recorder {
             Owner::Collector if operation.kind == OperationKind::Read => self.dies[die.index()].last_data = self.stamp(now),
             _ => {}
         }
-        self.ftl.operation_done(ended, operation, now, out);
-        self.note_room(die, "done", now);
+        if !matches!(operation.owner, Owner::Command(_)) {
+            self.dies[die.index()].ended = Some(now);
+        }
+        self.layer.operation_done(ended, operation, now, out);
+        if self.layer.executed().is_none() {
+            self.note_room(die, "done", now);
+        }
+        self.note_decisions(now);
         self.note_urgency(die, true, now);
     }
 
     fn collection_encoded(&mut self, die: DieId, now: SimTime, ready: &mut ReadyDies) {
         self.dies[die.index()].last_data = self.stamp(now);
-        self.ftl.collection_encoded(die, now, ready);
+        self.layer.collection_encoded(die, now, ready);
     }
 
     fn timer(&mut self, timer: Timer, now: SimTime, out: &mut Outbox) {
-        self.ftl.timer(timer, now, out);
+        self.layer.timer(timer, now, out);
+        self.note_decisions(now);
         if timer == Timer::Retention {
             (0..self.dies.len() as u32).for_each(|die| self.note_urgency(DieId(die), false, now));
         }
     }
 
     fn report(&self) -> Report<'_> {
-        self.ftl.report()
+        self.layer.report()
     }
 
     fn figures(&self) -> Vec<(&'static str, f64)> {
@@ -457,7 +591,7 @@ impl Translation for Recorder {
     }
 
     fn unit_at(&self, ppn: Ppn) -> u32 {
-        self.ftl.unit_at(ppn)
+        self.layer.map().unit_at(ppn)
     }
 
     fn state(&mut self, _archive: &mut Archive<'_>, _now: SimTime) -> Archived {
@@ -465,26 +599,35 @@ impl Translation for Recorder {
     }
 
     fn buffered(&self) -> Buffered {
-        self.ftl.state.writes.queue.buffered()
+        self.layer.map().state.writes.queue.buffered()
     }
 
     fn medium(&self) -> &Medium {
-        &self.ftl.state.store.medium
+        &self.layer.map().state.store.medium
     }
 
     fn medium_mut(&mut self) -> &mut Medium {
-        &mut self.ftl.state.store.medium
+        &mut self.layer.map_mut().state.store.medium
     }
 }
 
 impl Recordable for Recorder {
     fn begin(&mut self, now: SimTime, out: &mut Outbox) {
-        self.ftl.begin(now, out);
+        self.layer.begin(now, out);
         for die in (0..self.dies.len() as u32).map(DieId) {
             (self.dies[die.index()].idle_since, self.dies[die.index()].last_entry) = (Some((now, 0)), now);
             self.note_room(die, "begun", now);
             self.note_urgency(die, false, now);
         }
+        self.note_decisions(now);
+    }
+
+    fn failure(&self) -> Option<Problem> {
+        self.layer.executed().and_then(Executed::failure)
+    }
+
+    fn stalled(&mut self, commands: u64) -> bool {
+        self.layer.executed_mut().is_some_and(|layer| layer.stalled(commands))
     }
 
     fn announce(&mut self, command: CommandId, units: Range<u32>, now: SimTime) {

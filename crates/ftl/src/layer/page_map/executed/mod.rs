@@ -8,13 +8,14 @@ mod checkpoint;
 mod cores;
 mod registers;
 
-pub use cores::{CoresConfig, Work};
+pub use cores::{CoreWork, CoresConfig, Split, Work};
 
 use super::ftl::Ftl;
+use crate::firmware::Processor;
 use crate::layer::contract::{Pulled, Report, Translation, TurnEnd};
 use crate::medium::Medium;
 use crate::queue::{Buffered, Drain};
-use cores::{DRAM, Processor, Step};
+use cores::{Cores, DRAM, Step};
 use kit::archive::{Archive, Archived};
 use kit::queue::Class;
 use kit::{
@@ -38,20 +39,60 @@ const TASKS: [&str; 6] = ["wait", "look_up", "trim", "choose", "gathered", "eras
 pub struct FirmwareProfile {
     /// In all.
     pub total: Work,
+    /// Of each core.
+    pub cores: Vec<CoreWork>,
     /// For each task, by the event that began it.
     pub tasks: Vec<(&'static str, Work)>,
     /// In each function, in descending order of the cycles.
     pub functions: Vec<riscv::FunctionCycles>,
 }
 
+/// A command that asks for the decision of firmware.
+#[derive(Clone, Copy, Debug)]
+pub struct Asks {
+    /// The command.
+    pub command: CommandId,
+    /// The operation that it asks for.
+    pub op: Op,
+    /// Its submission queue.
+    pub queue: u16,
+}
+
+/// Work of a core for a decision: its cycles since its last decision, without those in which it waited.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Decision {
+    pub core: u32,
+    pub cycles: u64,
+}
+
+/// Action of firmware, for a record of it.
+pub(super) enum Note {
+    /// A read or trim has been answered.
+    Answered { command: CommandId, decision: Decision },
+    /// A die is to ask for its next operation for the trim that is answered next.
+    Woken(DieId),
+    /// A die has been given an operation.
+    Given { die: DieId, decision: Decision },
+    /// Units with these numbers have left the write buffer, as they were trimmed.
+    Dropped { die: DieId, numbers: Vec<u64>, decision: Decision },
+    /// The writes that waited for a die have been handed over to another; `before`: those that waited for each die.
+    HandedOver { die: DieId, before: Vec<u64>, decision: Decision },
+    /// A die takes host data, or no longer.
+    Room(DieId),
+}
+
 /// The layer.
 pub struct Executed {
     ftl: Ftl,
-    cores: Processor,
+    cores: Cores,
     hardware: Hardware,
-    /// Work of the core in each task, by the number of its event.
+    /// Core whose access is handled.
+    at: usize,
+    /// Work of the cores in each task, by the number of its event.
     tasks: [Work; TASKS.len()],
     failure: Option<Problem>,
+    /// Notes since they were taken; `None` if nobody takes them.
+    notes: Option<Vec<Note>>,
 }
 
 impl Executed {
@@ -59,9 +100,32 @@ impl Executed {
     pub fn new(ftl: Ftl, config: &CoresConfig) -> Result<Executed, String> {
         let bytes = CoresConfig::dram_bytes(&ftl.state.store.medium.geometry, ftl.state.store.user_units);
         let bytes = u32::try_from(bytes).map_err(|_| format!("its map takes {bytes} bytes of DRAM"))?;
-        let hardware = Hardware::new(&ftl);
-        let cores = Processor::new(config, bytes)?;
-        Ok(Executed { cores, ftl, hardware, tasks: Default::default(), failure: None })
+        let hardware = Hardware::new(&ftl, config);
+        let cores = Cores::new(config, bytes)?;
+        Ok(Executed { cores, ftl, hardware, at: 0, tasks: Default::default(), failure: None, notes: None })
+    }
+
+    /// Has notes kept of what the firmware does.
+    pub(super) fn keep_notes(&mut self) {
+        self.notes = Some(Vec::new());
+    }
+
+    /// Takes the notes since the last call.
+    pub(super) fn take_notes(&mut self) -> Vec<Note> {
+        self.notes.as_mut().map_or_else(Vec::new, std::mem::take)
+    }
+
+    /// Adds a note of a decision, if notes are kept.
+    fn note(&mut self, note: impl FnOnce(Decision) -> Note) {
+        if let Some(notes) = &mut self.notes {
+            let decision = Decision { core: self.at as u32, cycles: self.cores.take_decision(self.at) };
+            notes.push(note(decision));
+        }
+    }
+
+    /// Returns the processor that makes the decisions.
+    pub fn processor(&self) -> Processor {
+        self.cores.facts()
     }
 
     /// Returns the map that the hardware keeps.
@@ -94,30 +158,33 @@ impl Executed {
     }
 
     /// Has the firmware look units up, or deallocate them. Returns true if that is done; otherwise the command waits.
-    pub fn translate(&mut self, command: CommandId, op: Op, units: Range<u32>, now: SimTime, out: &mut Outbox) -> bool {
-        let kind = match op {
+    pub fn translate(&mut self, asks: Asks, units: Range<u32>, now: SimTime, out: &mut Outbox) -> bool {
+        let kind = match asks.op {
             Op::Read => Kind::Read,
             Op::Trim => Kind::Trim,
             _ => return true,
         };
-        self.hardware.translating = Some(command);
-        self.hardware.ask(command, kind, units);
+        self.hardware.translating = Some(asks.command);
+        self.hardware.ask(asks, kind, units);
         self.run(now, out);
         self.hardware.translating.take().is_none() || self.failure.is_some()
     }
 
     /// Adds what the core has executed since the last event to the task of that event.
     fn charge_task(&mut self) {
-        let work = self.cores.take_work();
-        self.tasks[self.hardware.event_number()].add(work);
+        let work = self.cores.take_work(self.at);
+        self.tasks[self.hardware.event_number(self.at)].add(work);
     }
 
     /// Returns what the firmware has executed.
     pub fn profile(&self) -> FirmwareProfile {
-        let mut tasks = self.tasks;
-        tasks[self.hardware.event_number()].add(self.cores.untaken());
-        let tasks = TASKS.iter().copied().zip(tasks).collect();
-        FirmwareProfile { total: self.cores.work(), tasks, functions: self.cores.functions() }
+        let (mut tasks, mut total) = (self.tasks, Work::default());
+        for number in 0..self.cores.count() {
+            tasks[self.hardware.event_number(number)].add(self.cores.untaken(number));
+        }
+        let cores = self.cores.work();
+        cores.iter().for_each(|core| total.add(core.work));
+        FirmwareProfile { total, cores, tasks: TASKS.iter().copied().zip(tasks).collect(), functions: self.cores.functions() }
     }
 
     /// Returns the time for which the last operation of a die waited after the firmware had chosen it.
@@ -129,7 +196,7 @@ impl Executed {
     pub fn stalled(&mut self, commands: u64) -> bool {
         if self.failure.is_none() {
             let commands = words::count(commands, "command");
-            let what = format!("{}: the firmware waits for an event, with {commands} in flight", self.cores.place());
+            let what = format!("{}: the firmware waits for an event, with {commands} in flight", self.cores.places());
             self.failure = Some(Problem::new(PLACE, what));
         }
         true
@@ -144,26 +211,39 @@ impl Executed {
         }
     }
 
-    /// Lets the core access registers as long as it does at this instant.
+    /// Lets the cores access registers as long as they do at this instant.
     fn step(&mut self, now: SimTime, out: &mut Outbox) -> Result<(), String> {
         loop {
-            match self.cores.step(self.hardware.has_events(), now)? {
+            let hardware = &self.hardware;
+            match self.cores.step(|number| hardware.has_events(number), now)? {
                 Step::Later(at) => {
                     if let Some(at) = at.filter(|&at| self.hardware.arms(at)) {
                         out.events.push(at, Class::Timer, Event::Timer(Timer::Core));
                     }
                     return Ok(());
                 }
-                Step::Access(offset, Access::Load { .. }) => {
-                    let value = self.load(offset, now, out).map_err(|what| format!("{}: {what}", self.cores.place()))?;
-                    self.cores.answer(value);
-                }
-                Step::Access(offset, Access::Store { value, .. }) => {
-                    self.store(offset, value, now, out).map_err(|what| format!("{}: {what}", self.cores.place()))?;
-                    self.cores.accept();
+                Step::Access(number, offset, access) => {
+                    self.at = number;
+                    self.access(offset, access, now, out).map_err(|what| format!("{}: {what}", self.cores.place(number)))?;
                 }
             }
         }
+    }
+
+    /// Handles the access of a core to a register.
+    fn access(&mut self, offset: u32, access: Access, now: SimTime, out: &mut Outbox) -> Result<(), String> {
+        match (offset, access) {
+            (registers::LOCK, Access::Load { .. }) => return self.cores.take_lock(self.at),
+            (registers::LOCK, Access::Store { .. }) => self.cores.give_lock(self.at)?,
+            (_, Access::Load { .. }) => {
+                let value = self.load(offset, now, out)?;
+                self.cores.answer(self.at, value);
+                return Ok(());
+            }
+            (_, Access::Store { value, .. }) => self.store(offset, value, now, out)?,
+        }
+        self.cores.accept(self.at);
+        Ok(())
     }
 
     /// Handles the end of a collection's read: its units are in the memory of the controller.
@@ -177,7 +257,7 @@ impl Executed {
         let collector = &mut self.ftl.state.collectors[die.index()];
         collector.gathered.append(&mut read);
         collector.in_read = read;
-        self.hardware.post([Kind::Gathered as u32, die.0, 0, 0]);
+        self.hardware.post(Kind::Gathered, die, 0);
     }
 
     fn erased(&mut self, ended: Ended, operation: &Operation, out: &mut Outbox) {
@@ -189,7 +269,7 @@ impl Executed {
         self.ftl.state.collectors[operation.die.index()].gathered.clear();
         self.hardware.emptied(operation.die);
         self.ftl.state.space.block_freed(operation.die);
-        self.hardware.post([Kind::Erased as u32, operation.die.0, block.0, 0]);
+        self.hardware.post(Kind::Erased, operation.die, block.0);
     }
 }
 

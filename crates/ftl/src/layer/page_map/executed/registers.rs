@@ -1,6 +1,6 @@
 //! The registers of the controller: events for the cores, and the operations that they compose.
 
-use super::{Executed, NONE};
+use super::{Asks, CoresConfig, Executed, NONE, Note, Split};
 use crate::layer::page_map::ftl::Ftl;
 use crate::map::{Mapped, decode};
 use crate::medium::BlockState;
@@ -10,6 +10,9 @@ use kit::{
 };
 use std::collections::VecDeque;
 use std::ops::Range;
+
+/// Offset of the lock.
+pub(super) const LOCK: u32 = 0x060;
 
 /// Kinds of events, by their number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,8 +52,6 @@ struct Core {
     left: Range<u32>,
     composed: Composed,
     block: u32,
-    /// Instant for which its timer is armed.
-    armed: Option<SimTime>,
 }
 
 /// State of a die as the firmware serves it.
@@ -71,9 +72,14 @@ struct Die {
 
 /// The hardware between the cores and the flash.
 pub(super) struct Hardware {
-    core: Core,
+    cores: Vec<Core>,
     dies: Vec<Die>,
-    config: [u32; 16],
+    /// Core of each die.
+    core_of_die: Vec<usize>,
+    split: Split,
+    /// Instant for which the timer of the cores is armed.
+    armed: Option<SimTime>,
+    config: [u32; 17],
     /// Command that asks, while the core is at work; `None` once it is answered.
     pub translating: Option<CommandId>,
     /// Die that asks, while the core is at work.
@@ -81,11 +87,18 @@ pub(super) struct Hardware {
 }
 
 impl Hardware {
-    pub fn new(ftl: &Ftl) -> Hardware {
+    pub fn new(ftl: &Ftl, of_cores: &CoresConfig) -> Hardware {
         let geometry = &ftl.state.store.medium.geometry;
         let config = &ftl.derived.config;
+        let (cores, split) = (of_cores.cores, of_cores.split);
+        // The first core is left out where it serves the commands alone.
+        let first = u32::from(split == Split::Task && cores > 1);
+        let core_of = |die: u32| first + geometry.channel_of(DieId(die)).0 % (cores - first);
         Hardware {
-            core: Core::default(),
+            cores: vec![Core::default(); cores as usize],
+            core_of_die: (0..geometry.die_count).map(|die| core_of(die) as usize).collect(),
+            split,
+            armed: None,
             dies: vec![Die::default(); geometry.die_count as usize],
             config: [
                 geometry.die_count,
@@ -105,37 +118,46 @@ impl Hardware {
                 0,
                 super::DRAM,
                 0,
+                cores,
             ],
             translating: None,
             choosing: None,
         }
     }
 
-    pub fn post(&mut self, event: [u32; 4]) {
-        self.core.events.push_back(event);
+    /// Posts an event of a die to its core.
+    pub fn post(&mut self, kind: Kind, die: DieId, block: u32) {
+        self.cores[self.core_of_die[die.index()]].events.push_back([kind as u32, die.0, block, 0]);
     }
 
-    /// Returns the number of the kind of the event that the firmware works at; 0 if it does at none.
-    pub fn event_number(&self) -> usize {
-        self.core.event[0] as usize
+    /// Returns the number of the kind of the event that a core works at; 0 if it does at none.
+    pub fn event_number(&self, core: usize) -> usize {
+        self.cores[core].event[0] as usize
     }
 
-    pub fn has_events(&self) -> bool {
-        !self.core.events.is_empty()
+    pub fn has_events(&self, core: usize) -> bool {
+        !self.cores[core].events.is_empty()
     }
 
-    /// Returns true if the timer of the core is to be armed for an instant: it is not yet.
+    /// Returns true if the timer of the cores is to be armed for an instant: it is not yet.
     pub fn arms(&mut self, at: SimTime) -> bool {
-        self.core.armed.replace(at) != Some(at)
+        self.armed.replace(at) != Some(at)
     }
 
     pub fn fired(&mut self, now: SimTime) {
-        self.core.armed = self.core.armed.filter(|&at| at > now);
+        self.armed = self.armed.filter(|&at| at > now);
     }
 
     /// Asks for the units of a command.
-    pub fn ask(&mut self, command: CommandId, kind: Kind, units: Range<u32>) {
-        self.post([kind as u32, command.index() as u32, units.start, units.end - units.start]);
+    pub fn ask(&mut self, asks: Asks, kind: Kind, units: Range<u32>) {
+        let core = match self.split {
+            Split::Channel => units.start,
+            Split::Task => 0,
+            Split::Queue => u32::from(asks.queue),
+        };
+        let event = [kind as u32, asks.command.index() as u32, units.start, units.end - units.start];
+        let cores = self.cores.len();
+        self.cores[core as usize % cores].events.push_back(event);
     }
 
     /// Lets a free die ask for an operation.
@@ -144,7 +166,7 @@ impl Hardware {
         if std::mem::replace(&mut state.is_asked, true) {
             state.asks_again = true;
         } else {
-            self.post([Kind::Idle as u32, die.0, 0, 0]);
+            self.post(Kind::Idle, die, 0);
         }
     }
 
@@ -170,8 +192,8 @@ impl Hardware {
     }
 
     /// Takes the next event of a core. Returns its kind.
-    fn take_event(&mut self) -> u32 {
-        let state = &mut self.core;
+    fn take_event(&mut self, core: usize) -> u32 {
+        let state = &mut self.cores[core];
         state.composed.clear();
         state.event = state.events.pop_front().unwrap_or_default();
         if [Kind::Read as u32, Kind::Trim as u32].contains(&state.event[0]) {
@@ -184,7 +206,7 @@ impl Hardware {
 /// Returns true if what a register has cannot change while the core works at an event: a field of the event, or a
 /// property of the drive.
 pub(super) fn is_constant(offset: u32) -> bool {
-    (0x004..0x010).contains(&offset) || (0x100..0x13c).contains(&offset)
+    (0x004..0x010).contains(&offset) || (0x100..0x13c).contains(&offset) || offset == 0x140
 }
 
 /// Returns the die of a register of a family that begins at an offset.
@@ -196,18 +218,18 @@ impl Executed {
     /// Returns what a core reads from a register.
     pub(super) fn load(&mut self, offset: u32, now: SimTime, out: &mut Outbox) -> Result<u32, String> {
         let dies = self.hardware.dies.len() as u32;
-        let state = &mut self.hardware.core;
+        let state = &mut self.hardware.cores[self.at];
         Ok(match offset {
             0x000 => {
-                self.cores.asks(now);
+                self.cores.asks(self.at)?;
                 self.charge_task();
                 self.end_event(&mut out.ready)?;
-                self.hardware.take_event()
+                self.hardware.take_event(self.at)
             }
             0x004..0x010 => state.event[offset as usize / 4],
             0x050 => self.ftl.state.store.medium.block(BlockId(state.block)).pins(),
             0x13c => u32::from(self.ftl.state.counters.host_units > 0),
-            0x100..0x134 | 0x138 => self.hardware.config[(offset as usize - 0x100) / 4],
+            0x100..0x134 | 0x138 | 0x140 => self.hardware.config[(offset as usize - 0x100) / 4],
             0x1000..0x2000 if die_of(offset, 0x1000).0 < dies => self.waiting(die_of(offset, 0x1000), now, out),
             0x2000..0x3000 if die_of(offset, 0x2000).0 < dies => self.take(die_of(offset, 0x2000), now, out)?,
             _ => return Err(format!("it loads from {offset:#x} of the registers, where there is none")),
@@ -217,7 +239,7 @@ impl Executed {
     /// Stores what a core writes to a register.
     pub(super) fn store(&mut self, offset: u32, value: u32, now: SimTime, out: &mut Outbox) -> Result<(), String> {
         let dies = self.hardware.dies.len() as u32;
-        let state = &mut self.hardware.core;
+        let state = &mut self.hardware.cores[self.at];
         match offset {
             0x020 => self.answer_read(value, out)?,
             0x024 => self.answer_trim(now, out),
@@ -228,12 +250,19 @@ impl Executed {
                 state.block = value;
                 self.take_victim(BlockId(value));
             }
-            0x054 if value < dies => out.ready.mark(DieId(value)),
+            0x054 if value < dies => {
+                let from = out.ready.listed().len();
+                out.ready.mark(DieId(value));
+                self.note_woken(&out.ready.listed()[from..]);
+            }
             0x07c => return Err(format!("it gives up with code {value}")),
             0x3000..0x4000 if die_of(offset, 0x3000).0 < dies => {
                 let die = die_of(offset, 0x3000);
                 self.ftl.state.space.set_room(die, value != 0);
                 self.ftl.update_no_space(now, &mut out.signals);
+                if let Some(notes) = &mut self.notes {
+                    notes.push(Note::Room(die));
+                }
             }
             _ => return Err(format!("it stores {value:#x} at {offset:#x} of the registers, which does not take that")),
         }
@@ -242,7 +271,7 @@ impl Executed {
 
     /// Handles the end of what a core has done about its event, as it asks for the next one.
     fn end_event(&mut self, ready: &mut ReadyDies) -> Result<(), String> {
-        let state = &self.hardware.core;
+        let state = &self.hardware.cores[self.at];
         if !state.left.is_empty() {
             return Err(format!("it leaves unit {} without an answer", state.left.start));
         }
@@ -260,14 +289,24 @@ impl Executed {
         if std::mem::take(&mut asked.asks_again) {
             self.hardware.idle(die);
         } else if !is_answered && !self.hardware.dies[die.index()].is_emptying {
-            self.ftl.hand_over_where_full(die, ready);
+            self.hand_over_where_full(die, ready);
         }
         Ok(())
     }
 
+    fn hand_over_where_full(&mut self, die: DieId, ready: &mut ReadyDies) {
+        let before = self.notes.as_ref().and_then(|_| self.ftl.waiting_by_die());
+        self.ftl.hand_over_where_full(die, ready);
+        if let Some(before) = before
+            && self.ftl.waiting_by_die().as_ref() != Some(&before)
+        {
+            self.note(|decision| Note::HandedOver { die, before, decision });
+        }
+    }
+
     /// Checks where a core has found the next unit of a read.
     fn answer_read(&mut self, place: u32, out: &mut Outbox) -> Result<(), String> {
-        let state = &mut self.hardware.core;
+        let state = &mut self.hardware.cores[self.at];
         let unit = state.left.next().ok_or("it answers no unit")?;
         let code = match decode(self.ftl.state.store.code_of(Lpn(unit))) {
             Mapped::Slot(slot) => decode(self.ftl.state.writes.queue.units[slot].prior),
@@ -284,17 +323,26 @@ impl Executed {
     }
 
     fn answer_trim(&mut self, now: SimTime, out: &mut Outbox) {
-        let state = &mut self.hardware.core;
+        let state = &mut self.hardware.cores[self.at];
         let units = std::mem::take(&mut state.left);
         // At once: whatever the core does next finds the units deallocated.
+        let from = out.ready.listed().len();
         self.ftl.trim(Lpn(units.start), units.len() as u32, now, out);
+        self.note_woken(&out.ready.listed()[from..]);
         self.answered(out);
+    }
+
+    fn note_woken(&mut self, dies: &[DieId]) {
+        if let Some(notes) = &mut self.notes {
+            notes.extend(dies.iter().copied().map(Note::Woken));
+        }
     }
 
     /// Lets the command of a core's event go on.
     fn answered(&mut self, out: &mut Outbox) {
-        let [_, command, first, count] = self.hardware.core.event;
+        let [_, command, first, count] = self.hardware.cores[self.at].event;
         let command = CommandId(command);
+        self.note(|decision| Note::Answered { command, decision });
         // Another command than the one that asks may be answered at this instant.
         if self.hardware.translating == Some(command) {
             self.hardware.translating = None;
@@ -314,26 +362,36 @@ impl Executed {
         let most = self.ftl.state.store.medium.geometry.units_per_program as usize;
         let count = slots.filter(|&slot| !queue.units[slot].dropped).take(most).count() as u32;
         if count == 0 {
+            let from = out.handoff.released.len();
             self.ftl.drop_trimmed(list, now, out);
+            self.note_dropped(die, &out.handoff.released[from..]);
         }
         count
+    }
+
+    fn note_dropped(&mut self, die: DieId, numbers: &[u64]) {
+        if !numbers.is_empty() {
+            self.note(|decision| Note::Dropped { die, numbers: numbers.to_vec(), decision });
+        }
     }
 
     /// Takes the oldest unit of host data that waits for a die into the program that a core composes. Returns the unit.
     fn take(&mut self, die: DieId, now: SimTime, out: &mut Outbox) -> Result<u32, String> {
         let list = self.ftl.state.writes.list_of(die);
-        self.hardware.core.is_asked_by(die)?;
-        if self.hardware.core.composed.slots.len() == self.ftl.state.store.medium.geometry.units_per_program as usize {
+        self.hardware.cores[self.at].is_asked_by(die)?;
+        if self.hardware.cores[self.at].composed.slots.len() == self.ftl.state.store.medium.geometry.units_per_program as usize {
             return Err("it takes more units than a program has".to_owned());
         }
         while let Some(slot) = self.ftl.state.writes.queue.pop(list) {
             out.signals.queued_write_pages -= 1;
             out.signals.queued_write_requests -= u64::from(self.ftl.state.writes.queue.units[slot].last);
             if self.ftl.state.writes.queue.units[slot].dropped {
+                let from = out.handoff.released.len();
                 self.ftl.release_dropped(slot, now, out);
+                self.note_dropped(die, &out.handoff.released[from..]);
                 continue;
             }
-            self.hardware.core.composed.slots.push(slot);
+            self.hardware.cores[self.at].composed.slots.push(slot);
             return Ok(self.ftl.state.writes.queue.units[slot].lpn.0);
         }
         Ok(NONE)
@@ -341,10 +399,10 @@ impl Executed {
 
     /// Begins a program at the place that a core has named, which must be the next of a block of the die.
     fn begin_program(&mut self, die: DieId, reason: Reason, now: SimTime) -> Result<(), String> {
-        let place = self.hardware.core.composed.place;
+        let place = self.hardware.cores[self.at].composed.place;
         let medium = &mut self.ftl.state.store.medium;
         let geometry = medium.geometry;
-        self.hardware.core.is_asked_by(die)?;
+        self.hardware.cores[self.at].is_asked_by(die)?;
         if u64::from(place) >= geometry.unit_count() || geometry.die_of(geometry.block_of(Ppn(place))) != die {
             return Err(format!("it programs place {} on die {}", in_words(place), die.0));
         }
@@ -366,7 +424,7 @@ impl Executed {
 
     /// Gives the composed operation to the die that has asked.
     fn issue(&mut self, kind: u32, now: SimTime, out: &mut Outbox) -> Result<(), String> {
-        let die = self.hardware.core.asking_die()?;
+        let die = self.hardware.cores[self.at].asking_die()?;
         if self.hardware.dies[die.index()].is_answered {
             return Err(format!("it gives die {} a second operation", die.0));
         }
@@ -385,11 +443,12 @@ impl Executed {
             4 => self.erase(die, out)?,
             _ => return Err(format!("it issues operation {kind}: expected 1 to 4")),
         };
-        self.hardware.core.composed.clear();
+        self.hardware.cores[self.at].composed.clear();
         let state = &mut self.hardware.dies[die.index()];
         (state.given, state.is_answered) = (Some((slot, now)), true);
         // The operation answers all questions so far.
         state.asks_again = false;
+        self.note(|decision| Note::Given { die, decision });
         if self.hardware.choosing != Some(die) {
             out.ready.mark(die);
         }
@@ -399,13 +458,13 @@ impl Executed {
     /// Composes the program of the host units that have been taken.
     fn program_host(&mut self, die: DieId, now: SimTime, out: &mut Outbox) -> Result<u32, String> {
         self.begin_program(die, Reason::Host, now)?;
-        let Composed { place, slots, .. } = &self.hardware.core.composed;
+        let Composed { place, slots, .. } = &self.hardware.cores[self.at].composed;
         let (place, count) = (*place, slots.len() as u32);
         if count == 0 {
             return Err("it programs no data".to_owned());
         }
         for index in 0..count {
-            let slot = self.hardware.core.composed.slots[index as usize];
+            let slot = self.hardware.cores[self.at].composed.slots[index as usize];
             self.ftl.bind_host(die, slot, Ppn(place + index), now, out);
         }
         self.ftl.state.counters.host_units_by_mode[self.ftl.derived.old_mode.index()] += u64::from(count);
@@ -425,14 +484,14 @@ impl Executed {
     /// Composes the program of units that the die has gathered.
     fn program_moved(&mut self, die: DieId, now: SimTime, out: &mut Outbox) -> Result<u32, String> {
         self.begin_program(die, Reason::Gc, now)?;
-        let Composed { place, units, .. } = &self.hardware.core.composed;
+        let Composed { place, units, .. } = &self.hardware.cores[self.at].composed;
         let (place, count) = (*place, units.len());
         let per_program = self.ftl.state.store.medium.geometry.units_per_program as usize;
         if count == 0 || count > per_program {
             return Err(format!("it moves {count} units: expected 1 to {per_program}"));
         }
         for index in 0..count {
-            let from = Ppn(self.hardware.core.composed.units[index]);
+            let from = Ppn(self.hardware.cores[self.at].composed.units[index]);
             let to = Ppn(place + index as u32);
             let gathered = &mut self.ftl.state.collectors[die.index()].gathered;
             let at = gathered.iter().position(|&one| one == from);
@@ -458,7 +517,7 @@ impl Executed {
 
     /// Composes the read of units of one row.
     fn gather(&mut self, die: DieId, out: &mut Outbox) -> Result<u32, String> {
-        let units = std::mem::take(&mut self.hardware.core.composed.units);
+        let units = std::mem::take(&mut self.hardware.cores[self.at].composed.units);
         let geometry = self.ftl.state.store.medium.geometry;
         let first = Ppn(*units.first().ok_or("it gathers nothing")?);
         let (block, unit) = geometry.split(first);
@@ -494,7 +553,7 @@ impl Executed {
     }
 
     fn erase(&mut self, die: DieId, out: &mut Outbox) -> Result<u32, String> {
-        let place = self.hardware.core.composed.place;
+        let place = self.hardware.cores[self.at].composed.place;
         let geometry = self.ftl.state.store.medium.geometry;
         let block = geometry.block_of(Ppn(place));
         if u64::from(place) >= geometry.unit_count() || geometry.die_of(block) != die {
