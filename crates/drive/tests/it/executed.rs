@@ -300,7 +300,8 @@ fn what_one_of_several_cores_does_wrong_ends_the_run() {
     }
 }
 
-/// The built-in image that takes no lock: it does not know of other cores. While one binds a unit, the other looks it up.
+/// The built-in image that takes no lock, as it does not know of other cores: one binds a unit while another looks it
+/// up.
 #[test]
 fn what_cores_do_without_the_lock_is_found() {
     let mut image = IMAGE.to_vec();
