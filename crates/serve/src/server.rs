@@ -42,8 +42,8 @@ const NEGOTIATION: Duration = Duration::from_secs(30);
 const HOLD: Duration = Duration::from_millis(2);
 /// A wait that is shorter is spent looking at the sockets: the system's waits end up to a millisecond late.
 const SPIN: Duration = Duration::from_micros(1500);
-/// Share of the requests in flight, as its denominator, after whose completion the sockets are looked at: a look takes
-/// as long as a request or two. With fewer in flight, or a clock that waits, it is after each completion.
+/// Denominator of the share of the requests in flight that complete between two looks at the sockets: a look takes as
+/// long as a request or two. With fewer in flight, or a clock that waits, there is a look after each completion.
 const COALESCED: usize = 4;
 /// Most remarks about connections.
 const REMARKS: u32 = 50;

@@ -123,3 +123,25 @@ fn a_full_store_refuses_writes_and_keeps_what_it_has() {
     assert_eq!(client.read(1 << 20, 4096), vec![0; 4096]);
     assert_eq!(server.stop().summary["server"]["requests_failed"], 1);
 }
+
+#[test]
+fn a_drive_without_contents_is_refused_before_it_listens() {
+    struct Silent;
+    impl serve::server::Host for Silent {
+        fn goes_on(&mut self) -> bool {
+            false
+        }
+
+        fn remark(&mut self, text: &str) {
+            panic!("{text}");
+        }
+    }
+    let socket = std::env::temp_dir().join(format!("ssdlab-none-{}", std::process::id()));
+    let drive = drive::embed::Builder::preset("tiny").unwrap().build().unwrap();
+    let load = Box::new(|_: &str, _: &mut dyn std::io::Read| unreachable!("nothing is restored"));
+    let clock = Clock::Simulated { think: Nanos(0), depth: 1 };
+    let options = serve::Options { socket: socket.clone(), tcp: None, clock, record: None, load };
+    let complaint = serve::serve(drive, options, &mut Silent).err();
+    assert_eq!(complaint.as_deref(), Some("the drive keeps no contents: expected one that was built with contents"));
+    assert!(!socket.exists());
+}
