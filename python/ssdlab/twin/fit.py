@@ -221,7 +221,10 @@ def _neighbour(
 ) -> dict[str, Any] | None:
     """Simulates the presets that are most like the base, and keeps the one that is nearest to the points."""
     best: tuple[float, str, str, list[float | None]] | None = None
+    simulated = 0
     for name, size in _candidates(bench.drive):
+        if simulated == _NEIGHBOURS:
+            break
         try:
             drive = Drive.open(name) if size is None else Drive(name, drives.shrink(name, size))
             other = Bench(drive, bench.points, asked.seed)
@@ -235,6 +238,7 @@ def _neighbour(
         values = other.values(request, bench.points)
         known = [abs(math.log(value / row.measured)) for value, row in zip(values, rows, strict=True) if value is not None]
         if known:
+            simulated += 1
             distance = sorted(known)[len(known) // 2]
             best = min(best or (math.inf, "", "", []), (distance, name, size or "", values), key=lambda one: one[0])
     if best is None:
@@ -261,7 +265,7 @@ def _candidates(drive: Drive) -> list[tuple[str, str | None]]:
         distance = sum(abs(math.log(max(other["bounds"][name], 1) / max(facts["bounds"][name], 1))) for name in names)
         is_large = other["user_bytes"] > _TOO_LARGE * facts["user_bytes"]
         found.append((distance, preset.name, f"{facts['user_bytes'] >> 20}MiB" if is_large else None))
-    return [(name, size) for _, name, size in sorted(found, key=lambda one: one[:2])[:_NEIGHBOURS]]
+    return [(name, size) for _, name, size in sorted(found, key=lambda one: one[:2])]
 
 
 def _document(asked: Asked, split: str, bench: Bench, space: Space, fitted: _Fitted) -> dict[str, Any]:
