@@ -174,7 +174,7 @@ impl Cores {
 
     /// Counts the time of a decision. Returns its end.
     fn count(&mut self, processed: Processed, decided: SimTime) -> SimTime {
-        self.busy = Nanos(self.busy.0 + processed.time.0);
+        self.busy += processed.time;
         decided
     }
 }
