@@ -47,7 +47,7 @@ def test_a_replay_has_the_results_of_its_record(cli, here):
     [
         (lambda text: text.replace(" program ", " programm "), "unknown operation `programm`"),
         (lambda text: text[: text.rindex("end ")], "the file is truncated"),
-        (lambda text: text.replace("trace 1\n", "trace 2\n", 1), "broken.fw:1: "),
+        (lambda text: text.replace("trace 1\n", "trace 9\n", 1), "broken.fw:1: "),
         (lambda text: "", "broken.fw:1: "),
     ],
 )
