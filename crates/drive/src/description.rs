@@ -76,9 +76,11 @@ pub enum SteadyLoad {
     /// `ftl.gc_critical_blocks` free.
     Sustained,
     /// A load that leaves the dies idle. They keep `ftl.gc_low_blocks` free, or the share of the spare blocks that
-    /// `ftl.gc_spare_fraction` makes of it; `ftl.gc_idle_target_blocks` where that is more and `ftl.gc_idle_after` is
-    /// set.
+    /// `ftl.gc_spare_fraction` makes of it.
     Light,
+    /// A load so light that each die is idle for `ftl.gc_idle_after` time and again. They keep
+    /// `ftl.gc_idle_target_blocks` free, where that is more.
+    Paused,
 }
 
 /// The `[state]` section: the state in which a run begins and the way it ends.
@@ -646,7 +648,7 @@ impl Description {
     /// Returns true if `steady` makes the state of a load that leaves the dies idle.
     pub(crate) fn begins_rested(&self) -> bool {
         let keeps_free = self.ftl.thresholds(&self.geometry()).1 > self.ftl.gc_low_blocks;
-        self.state.load.map_or(keeps_free, |load| load == SteadyLoad::Light)
+        self.state.load.map_or(keeps_free, |load| load != SteadyLoad::Sustained)
     }
 
     /// Returns the load whose steady state `steady` makes.
@@ -658,6 +660,7 @@ impl Description {
         Load {
             outstanding_units: if is_light { 1 } else { STEADY_COMMANDS + self.buffer.units(geometry.unit) },
             is_light,
+            has_pauses: self.state.load == Some(SteadyLoad::Paused),
             read_time: timing.array(&operation(OperationKind::Read, 1)),
             transfer: timing.data(&operation(OperationKind::Program, geometry.units_per_program)),
             decodes: self.ecc.source().is_some() && self.decoder_groups() > 0,

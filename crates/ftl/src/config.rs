@@ -296,10 +296,10 @@ impl<L> FtlSection<L> {
         (if self.gc_start == CollectionStart::WriteWaits { low } else { self.gc_critical_blocks }, low)
     }
 
-    /// Returns the number of free blocks that a die keeps by collecting in its idle time; `None` if it does not, or has
-    /// no such time.
-    pub(crate) fn kept_in_idle_time(&self, is_light: bool) -> Option<u32> {
-        self.gc_idle_after.filter(|_| is_light).map(|_| self.gc_idle_target_blocks)
+    /// Returns the number of free blocks that a die keeps by collecting in pauses of the load; `None` if it does not,
+    /// or the load has none.
+    pub(crate) fn kept_in_pauses(&self, has_pauses: bool) -> Option<u32> {
+        self.gc_idle_after.filter(|_| has_pauses).map(|_| self.gc_idle_target_blocks)
     }
 
     /// Returns the number of blocks of each die that hold the journal and the checkpoint of the map of `user_units`.

@@ -12,6 +12,9 @@ pub struct Load {
     /// True if the load leaves the dies idle, so that they have the free blocks that collection gains while no write
     /// waits.
     pub is_light: bool,
+    /// True if it leaves them idle for `ftl.gc_idle_after` time and again, so that they have the free blocks of
+    /// background collection.
+    pub has_pauses: bool,
     /// Array time of a read.
     pub read_time: Nanos,
     /// Time that the data of one program takes on the channel.
@@ -29,6 +32,7 @@ impl Default for Load {
         Load {
             outstanding_units: 32,
             is_light: false,
+            has_pauses: false,
             read_time: Nanos(50_000),
             transfer: Nanos::ZERO,
             decodes: false,

@@ -21,6 +21,7 @@ _STATES = {
     "random": "random",
     "steady": "steady",
     "light": "light",
+    "paused": "paused",
 }
 _DURATION = re.compile(r"\d+(\.\d+)?(ns|us|ms|s|min|h|d|w|y)")
 _CYCLES = re.compile(r"(\d+)pe")
@@ -47,7 +48,7 @@ class Load:
     mix: int = 50
     #: Part of the drive that is accessed: its share (at most 1), or its bytes (above 1).
     span: float = 1.0
-    #: Precondition before the run, or `light`: the steady state of a load that leaves the dies idle.
+    #: Precondition before the run, or `light` or `paused`: the steady state of a load that leaves the dies idle.
     state: str = "fill"
     #: Time since the data was written, as a duration of a description.
     age: str = ""
@@ -88,10 +89,10 @@ class Load:
 
     def settings(self) -> list[str]:
         """Returns the settings of a drive that make its starting state."""
-        state = "steady" if self.state == "light" else self.state
+        state = "steady" if self.state in ("light", "paused") else self.state
         found = [f"state.precondition={state}"]
         if state == "steady":
-            found.append(f'state.load="{"light" if self.state == "light" else "sustained"}"')
+            found.append(f'state.load="{"sustained" if self.state == "steady" else self.state}"')
         found += [f'state.age="{self.age}"'] if self.age else []
         return found + ([f"state.pe_cycles={self.cycles}"] if self.cycles else [])
 

@@ -4,7 +4,7 @@ use super::plan::RunPlan;
 use super::play::Measured;
 use super::search::Search;
 use super::start::Start;
-use crate::description::{Description, PreconditionMethod};
+use crate::description::{Description, PreconditionMethod, SteadyLoad};
 use crate::drive::Drive;
 use crate::failure::PowerFailureReport;
 use crate::fault_script::FaultScript;
@@ -139,15 +139,15 @@ fn steady_notes(description: &Description, workload: &Workload) -> Vec<String> {
     let target = description.ftl.gc_idle_target_blocks;
     if description.ftl.gc_idle_after.is_some() && target > low {
         let more = u64::from(target - low) * u64::from(geometry.die_count);
-        notes.push(if description.begins_rested() {
+        notes.push(if description.state.load == Some(SteadyLoad::Paused) {
             format!(
-                "the steady state is that of a load with idle times (state.load = \"light\"): a sustained load first uses up about {more} free \
+                "the steady state is that of a load with idle times (state.load = \"paused\"): a sustained load first uses up about {more} free \
                  blocks (ftl.gc_idle_target_blocks = {target}), and write amplification is lower until then"
             )
         } else {
             format!(
                 "a load with idle times first makes up to {more} more blocks free (ftl.gc_idle_target_blocks = {target}), and write amplification \
-                 is higher until then; --set state.load=light begins with them"
+                 is higher until then; --set state.load=paused begins with them"
             )
         });
     }

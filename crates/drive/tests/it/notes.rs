@@ -80,7 +80,7 @@ fn a_drive_that_makes_space_in_idle_time_first_is_told_so() {
     let told = |sets: &[&str]| notes(TINY, sets, job).iter().any(|note| note.contains("a load with idle times first makes"));
     let idle = "ftl.gc_idle_after=1ms";
     assert!(told(&[STEADY, idle, "ftl.gc_idle_target_blocks=8"]));
-    let light = [STEADY, idle, "ftl.gc_idle_target_blocks=8", "state.load=light"];
+    let light = [STEADY, idle, "ftl.gc_idle_target_blocks=8", "state.load=paused"];
     assert!(!told(&light), "it begins with that space");
     assert!(notes(TINY, &light, job).iter().any(|note| note.contains("a sustained load first uses up about 20 free blocks")));
     assert!(!told(&[STEADY, idle, "ftl.gc_idle_target_blocks=1"]));

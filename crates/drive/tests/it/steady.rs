@@ -147,7 +147,8 @@ fn the_state_is_that_of_its_load() {
         ("light", &[], sustained, false),
         ("sustained", &[], sustained, true),
         ("sustained", &[], light, false),
-        ("light", idle_time, light, true),
+        ("paused", idle_time, light, true),
+        ("light", idle_time, light, false),
         ("sustained", idle_time, light, false),
     ] {
         let load = format!("state.load={load}");

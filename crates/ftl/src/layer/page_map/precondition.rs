@@ -218,11 +218,11 @@ impl Ftl {
         Target { die, stream, mode, class: AllocationClass::Relocation, plane: None, level: 0 }
     }
 
-    /// Returns the number of free blocks of a die below which it collects while no write waits: under a light load the
-    /// level that background collection has restored by the time the run begins.
+    /// Returns the number of free blocks of a die below which it collects while no write waits: under a load with
+    /// pauses the level that background collection has restored by the time the run begins.
     fn low(&self) -> u32 {
-        let of_idle_time = self.derived.config.kept_in_idle_time(self.derived.parameters.load.is_light);
-        self.derived.low.max(of_idle_time.unwrap_or(0))
+        let in_pauses = self.derived.config.kept_in_pauses(self.derived.parameters.load.has_pauses);
+        self.derived.low.max(in_pauses.unwrap_or(0))
     }
 
     /// Returns the number of free blocks below which an untimed write collects first: the level around which the timed

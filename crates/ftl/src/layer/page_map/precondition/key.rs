@@ -76,7 +76,7 @@ impl StartingKey {
 fn of_load(config: &FtlSection, parameters: &Parameters, cache: Option<HostCache>, how: &Preconditioned) -> String {
     let Buffering { waits_to_fill, renews: _, appends: _, longest_first: _, read_cache: _ } = &parameters.buffering;
     // Decides, with the load, how many blocks any method leaves free.
-    let kept = config.kept_in_idle_time(parameters.load.is_light).map_or(String::new(), |blocks| format!(" {blocks} kept"));
+    let kept = config.kept_in_pauses(parameters.load.has_pauses).map_or(String::new(), |blocks| format!(" {blocks} kept"));
     match how.method {
         Precondition::Steady => format!("{waits_to_fill} {:?} {} {cache:?}{kept}", parameters.load, config.gc_preemptible),
         Precondition::None | Precondition::Fill | Precondition::Random { .. } => format!("{}{kept}", parameters.load.is_light),
@@ -112,7 +112,7 @@ fn of_config(config: &FtlSection) -> String {
         // Matters to a steady state.
         gc_preemptible: _,
         gc_start: _,
-        // Matter under a light load (`of_load`).
+        // Matter under a load with pauses (`of_load`).
         gc_idle_after: _,
         gc_idle_target_blocks: _,
         // Decide how operations are served that take time.

@@ -148,9 +148,9 @@ const METHODS: [Precondition; 3] = [Precondition::Fill, Precondition::Random { p
 
 type Change = (&'static str, &'static dyn Fn(&mut Case));
 
-/// Has a load that leaves the dies idle, in which they collect up to a number of free blocks.
-fn kept_in_idle_time(case: &mut Case, blocks: u32) {
-    case.parameters.load.is_light = true;
+/// Has a load with pauses, in which the dies collect up to a number of free blocks.
+fn kept_in_pauses(case: &mut Case, blocks: u32) {
+    (case.parameters.load.is_light, case.parameters.load.has_pauses) = (true, true);
     (case.config.gc_idle_after, case.config.gc_idle_target_blocks) = (Some(Nanos(5)), blocks);
 }
 
@@ -166,7 +166,7 @@ const KINDS: [Change; 10] = [
     ("old data in the second mode, a page scope", &|case| (case.old_mode, case.needs.page_scope) = (ModeId(1), true)),
     ("random victims", &|case| case.config.victim = VictimConfig::named("random").expect("listed")),
     ("dynamic wear levelling", &|case| case.config.wear_leveling = WearConfig::named("dynamic").expect("listed")),
-    ("blocks kept free in idle time", &|case| kept_in_idle_time(case, 7)),
+    ("blocks kept free in pauses", &|case| kept_in_pauses(case, 7)),
     ("superblocks kept free", &|case| (case.config.gc_spare_fraction, case.parameters.load.is_light) = (0.3, true)),
 ];
 
@@ -326,7 +326,7 @@ const IN_THE_KEY: [(Change, bool); 43] = [
     (("gc_low_blocks", &|case| case.config.gc_low_blocks = 5), false),
     (("gc_spare_fraction", &|case| case.config.gc_spare_fraction = 0.5), false),
     (("is_light", &|case| case.parameters.load.is_light = true), false),
-    (("kept in idle time", &|case| kept_in_idle_time(case, 7)), true),
+    (("kept in pauses", &|case| kept_in_pauses(case, 7)), true),
     (("gc_fraction_of", &|case| case.config.gc_fraction_of = FractionOf::All), false),
     (("retire_at_cycles", &|case| case.config.retire_at_cycles = Some(50)), false),
     (("map_cache", &|case| case.config.map_cache = None), true),
