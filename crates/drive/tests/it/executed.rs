@@ -188,7 +188,7 @@ fn cores_share_the_work_and_wait_for_each_other() {
     }
     // A single core is busy throughout, and takes no lock.
     let utilisation = number(&one, "/firmware/cores/0/utilisation");
-    // What is under way at the end is counted as far as the core has gone ahead.
+    // A core goes ahead of the drive: cycles that it has executed beyond the end of the run count, too.
     assert!(utilisation > 0.95 && utilisation < 1.01, "{utilisation}");
     assert_eq!(number(&one, "/firmware/cores/0/locks"), 0.0);
     // Without a time on the interconnect, none waits for it; with a long one, all go at its pace.

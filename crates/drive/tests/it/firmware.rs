@@ -301,7 +301,7 @@ fn an_executed_run_and_its_replay_are_equal() {
         let of_decisions = trace.lines().filter(|line| line.split(' ').nth(1).is_some_and(|kind| decisions.contains(&kind)));
         let recorded: u64 = of_decisions.map(|line| cycles(line).expect("cycles")).sum();
         let executed = first.summary["firmware"]["cycles"].as_u64().expect("cycles");
-        // What follows the last decision is in none.
+        // Cycles after the last decision are in no entry.
         assert!(recorded <= executed && recorded + 40_000 > executed, "{plain:?}: {recorded} of {executed} cycles");
         let played = again.summary["translation"]["processor_ns"].as_f64().expect("a time");
         let clock = |set: &str| more.contains(&format!("controller.firmware.clock={set}").as_str());

@@ -142,7 +142,7 @@ fn save(file: &Path, force: bool, write: impl FnOnce(&mut dyn Write) -> Result<(
         fs::metadata(file).map(|found| found.len()).map_err(failed)
     })();
     if written.is_err() {
-        // What is left of it is of no use, and may not even be there.
+        // Removes the incomplete file. There is none if it could not be created.
         let _ = fs::remove_file(beside);
     }
     written
