@@ -15,7 +15,7 @@ ENGINE := $(shell find crates presets -name '*.rs' -o -name '*.toml') Cargo.toml
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo build c check test lint format docs pictures firmware bench fuzz fuzz-parsers wheel lock licenses clean tools
+.PHONY: help demo build c check test lint format docs pictures firmware bench fuzz fuzz-parsers guest-kernel wheel lock licenses clean tools
 
 help: ## List the targets.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -128,6 +128,11 @@ FIRMWARE_CC := riscv64-unknown-elf-gcc -march=rv32imc -mabi=ilp32 -misa-spec=2.2
 	-ffreestanding -nostdlib -nostartfiles
 firmware: ## Build the firmware that the simulated cores execute, from its sources in C.
 	$(FIRMWARE_CC) -T firmware/firmware.ld -o firmware/page_map.elf firmware/start.S firmware/page_map.c
+
+guest-kernel: ## Fetch the kernel that the tests boot as a guest (Debian's, 27 MB) into target/guest.
+	mkdir -p target/guest
+	cd target/guest && name=$$(apt-cache depends linux-image-cloud-amd64 | awk '$$1 == "Depends:" { print $$2; exit }') \
+		&& apt-get download -qq "$$name" && dpkg-deb -x "$$name"_*.deb .
 
 # One wheel for every Python from 3.11 on. It is tried where nothing but its requirements is installed.
 wheel: build ## Build a wheel in target/wheels, and try it in a fresh environment.

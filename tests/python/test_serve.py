@@ -91,6 +91,25 @@ def test_fio_verifies_what_it_wrote(serve):
     assert summary["server"]["requests"]["flush"] > 10
 
 
+@pytest.mark.parametrize(("rw", "within"), [("randread", 1e-3), ("randwrite", 0.05)])
+def test_fio_at_the_socket_has_the_latencies_of_the_same_job_in_a_run(serve, tmp_path, rw, within):
+    if shutil.which("fio") is None or "nbd" not in run("fio", "--enghelp").split():
+        pytest.skip("fio with the engine nbd is not installed")
+    job = [f"rw={rw}", "bs=4k", "iodepth=1", "norandommap=1", "size=100%", "io_size=40m"]
+    server = serve("--precondition", "steady")
+    run("fio", "--name=job", "--ioengine=nbd", f"--uri={server.uri}", *(f"--{one}" for one in job), cwd=tmp_path)
+    served = server.stop()
+    (tmp_path / "job.fio").write_text("[job]\n" + "\n".join(job) + "\n")
+    alone = ssdlab.run("tiny", str(tmp_path / "job.fio"), precondition="steady").summary
+    # The two draw other addresses.
+    one, other = (each["latency"][rw.removeprefix("rand")] for each in (served, alone))
+    assert one["count"] == other["count"] == 10240
+    assert one["p50_ns"] == other["p50_ns"]
+    assert one["mean_ns"] == pytest.approx(other["mean_ns"], rel=within)
+    # Reads alone have none.
+    assert (served["write_amplification"] or 0.0) == pytest.approx(alone["write_amplification"] or 0.0, rel=within)
+
+
 def test_nbdcopy_brings_an_image_there_and_back(serve, tmp_path):
     if shutil.which("nbdcopy") is None:
         pytest.skip("nbdcopy is not installed")

@@ -81,6 +81,26 @@ def test_the_check_of_sqlite_finds_a_drive_that_ignores_flushes(monkeypatch):
     vfs.unregister()
 
 
+def test_a_commit_is_made_of_its_causes_and_wear_is_in_its_tail():
+    import sqlite_tail
+
+    means = []
+    for cycles in (0, 2000):
+        device = sqlite_tail.device_of(cycles)
+        found = sqlite_tail.commits_of(device, 60, f"tail{cycles}")
+        for took, causes in found:
+            assert took == causes.total()
+            # 5 us of the program come before each call.
+            assert causes["application"] % 5_000 == 0
+            assert causes["application"] > 0
+        slowest = max(found, key=lambda one: one[0])[1]
+        means.append((sum(took for took, _ in found) / len(found), slowest["retry"] / slowest.total()))
+    (new, none), (worn, retried) = means
+    assert worn > 1.1 * new
+    assert none == 0
+    assert retried > 0.2
+
+
 def test_littlefs_mounts_and_has_what_it_promised_after_a_loss_at_any_event():
     pytest.importorskip("littlefs", reason="littlefs-python is not installed")
     import littlefs_on_drive

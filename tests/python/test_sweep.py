@@ -26,7 +26,8 @@ from conftest import PATIENCE, wait_for
 from ssdlab.drawing import looks
 from ssdlab.explore import design, pool, rows, statistics, tasks
 from ssdlab.explore.folder import Folder, read_rows
-from ssdlab.explore.spec import Range, Spec
+from ssdlab.explore.ranges import Range
+from ssdlab.explore.spec import Spec
 from ssdlab.report import library
 from ssdlab.sources import modules_behind, sources_in
 

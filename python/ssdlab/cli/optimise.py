@@ -12,6 +12,7 @@ import typer
 
 from ssdlab.cli import options
 from ssdlab.cli.console import print_json, remark, standard_output
+from ssdlab.explore.goal import MISFIT
 from ssdlab.units import counted
 
 if TYPE_CHECKING:
@@ -88,11 +89,21 @@ def _document(done: Optimisation) -> dict[str, Any]:
             {"trial": row["trial"], "fields": {name: row[name] for name in names}, "objectives": {key: row[key] for key in keys}}
             for row in done.front
         ],
+        "targets": _against_targets(done),
         "drives": [str(path) for path in done.drives],
         "importance": done.importance,
         "importance_intervals": done.importance_intervals,
         "comparison": done.comparison,
     }
+
+
+def _against_targets(done: Optimisation) -> list[dict[str, Any]]:
+    """Returns the wanted and the found value of each target, of the trial that comes nearest to all of them."""
+    targets = done.spec.targets
+    nearest = min(done.front, key=lambda row: row[MISFIT], default=None) if targets else None
+    if nearest is None:
+        return []
+    return [{"key": one.key, "wanted": one.value, "found": nearest[one.key], "trial": nearest["trial"]} for one in targets]
 
 
 def _show(done: Optimisation) -> None:
@@ -119,6 +130,7 @@ def _show(done: Optimisation) -> None:
         put(console, table)
         more = f" ({len(front) - _SHOWN_DRIVES} more)" if len(front) > _SHOWN_DRIVES else ""
         console.print(f"drives: {done.folder / 'pareto'}{more}", markup=False, soft_wrap=True)
+        _show_targets(done)
     elif done.table.num_rows:
         console.print("no trial meets the constraints", markup=False)
     for key, shares in done.importance.items():
@@ -131,6 +143,25 @@ def _show(done: Optimisation) -> None:
             console.print(f"importance for {key}: the trials are too few to tell", markup=False)
     if done.comparison is not None:
         console.print(_comparison_line(done.comparison), markup=False)
+
+
+def _show_targets(done: Optimisation) -> None:
+    """Prints how far the nearest trial is from each target."""
+    # Start-up: JSON needs no rich.
+    from rich.table import Table
+
+    from ssdlab.cli.fitting import put
+
+    rows = _against_targets(done)
+    if not rows:
+        return
+    table = Table(box=None, header_style="bold", title=f"trial {rows[0]['trial']} against the targets", title_justify="left")
+    for name in ("number", "wanted", "found", "off by"):
+        table.add_column(name, justify="left" if name == "number" else "right", overflow="fold")
+    for row in rows:
+        off = f"{100 * (row['found'] / row['wanted'] - 1):+.1f} %"
+        table.add_row(row["key"], _value_text(row["wanted"]), _value_text(row["found"]), off)
+    put(standard_output(), table)
 
 
 def _comparison_line(found: dict[str, Any]) -> str:

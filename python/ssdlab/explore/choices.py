@@ -8,7 +8,8 @@ from typing import Any
 
 from ssdlab import toml
 from ssdlab.explore.design import Point
-from ssdlab.explore.spec import PARTS, Range, Spec
+from ssdlab.explore.ranges import Range
+from ssdlab.explore.spec import PARTS, Spec
 
 __all__ = ["first_point", "is_ordered", "labels", "point_of"]
 

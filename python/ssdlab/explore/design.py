@@ -10,7 +10,8 @@ from typing import Any
 
 from ssdlab.declared import GROUPS, Option
 from ssdlab.errors import InputError, unknown_name
-from ssdlab.explore.spec import MOST_POINTS, MOST_RUNS, Range, Spec
+from ssdlab.explore.ranges import Range
+from ssdlab.explore.spec import MOST_POINTS, MOST_RUNS, Spec
 
 __all__ = ["Point", "check_options", "check_values", "combinations", "fields_by_part", "points"]
 

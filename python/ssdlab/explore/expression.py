@@ -23,7 +23,7 @@ from typing import Any
 from ssdlab.errors import InputError, unknown_name
 from ssdlab.units import YEAR_S
 
-__all__ = ["Expression", "alike", "quantity"]
+__all__ = ["Expression", "alike", "magnitude", "plain_unit", "quantity"]
 
 #: Size of each unit in the unit of its kind: bytes, nanoseconds, hertz, bytes and transfers per second; microamperes,
 #: millivolts, nanowatts and attojoules, of which the engine takes whole numbers.
@@ -151,6 +151,39 @@ def quantity(value: object) -> object:
     return value
 
 
+def magnitude(value: object) -> float | None:
+    """Returns a number or a quantity as a number in the unit of its kind; ``None`` if it is neither.
+
+    Examples:
+        >>> from ssdlab.explore.expression import magnitude
+        >>> magnitude("1.5us"), magnitude(16), magnitude("greedy")
+        (1500.0, 16.0, None)
+    """
+    found = quantity(value)
+    return float(found) if isinstance(found, int | float) and not isinstance(found, bool) else None
+
+
+def plain_unit(value: object) -> str | None:
+    """Returns the plain unit of a quantity, ``ns`` of all times; empty for a number or a share, ``None`` for others.
+
+    Examples:
+        >>> from ssdlab.explore.expression import plain_unit
+        >>> plain_unit("2MiB"), plain_unit("1.5ms"), plain_unit(16), plain_unit("5%"), plain_unit("greedy")
+        ('B', 'ns', '', '', None)
+    """
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return ""
+    match = _QUANTITY.fullmatch(value) if isinstance(value, str) else None
+    if match is None:
+        return None
+    return "" if match[2] in (None, "%") else _plain(match[2])[0]
+
+
+def _plain(unit: str) -> tuple[str, float]:
+    """Returns the plain unit of the kind of a unit, and its size."""
+    return next(((plain, size) for end, plain, size in _PLAIN if unit.endswith(end)), ("ns", 1.0))
+
+
 def alike(number: Any, example: object) -> Any:
     """Returns a number as a text in the plain unit of an example such as ``2MiB``; as it is if the example has no unit.
 
@@ -162,7 +195,7 @@ def alike(number: Any, example: object) -> Any:
     match = _QUANTITY.fullmatch(example) if isinstance(example, str) else None
     if match is None or match[2] in (None, "%") or isinstance(number, bool) or not isinstance(number, int | float):
         return number
-    plain, size = next(((unit, size) for end, unit, size in _PLAIN if match[2].endswith(end)), ("ns", 1.0))
+    plain, size = _plain(match[2])
     shown = number / size
     return f"{int(shown) if shown.is_integer() else shown}{plain}"
 

@@ -128,6 +128,7 @@ def drive_text(bench: Bench, task: Task, row: Mapping[str, Any]) -> str:
         text = toml.document(document)
     lines = [f"Trial {row['trial']} of a search, complete."]
     lines += [f"{one.key} = {row[one.key]!r} ({one.direction})" for one in bench.spec.objectives]
+    lines += [f"{one.key} = {row[one.key]!r} (wanted: {one.value!r})" for one in bench.spec.targets]
     lines += [f"{name} = {toml.value(value)}" for name, value in task.point.fields.items()]
     if task.point.policy is not None and ".py:" in task.point.policy:
         lines.append(f"The policy is not part of a description: --policy {task.point.policy}")

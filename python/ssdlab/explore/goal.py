@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
 from ssdlab.errors import InputError, closest
-from ssdlab.explore.expression import Expression, Names
+from ssdlab.explore.expression import Expression, Names, magnitude
 
-__all__ = ["Constraint", "Method", "Objective"]
+__all__ = ["MISFIT", "Constraint", "Method", "Objective", "Target"]
 
 #: Error at a key of a specification.
 Complaint = Callable[[str, str], InputError]
 
 DIRECTIONS = ("minimise", "maximise")
+#: Deviation from a target that counts as 1, where none is given [A].
+_TOLERANCE = 0.05
+#: Number of a trial that says how far its numbers are from the targets.
+MISFIT = "misfit"
 SAMPLERS = ("tpe", "nsga2", "gp", "random")
 _SIGN = re.compile(r"<=|>=|==|!=|<|>")
 #: Most trials, so that a misplaced number does not make millions of them.
@@ -72,6 +77,57 @@ class Objective:
         if direction not in DIRECTIONS:
             raise error(f"{at}/direction", f"{direction!r}: expected minimise or maximise")
         return cls(short.get(key, key), direction == "maximise")
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A value that a number of the runs is to have.
+
+    Examples:
+        >>> from ssdlab.explore.goal import Target
+        >>> Target("throughput.iops", 1000.0, tolerance=0.1).distance(1210.0)
+        2.0
+    """
+
+    #: Dotted name of the number.
+    key: str
+    #: Wanted value, above 0 [the unit of the number].
+    value: float
+    #: Deviation that counts as 1, as a share.
+    tolerance: float = _TOLERANCE
+
+    def distance(self, value: float) -> float:
+        """Returns how far a value above 0 is from the wanted one, on a logarithmic scale, in tolerances."""
+        return math.log(value / self.value) / math.log1p(self.tolerance)
+
+    @classmethod
+    def read(cls, table: Mapping[str, Any], number: int, short: Mapping[str, str], error: Complaint) -> Target:
+        """Returns the target that a table ``[[target]]`` describes; the arguments are those of :meth:`Objective.read`.
+
+        Raises:
+            InputError: the table has an unknown key, or lacks `key` or `value`, or a value is not above 0.
+        """
+        at = f"target#{number}"
+        for name in table:
+            if name not in ("key", "value", "tolerance"):
+                raise error(f"{at}/{name}", "unknown key: expected key, value, tolerance")
+        key, value, tolerance = table.get("key"), table.get("value"), table.get("tolerance", _TOLERANCE)
+        if not isinstance(key, str) or not key:
+            what = "missing" if key is None else repr(key)
+            raise error(f"{at}/key", f'{what}: expected a name, such as "latency.read.p99_ns"')
+        wanted, share = magnitude(value), magnitude(tolerance)
+        if wanted is None or not 0 < wanted < math.inf:
+            what = "missing" if value is None else repr(value)
+            raise error(f"{at}/value", f'{what}: expected a number above 0, or a quantity such as "71us"')
+        if share is None or not 0 < share < math.inf:
+            raise error(f"{at}/tolerance", f'{tolerance!r}: expected a share above 0, such as 0.05 or "5%"')
+        return cls(short.get(key, key), wanted, share)
+
+
+def misfit(targets: Sequence[Target], values: Sequence[float]) -> float:
+    """Returns the root mean square of the distances of values above 0 from their targets, in tolerances."""
+    distances = [target.distance(value) for target, value in zip(targets, values, strict=True)]
+    return math.sqrt(sum(distance**2 for distance in distances) / len(distances))
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ import pyarrow as pa
 from ssdlab.errors import InputError
 from ssdlab.explore import front
 from ssdlab.explore.front import Front, drive_text, not_beaten
+from ssdlab.explore.goal import MISFIT
 from ssdlab.explore.page import search_page
 from ssdlab.explore.pool import Pool
 from ssdlab.explore.shared import SPEC, SearchFolder, check_search_folder, read_trials
@@ -403,6 +404,9 @@ class _Search:
     def _place(self, row: Mapping[str, Any]) -> str:
         """Returns the key of the specification whose number a row lacks."""
         for number, objective in enumerate(self.bench.spec.objectives):
+            if row[objective.key] is None and objective.key == MISFIT:
+                targets = self.bench.spec.targets
+                return next(f"target#{at}/key" for at, target in enumerate(targets) if not (row[target.key] or 0) > 0)
             if row[objective.key] is None:
                 return f"objective#{number}/key"
         return "constraint"

@@ -13,10 +13,11 @@ import pyarrow as pa
 
 from ssdlab.drawing import looks
 from ssdlab.explore import statistics
+from ssdlab.explore.expression import magnitude, plain_unit
 from ssdlab.explore.folder import varied_columns
 from ssdlab.explore.shared import TRIALS
 from ssdlab.report import library
-from ssdlab.units import counted
+from ssdlab.units import counted, time_unit
 
 if TYPE_CHECKING:
     from ssdlab.explore.optimise import Optimisation
@@ -41,6 +42,8 @@ _NUMBERS = (
 )
 #: Column that tells the front of a search from its other trials: an axis like a field, but an outcome.
 _FRONT = "front"
+#: Units of sizes on an axis, the largest first.
+_SIZES = (("GiB", 1024.0**3), ("MiB", 1024.0**2), ("KiB", 1024.0))
 #: Runs whose errors the page shows.
 _ERRORS = 20
 
@@ -58,9 +61,10 @@ def page(done: Sweep, title: str, spec: str) -> str:
 def search_page(done: Optimisation) -> str:
     """Returns the page of a search: its trials, with an axis that tells the front from the others."""
     known = {entry[0] for entry in _NUMBERS}
-    goals = [(one.key, one.key, 1.0, "") for one in done.spec.objectives if one.key not in known]
+    wanted = [one.key for one in done.spec.objectives] + [one.key for one in done.spec.targets]
+    goals = [(key, key, 1.0, "") for key in wanted if key not in known]
     runs = _as_runs(done.table)
-    first = [entry for one in done.spec.objectives for entry in (*_NUMBERS, *goals) if entry[0] == one.key]
+    first = [entry for key in wanted for entry in (*_NUMBERS, *goals) if entry[0] == key]
     data = _data(runs, [*first, *(entry for entry in _NUMBERS if entry not in first)])
     data["chosen"] = [one.key for one in done.spec.objectives][:2]
     subtitle = f"{counted(done.table.num_rows, 'trial')} · {len(done.front)} on the front"
@@ -116,6 +120,11 @@ def _data(table: pa.Table, numbers: Sequence[tuple[str, str, float, str]]) -> di
             entry["numbers"][column] = [_rounded(found.mean / unit), *bounds, found.count]
     fields = []
     for at, name in enumerate(varied):
+        kind, divisor = _unit_of([point["fields"][at] for point in points.values()])
+        if kind:
+            name = f"{name} [{kind}]"
+            for point in points.values():
+                point["fields"][at] = _rounded((magnitude(point["fields"][at]) or 0.0) / divisor)
         levels = [*dict.fromkeys(point["fields"][at] for point in points.values())]
         is_number = all(isinstance(level, int | float) and not isinstance(level, bool) for level in levels)
         ordered = sorted(levels) if is_number else levels
@@ -125,6 +134,21 @@ def _data(table: pa.Table, numbers: Sequence[tuple[str, str, float, str]]) -> di
         "numbers": [{"column": column, "name": name, "unit": unit} for column, name, _, unit in offered],
         "points": [*points.values()],
     }
+
+
+def _unit_of(values: Sequence[Any]) -> tuple[str, float]:
+    """Returns the unit in which quantities are drawn, and its size; an empty one if the values are not of one kind."""
+    kinds = {plain_unit(value) for value in values}
+    kind = kinds.pop() if len(kinds) == 1 else None
+    if not kind:
+        return "", 1.0
+    largest = max(magnitude(value) or 0.0 for value in values)
+    if kind == "ns":
+        each, name = time_unit(largest)
+        return name, each
+    if kind == "B":
+        return next((one for one in _SIZES if largest >= 2 * one[1]), ("B", 1.0))
+    return kind, magnitude(f"1{kind}") or 1.0
 
 
 def _rounded(number: float) -> float:

@@ -12,13 +12,22 @@ from ssdlab import terms, toml
 from ssdlab.errors import closest
 from ssdlab.explore import design
 from ssdlab.explore.design import Point
-from ssdlab.explore.spec import Spec
+from ssdlab.explore.names import looked_up
+from ssdlab.explore.spec import STREAMS, Spec
 from ssdlab.explore.tasks import Task, engine_hash
 from ssdlab.results import flat
 
 __all__ = ["cell", "numbers", "row", "schema", "type_of"]
 
 _STATISTICS = ("count", "mean_ns", "stddev_ns", "min_ns", "p50_ns", "p90_ns", "p99_ns", "p99_9_ns", "p99_99_ns", "max_ns")
+#: Numbers that a search keeps of each of several workloads.
+_OF_EACH_LOAD = (
+    *(f"latency.{op}.{name}_ns" for op in ("read", "write") for name in ("mean", "p50", "p99", "p99_9")),
+    "throughput.iops",
+    "throughput.read_bytes_per_s",
+    "throughput.write_bytes_per_s",
+    "write_amplification",
+)
 #: Texts of the summary that every sweep keeps.
 TEXTS = ("bottleneck.resource", "bottleneck.next")
 
@@ -82,8 +91,27 @@ def kept_always() -> tuple[str, ...]:
 
 
 def columns(spec: Spec) -> tuple[str, ...]:
-    """Returns the names of the numbers that the rows of a specification have."""
-    return tuple(dict.fromkeys([*kept_always(), *spec.columns, *spec.lifetime_numbers]))
+    """Returns the names of the numbers that are kept of each run of a specification."""
+    named = [spec.load_and_number(name)[1] for name in spec.columns]
+    return tuple(dict.fromkeys([*kept_always(), *named, *spec.stream_numbers, *spec.lifetime_numbers]))
+
+
+def columns_of_loads(spec: Spec) -> dict[str, tuple[str, str]]:
+    """Returns the columns of the trials of a search, each with the load that it belongs to and its number.
+
+    Of one workload, the columns are the numbers of its runs, and the load has no name. Of several, each has a few
+    numbers, and those that the specification names.
+    """
+    if not spec.loads:
+        return {name: ("", name) for name in columns(spec)}
+    runs = columns(spec)
+    of_all = [name for name in (*_OF_EACH_LOAD, *spec.columns) if spec.load_and_number(name)[0] == ""]
+    found = {f"{load.name}.{number}": (load.name, number) for load in spec.loads for number in of_all}
+    for name in spec.named_numbers:
+        load, number = spec.load_and_number(name)
+        if load and number in runs:
+            found[name] = (load, number)
+    return found
 
 
 def outcome_columns(spec: Spec) -> tuple[str, ...]:
@@ -151,6 +179,7 @@ def numbers(summary: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
     ``near`` has the names that the summary lacks, each with the name in it that was probably meant.
     """
     found = dict(flat(summary, ""))
+    found |= {name: _of_stream(summary, name) for name in names if name.startswith(STREAMS)}
     kept: dict[str, Any] = {}
     for name in names:
         value = found.get(name)
@@ -159,6 +188,14 @@ def numbers(summary: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
     known = tuple(found)
     kept["near"] = {name: _name_meant(name, known) for name in names if name not in found and name not in kept_always()}
     return kept
+
+
+def _of_stream(summary: Mapping[str, Any], name: str) -> Any:
+    """Returns the number of a stream; ``None`` if the run has no such stream."""
+    try:
+        return looked_up(summary, name)
+    except KeyError:
+        return None
 
 
 @cache

@@ -43,11 +43,13 @@ def _with_description(shape: Mapping[str, Any], about: str) -> dict[str, Any]:
     return {**shape, "description": about}
 
 
+#: A number, or a quantity such as ``600us``.
+_END = {"type": ["number", "string"]}
 _RANGE = {
-    "low": _with_description(_NUMBER, "Least value."),
-    "high": _with_description(_NUMBER, "Largest value."),
+    "low": _with_description(_END, "Least value."),
+    "high": _with_description(_END, "Largest value."),
     "log": _with_description({"type": "boolean"}, "Values are spaced evenly by their logarithm."),
-    "step": _with_description({"type": "number", "exclusiveMinimum": 0}, "Values are rounded to multiples of this."),
+    "step": _with_description({**_END, "exclusiveMinimum": 0}, "Values are rounded to multiples of this."),
 }
 _COUNT = _with_description({"type": "integer", "minimum": 2, "maximum": MOST_POINTS}, "Number of values in a grid.")
 _GRID = {"anyOf": [_VALUES, _table({**_RANGE, "count": _COUNT}, "low", "high")]}
@@ -74,6 +76,17 @@ _OBJECTIVE = _table(
     },
     "key",
 )
+_TARGET = _table(
+    {
+        "key": _with_description({"type": "string", "minLength": 1}, "Number of the runs by its dotted name, or a measure."),
+        "value": _with_description(_END, "Wanted value, above 0."),
+        "tolerance": _with_description(_END, "Deviation that counts as 1, as a share."),
+    },
+    "key",
+    "value",
+)
+#: Workloads of each trial of a search, by their names.
+_LOADS = _table_of_any({"anyOf": [_TEXT, _table({"file": _TEXT, "precondition": _TEXT}, "file")]})
 #: Meaning of each coefficient of a cost.
 _COST = {
     "die": "Cost of each die.",
@@ -136,7 +149,10 @@ def _keys(one: int | None) -> dict[str, dict[str, Any]]:
     return {
         "title": _with_description(_TEXT, "A title."),
         "drive": _with_description(parts, "Preset, or file of a description."),
-        "workload": _with_description(parts, "Trace, fio job, or workload in TOML."),
+        "workload": _with_description(
+            parts if one is None else {"anyOf": [*parts["anyOf"], _LOADS]},
+            "Trace, fio job, or workload in TOML; of a search also a table of several, by name.",
+        ),
         "policy": _with_description(parts, "Policy; absent: that of the drive."),
         "precondition": _with_description(parts, "Starting state; absent: that of the drive."),
         "seeds": _with_description(_SEEDS, "Seeds of each point, or their number."),
@@ -167,6 +183,10 @@ def _keys(one: int | None) -> dict[str, dict[str, Any]]:
         "objective": _with_description(
             {"type": "array", "items": _OBJECTIVE, "minItems": 1}, "Numbers that are made small, or large."
         ),
+        "target": _with_description(
+            {"type": "array", "items": _TARGET, "minItems": 1},
+            "Values that numbers are to have; their distance is the number `misfit`, the objective unless others are given.",
+        ),
         "constraint": _with_description(_texts(), "Comparison, or a list of them, that the drives of the front meet."),
         "optimise": _with_description(_method(), "Settings of the search."),
         "cost": _with_description(_cost(), "Coefficients of the cost of an architecture. The unit is one die."),
@@ -186,5 +206,6 @@ def schema(purpose: str) -> dict[str, Any]:
     return {
         "$schema": "http://json-schema.org/draft-07/schema#",
         "title": f"ssdlab {purpose}",
-        **_table(own, *(() if is_sweep else ("search", "objective"))),
+        **_table(own, *(() if is_sweep else ("search",))),
+        **({} if is_sweep else {"anyOf": [{"required": ["objective"]}, {"required": ["target"]}]}),
     }

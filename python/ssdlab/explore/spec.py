@@ -6,7 +6,6 @@ import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -15,12 +14,13 @@ from ssdlab import toml
 from ssdlab.errors import InputError, closest, unknown_name
 from ssdlab.explore.cost import Cost
 from ssdlab.explore.expression import Expression
-from ssdlab.explore.goal import Constraint, Method, Objective
+from ssdlab.explore.goal import MISFIT, Constraint, Method, Objective, Target
+from ssdlab.explore.known import life_numbers, sections, stream_numbers
+from ssdlab.explore.ranges import Range
 from ssdlab.files import existing_file, read_text
-from ssdlab.terms import definitions
 from ssdlab.workloads import STANDARD_INPUT
 
-__all__ = ["Design", "Range", "Spec", "SpecLike", "Until"]
+__all__ = ["Design", "NamedLoad", "Spec", "SpecLike", "Until"]
 
 #: Keys of a specification.
 KEYS = (
@@ -45,6 +45,7 @@ KEYS = (
     "reference",
     "measure",
     "objective",
+    "target",
     "constraint",
     "optimise",
     "cost",
@@ -52,9 +53,13 @@ KEYS = (
 )
 #: Keys that a sweep alone has, and those that a search alone has.
 SWEEP_KEYS = ("vary", "zip", "points", "design", "until", "most_seeds")
-SEARCH_KEYS = ("search", "reference", "measure", "objective", "constraint", "optimise")
-#: Prefix of the numbers of the runs with which those of a search are compared.
+SEARCH_KEYS = ("search", "reference", "measure", "objective", "target", "constraint", "optimise")
+#: Prefix of the numbers of the runs with which those of a search are compared, and of those of a stream.
 REFERENCE = "reference."
+STREAMS = "streams["
+#: Name of a load, and of a number of a stream.
+_LOAD = re.compile(r"[A-Za-z_]\w*")
+_STREAM = re.compile(r"streams\[(\d+)\]\.(.+)")
 #: Short names of numbers in a stopping rule.
 _SHORT = {
     "mean": "latency.all.mean_ns",
@@ -74,66 +79,6 @@ MOST_SEEDS = 10_000
 MOST_POINTS = 1_000_000
 #: Largest number of runs of a sweep, points times seeds.
 MOST_RUNS = 1_000_000
-
-
-@cache
-def life_numbers() -> tuple[str, ...]:
-    """Returns the names of the numbers of a lifetime: keys of ``lifetime.json``, after `lifetime.` in dotted names.
-
-    ``MODE`` stands for the name of any mode.
-
-    Examples:
-        >>> from ssdlab.explore.spec import life_numbers
-        >>> [name in life_numbers() for name in ("cycles_mean", "erase_modes.MODE", "intervals.*.erases")]
-        [True, True, False]
-    """
-    keys = definitions()["keys"]["lifetime.json"]
-    return tuple(key["name"] for key in keys if key["unit"] and "*" not in key["name"])
-
-
-@dataclass(frozen=True, slots=True)
-class Range:
-    """A range of numbers.
-
-    Examples:
-        >>> from ssdlab.explore.spec import Range
-        >>> Range(1, 256, count=9, log=True, step=1).values()
-        [1, 2, 4, 8, 16, 32, 64, 128, 256]
-        >>> Range(0.07, 0.5).at(0.5)
-        0.285
-    """
-
-    #: Least and largest value.
-    low: float
-    high: float
-    #: Number of values in a grid.
-    count: int | None = None
-    #: Values are spaced evenly by their logarithm.
-    log: bool = False
-    #: Values are rounded to multiples of this; with a whole number they are whole.
-    step: float | None = None
-
-    def at(self, share: float) -> float:
-        """Returns the value at a share of the range, 0 to 1."""
-        value = self.low * (self.high / self.low) ** share if self.log else self.low + (self.high - self.low) * share
-        return self.rounded(value)
-
-    @property
-    def is_whole(self) -> bool:
-        """True if a search takes whole numbers: both ends are, and so is the step, if there is one."""
-        return type(self.low) is int and type(self.high) is int and (self.step is None or float(self.step).is_integer())
-
-    def rounded(self, value: float) -> float:
-        """Returns the nearest multiple of the step in the range; without a step the value itself."""
-        if self.step is None:
-            return value
-        rounded = min(max(round(value / self.step) * self.step, self.low), self.high)
-        return int(rounded) if float(self.step).is_integer() and float(rounded).is_integer() else rounded
-
-    def values(self) -> list[float]:
-        """Returns the values of a grid, each once."""
-        count = self.count or 1
-        return list(dict.fromkeys(self.at(index / max(count - 1, 1)) for index in range(count)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,6 +115,23 @@ class Until:
     share: float
     #: Most seeds of a point.
     most: int
+
+
+@dataclass(frozen=True, slots=True)
+class NamedLoad:
+    """One of the workloads of each trial of a search.
+
+    Examples:
+        >>> loads = {"reads": "reads.fio", "writes": {"file": "writes.fio", "precondition": "steady"}}
+        >>> ssdlab.Spec.open({"drive": "tiny", "workload": loads}).loads[1]
+        NamedLoad(name='writes', file='writes.fio', precondition='steady')
+    """
+
+    #: Prefix of the names of its numbers.
+    name: str
+    file: str
+    #: Starting state; ``None``: that of the specification.
+    precondition: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,10 +188,52 @@ class Spec:
     #: Numbers of a trial that follow from those of its runs.
     measures: Mapping[str, Expression] = field(default_factory=dict)
     objectives: tuple[Objective, ...] = ()
+    #: Values that numbers of a trial are to have.
+    targets: tuple[Target, ...] = ()
     constraints: tuple[Constraint, ...] = ()
     method: Method = field(default_factory=Method)
     #: Options of the lifetime that each run is followed by, if a number of it is kept.
     life: Mapping[str, Any] = field(default_factory=dict)
+    #: Workloads of each trial of a search, if there are several.
+    loads: tuple[NamedLoad, ...] = ()
+
+    @property
+    def named_numbers(self) -> tuple[str, ...]:
+        """Dotted names that are given in columns, goals and measures, without `reference.`; some may be of fields.
+
+        Examples:
+            >>> spec = {"drive": "tiny", "workload": "job.fio", "measure": {"x": "2 * wear.mean"}}
+            >>> spec["columns"] = "wear.p99"
+            >>> ssdlab.Spec.open(spec).named_numbers
+            ('wear.p99', 'wear.mean')
+        """
+        goals = [*(one.key for one in self.objectives), *(one.key for one in self.targets)]
+        used = [name for one in self.constraints for name in one.names]
+        used += [name for one in self.measures.values() for name in one.names]
+        return tuple(dict.fromkeys(name.removeprefix(REFERENCE) for name in [*self.columns, *goals, *used]))
+
+    @property
+    def stream_numbers(self) -> tuple[str, ...]:
+        """Names of the numbers of streams that are kept, such as ``streams[0].latency.read.p99_ns``.
+
+        Examples:
+            >>> spec = {"drive": "tiny", "workload": "job.fio", "columns": "streams[1].throughput.iops"}
+            >>> ssdlab.Spec.open(spec).stream_numbers
+            ('streams[1].throughput.iops',)
+        """
+        numbers = (self.load_and_number(name)[1] for name in self.named_numbers)
+        return tuple(dict.fromkeys(name for name in numbers if name.startswith(STREAMS)))
+
+    def load_and_number(self, name: str) -> tuple[str, str]:
+        """Returns the name of the load that a number belongs to, empty if it names none, and the number's own name.
+
+        Examples:
+            >>> spec = ssdlab.Spec.open({"drive": "tiny", "workload": {"reads": "reads.fio"}})
+            >>> spec.load_and_number("reads.throughput.iops"), spec.load_and_number("cost")
+            (('reads', 'throughput.iops'), ('', 'cost'))
+        """
+        first, _, rest = name.partition(".")
+        return (first, rest) if any(first == load.name for load in self.loads) else ("", name)
 
     @property
     def lifetime_numbers(self) -> tuple[str, ...]:
@@ -240,9 +244,7 @@ class Spec:
             >>> ssdlab.Spec.open(spec).lifetime_numbers
             ('lifetime.cycles_mean',)
         """
-        named = [*self.columns, *(one.key for one in self.objectives), *(name for one in self.constraints for name in one.names)]
-        named += [name.removeprefix(REFERENCE) for one in self.measures.values() for name in one.names]
-        return tuple(dict.fromkeys(name for name in named if name.startswith("lifetime.")))
+        return tuple(name for name in self.named_numbers if name.startswith("lifetime."))
 
     @classmethod
     def open(cls, spec: SpecLike) -> Spec:
@@ -295,14 +297,18 @@ class Spec:
         for key in SEARCH_KEYS if is_sweep else SWEEP_KEYS:
             if key in given:
                 raise self.error(key, f"a key of `ssdlab {other}`; `ssdlab {here}` has [{'vary' if is_sweep else 'search'}]")
+        if is_sweep and self.loads:
+            raise self.error("workload", "a table: for `ssdlab optimise`; expected a file, or a list of files")
         if is_sweep:
             return
         if not self.search:
             what = "an empty table" if "search" in given else "missing"
             raise self.error("search", f'{what}: expected fields, such as "flash.channels" = {{ choices = [4, 8] }}')
         if not self.objectives:
-            raise self.error("objective", 'missing: expected [[objective]] with key = "latency.all.p99_99_ns"')
-        parts = {"drive": self.drives, "workload": self.workloads, "policy": self.policies, "precondition": self.preconditions}
+            what = 'missing: expected [[objective]] with key = "latency.all.p99_99_ns", or [[target]] with key and value'
+            raise self.error("objective", what)
+        workloads = () if self.loads else self.workloads
+        parts = {"drive": self.drives, "workload": workloads, "policy": self.policies, "precondition": self.preconditions}
         for name, values in parts.items():
             if len(values) > 1:
                 raise self.error(name, f"a list: expected one, or {name} = {{ choices = [..] }} in [search]")
@@ -329,19 +335,23 @@ def _error(name: str, text: str, key: str, what: str) -> InputError:
 
 
 def _line_of(text: str, key: str) -> int | None:
-    """Returns the line of a key, from 1; of `TABLE#N/KEY` that of the key in table `N`, or else of that table."""
+    """Returns the line of a key, from 1; of `TABLE/KEY` that in the table, of `TABLE#N/KEY` that in table `N`."""
     lines = text.splitlines()
     table, _, last = key.rpartition("/")
-    begin = 0
-    if numbered := re.fullmatch(r"(\w+)#(\d+)", table):
-        heads = [at for at, line in enumerate(lines) if re.match(rf"\s*\[\[\s*{numbered[1]}\s*\]\]", line)]
-        if int(numbered[2]) >= len(heads):
-            return _line_of(text, numbered[1])
-        begin = heads[int(numbered[2])]
-        end = next((at for at in range(begin + 1, len(lines)) if lines[at].lstrip().startswith("[")), len(lines))
-        lines = lines[:end]
+    name, _, number = table.partition("#")
+    begin, end = 0, len(lines)
+    if table:
+        opening, closing = (r"\[\[", r"\]\]") if number else (r"\[", r"\]")
+        heads = [at for at, line in enumerate(lines) if re.match(rf"\s*{opening}\s*{re.escape(name)}\s*{closing}", line)]
+        if number and int(number) >= len(heads):
+            return _line_of(text, name)
+        if heads:
+            begin = heads[int(number or 0)]
+            end = next((at for at in range(begin + 1, len(lines)) if lines[at].lstrip().startswith("[")), len(lines))
     pattern = re.compile(rf"""^\s*(?:\[+\s*)?["']?{re.escape(last)}["']?\s*(?:[\]=]|\.)""")
-    found = next((at + 1 for at in range(begin, len(lines)) if pattern.match(lines[at])), None)
+    found = next((at + 1 for at in range(begin, end) if pattern.match(lines[at])), None)
+    if found is None and begin and not number:
+        found = next((at + 1 for at, line in enumerate(lines) if pattern.match(line)), None)
     return found if found is not None or not begin else begin + 1
 
 
@@ -376,6 +386,10 @@ class _Reader:
         objectives = tuple(
             Objective.read(table, number, _SHORT, self.error) for number, table in enumerate(self.tables("objective"))
         )
+        targets = tuple(Target.read(table, number, _SHORT, self.error) for number, table in enumerate(self.tables("target")))
+        if targets and not objectives:
+            objectives = (Objective(MISFIT),)
+        loads = self.loads()
         zips = tuple(self.zipped(number, table) for number, table in enumerate(self.tables("zip")))
         spec = Spec(
             self.name,
@@ -383,7 +397,7 @@ class _Reader:
             self.folder,
             title=self.word("title", ""),
             drives=self.words("drive"),
-            workloads=self.words("workload"),
+            workloads=tuple(load.file for load in loads) or self.words("workload"),
             policies=self.words("policy"),
             preconditions=self.words("precondition"),
             seeds=self.seeds(),
@@ -402,14 +416,42 @@ class _Reader:
             reference=self.table("reference"),
             measures={name: self.expression(f"measure/{name}", text) for name, text in self.table("measure").items()},
             objectives=objectives,
+            targets=targets,
             constraints=tuple(self.constraint(text) for text in self.words("constraint")),
             method=Method.read(self.table("optimise"), objectives, self.error),
             life=self.table("lifetime"),
+            loads=loads,
         )
         self.check_life(spec)
+        self.check_streams(spec)
         self.check_names(spec)
         self.check_workloads(spec)
         return spec
+
+    def loads(self) -> tuple[NamedLoad, ...]:
+        """Returns the workloads of each trial, if `workload` is a table of them."""
+        table = self.document.get("workload")
+        if not isinstance(table, dict):
+            return ()
+        if not table:
+            raise self.error("workload", 'an empty table: expected NAME = "FILE"')
+        return tuple(self.named_load(name, value) for name, value in table.items())
+
+    def named_load(self, name: str, value: Any) -> NamedLoad:
+        key = f"workload/{name}"
+        taken = {*sections(), *PARTS, REFERENCE[:-1], MISFIT}
+        if not _LOAD.fullmatch(name) or name in taken:
+            raise self.error(
+                key, f"the name of a load is the prefix of its numbers: expected a word, none of {', '.join(sorted(taken))}"
+            )
+        given = {"file": value} if isinstance(value, str) else value
+        if not isinstance(given, dict) or not {"file"} <= {*given} <= {"file", "precondition"}:
+            raise self.error(key, f'{value!r}: expected a file, or {{ file = "..", precondition = ".." }}')
+        if not all(isinstance(one, str) for one in given.values()):
+            raise self.error(key, f"{value!r}: expected texts")
+        if "precondition" in given and "precondition" in self.table("search"):
+            raise self.error(key, "precondition: given in [search], too: expected one place")
+        return NamedLoad(name, given["file"], given.get("precondition"))
 
     def word(self, key: str, default: str) -> str:
         value = self.document.get(key, default)
@@ -481,15 +523,12 @@ class _Reader:
                 raise self.error(key, "choices: for [search] of `ssdlab optimise`; here the list alone is expected")
             if name not in _RANGE_KEYS:
                 raise self.error(key, f"{name}: unknown key of a range: expected {', '.join(_RANGE_KEYS)}")
-        number = {name: value for name, value in table.items() if name in ("low", "high", "count", "step")}
-        bad = [name for name, value in number.items() if isinstance(value, bool) or not isinstance(value, int | float)]
         if type(table.get("log", False)) is not bool:
             raise self.error(key, f"log = {table['log']!r}: expected true or false")
-        if bad or not {"low", "high"} <= table.keys():
-            raise self.error(key, f"{table}: expected numbers low and high{', and ' + bad[0] if bad else ''}")
-        found = Range(table["low"], table["high"], table.get("count"), table.get("log", False), table.get("step"))
-        if not found.low < found.high or (found.log and found.low <= 0) or (found.step is not None and found.step <= 0):
-            raise self.error(key, f"{table}: expected low below high, with `log` above 0, and a step above 0")
+        try:
+            found = Range.of(table)
+        except InputError as error:
+            raise self.error(key, f"{table}: {error}") from None
         if found.count is not None and (type(found.count) is not int or not 2 <= found.count <= MOST_POINTS):
             raise self.error(key, f"count = {found.count}: expected a whole number, 2 to {MOST_POINTS}")
         return found
@@ -556,14 +595,44 @@ class _Reader:
         for name in spec.lifetime_numbers:
             own = name.removeprefix("lifetime.")
             if own not in life_numbers() and f"{own.partition('.')[0]}.MODE" not in life_numbers():
-                keys = [f"objective#{at}/key" for at, one in enumerate(spec.objectives) if one.key == name]
-                key = keys[0] if keys else "columns" if name in spec.columns else "constraint"
                 known = [f"lifetime.{one}" for one in life_numbers()]
-                raise self.error(key, str(unknown_name("number of a lifetime", name, known)))
+                raise self.error(self.place_of(spec, name), str(unknown_name("number of a lifetime", name, known)))
+        if spec.loads and (
+            spec.life or any(spec.load_and_number(name)[1].startswith("lifetime.") for name in spec.named_numbers)
+        ):
+            raise self.error("lifetime", "a life has one workload: expected one file as `workload`, not a table")
         if spec.life and not spec.lifetime_numbers:
             raise self.error(
                 "lifetime", "no number of it is kept: name one in `columns`, such as lifetime.years_at_workload_rate"
             )
+
+    def check_streams(self, spec: Spec) -> None:
+        """Checks that a stream has the numbers that are kept of it."""
+        for name in spec.named_numbers:
+            load, own = spec.load_and_number(name)
+            if not own.startswith(STREAMS):
+                continue
+            found = _STREAM.fullmatch(own)
+            known = stream_numbers()
+            if found is None or found[2] not in known:
+                prefix = f"{load}." if load else ""
+                prefix += own.partition("]")[0] + "]."
+                raise self.error(
+                    self.place_of(spec, name), str(unknown_name("number of a stream", name, [prefix + one for one in known]))
+                )
+
+    def place_of(self, spec: Spec, name: str) -> str:
+        """Returns the key of the specification that names a number."""
+        for at, one in enumerate(spec.objectives):
+            if one.key == name:
+                return f"objective#{at}/key"
+        for at, target in enumerate(spec.targets):
+            if target.key == name:
+                return f"target#{at}/key"
+        for measure, expression in spec.measures.items():
+            if name in (named.removeprefix(REFERENCE) for named in expression.names):
+                return f"measure/{measure}"
+        return "columns" if name in spec.columns else "constraint"
 
     def check_workloads(self, spec: Spec) -> None:
         """Checks that no workload is standard input, which only one process can read, and only once."""

@@ -23,8 +23,9 @@ from optuna.storages.journal import JournalFileBackend, JournalStorage
 from optuna.trial import FrozenTrial, Trial, TrialState
 
 from ssdlab.explore.choices import is_ordered, labels
+from ssdlab.explore.ranges import Range
 from ssdlab.explore.shared import JOURNAL, JournalLock, SearchFolder
-from ssdlab.explore.spec import Range, Spec
+from ssdlab.explore.spec import Spec
 from ssdlab.files import damaged
 
 __all__ = ["Study"]

@@ -215,7 +215,8 @@ class Maker:
             load = Load.from_file(self.spec.file(point.workload), for_load, reading)
         except InputError as refused:
             if point.workload in self.spec.workloads and not for_load:
-                raise self.spec.error("workload", str(refused)) from None
+                named = (f"workload/{one.name}" for one in self.spec.loads if one.file == point.workload)
+                raise self.spec.error(next(named, "workload"), str(refused)) from None
             error = str(refused)
         described = self.describe(point, drive, settings)
         policy = _policy_hash(point.policy)

@@ -6,8 +6,8 @@ import hashlib
 import math
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pyarrow as pa
 
@@ -17,8 +17,10 @@ from ssdlab.explore import design, rows
 from ssdlab.explore.choices import first_point, point_of
 from ssdlab.explore.design import Point
 from ssdlab.explore.expression import Expression
+from ssdlab.explore.goal import MISFIT, misfit
 from ssdlab.explore.names import looked_up
-from ssdlab.explore.spec import PARTS, REFERENCE, Range, Spec
+from ssdlab.explore.ranges import Range
+from ssdlab.explore.spec import PARTS, REFERENCE, Spec
 from ssdlab.explore.tasks import Maker, Task, engine_hash
 
 if TYPE_CHECKING:
@@ -50,6 +52,10 @@ _AFTER: dict[str, pa.DataType] = {
     "setup_s": pa.float64(),
     "cost": pa.float64(),
 }
+
+
+#: Outcomes of runs, one for each seed, by the name of their load.
+_Outcomes: TypeAlias = dict[str, Sequence[Mapping[str, Any]]]
 
 
 @dataclass(slots=True)
@@ -89,15 +95,18 @@ class Bench:
     def __init__(self, spec: Spec) -> None:
         self.spec = spec
         self.maker = Maker(spec)
+        #: Numbers of each run, and the columns of the trials, each with its load and its number.
         self.columns = rows.columns(spec)
+        self.numbers = rows.columns_of_loads(spec)
         drives = spec.search.get("drive", ())
         for name in () if isinstance(drives, Range) else drives:
             self.maker.drive(name)
         first = self._first_point()
-        probe = self.maker.task(first, spec.seeds[0], 0)
-        if probe.load is None:
-            named = next((name for name in design.varied_names(spec) if name.startswith("workload.")), "workload")
-            raise spec.error(f"search/{named}", str(probe.error))
+        for point in self._of_loads(first):
+            probe = self.maker.task(point, spec.seeds[0], 0)
+            if probe.load is None:
+                named = next((name for name in design.varied_names(spec) if name.startswith("workload.")), "workload")
+                raise spec.error(f"search/{named}", str(probe.error))
         self.schema = self._schema(first)
         self._check_reference(first)
         self._check_goals(first)
@@ -113,14 +122,17 @@ class Bench:
         for name in design.varied_names(self.spec):
             values = self.spec.search.get(name, (first.fields[name],))
             if isinstance(values, Range):
-                fields[name] = pa.int64() if values.is_whole else pa.float64()
+                number = pa.int64() if values.is_whole else pa.float64()
+                fields[name] = number if values.example is None else pa.string()
             else:
                 kind = rows.type_of(values)
                 # A derived field may have a whole value at one point, and another at the next.
                 fields[name] = pa.float64() if name in self.spec.derive and pa.types.is_integer(kind) else kind
         fields |= _AFTER
         fields |= dict.fromkeys(rows.TEXTS, pa.string())
-        fields |= {name: pa.float64() for name in self.columns if name not in fields}
+        fields |= {name: pa.float64() for name in self.numbers if name not in fields}
+        if self.spec.targets:
+            fields[MISFIT] = pa.float64()
         for name in self.spec.measures:
             if name in fields:
                 raise self.spec.error(f"measure/{name}", "the name of a number or field of the runs: expected another")
@@ -132,6 +144,8 @@ class Bench:
         for name in self.spec.reference:
             if name in (*self.spec.search, *self.spec.derive):
                 raise self.spec.error(f"reference/{name}", "a field that the search chooses: expected one that it does not")
+        if self.spec.loads and "workload" in self.spec.reference:
+            raise self.spec.error("reference/workload", "each trial has several workloads: expected fields that they share")
         if self.spec.reference:
             task = self.maker.task(self._reference(first), self.spec.seeds[0], 0)
             if task.error is not None:
@@ -156,22 +170,28 @@ class Bench:
         return True
 
     def _unknown_message(self, name: str) -> str:
-        known = [*self.columns, "cost", *self.spec.measures]
-        near = closest(name, known)
+        near = closest(name, self._goal_names)
         hint = f" (did you mean `{near}`?)" if near else ""
         return f"the runs have no such number, and the drive no such field{hint}"
 
+    @property
+    def _goal_names(self) -> list[str]:
+        """Names of the numbers that may be goals."""
+        return [*self.numbers, "cost", *([MISFIT] if self.spec.targets else []), *self.spec.measures]
+
     def _check_goals(self, first: Point) -> None:
-        known = [*self.columns, "cost", *self.spec.measures]
-        for number, objective in enumerate(self.spec.objectives):
-            if objective.key not in known:
-                near = closest(objective.key, known)
-                hint = f" (did you mean `{near}`?)" if near else "; a further number of the summary is named in `columns`, too"
-                raise self.spec.error(f"objective#{number}/key", f"{objective.key}: the runs have no such number{hint}")
-        keys = [objective.key for objective in self.spec.objectives]
-        for number, key in enumerate(keys):
-            if key in keys[:number]:
-                raise self.spec.error(f"objective#{number}/key", f"{key}: given twice")
+        known = self._goal_names
+        for what, goals in (("objective", self.spec.objectives), ("target", self.spec.targets)):
+            keys = [goal.key for goal in goals]
+            for number, key in enumerate(keys):
+                if key not in known:
+                    near = closest(key, known)
+                    hint = (
+                        f" (did you mean `{near}`?)" if near else "; a further number of the summary is named in `columns`, too"
+                    )
+                    raise self.spec.error(f"{what}#{number}/key", f"{key}: the runs have no such number{hint}")
+                if key in keys[:number]:
+                    raise self.spec.error(f"{what}#{number}/key", f"{key}: given twice")
         base = self.maker.bases[first.drive]
         for constraint in self.spec.constraints:
             for name in constraint.names:
@@ -192,9 +212,17 @@ class Bench:
         return _key(self._tasks(point))
 
     def _tasks(self, point: Point) -> list[Task]:
-        """Returns the runs of a point, one for each seed, then those with which they are compared."""
+        """Returns the runs of a point, load by load one for each seed, then those with which they are compared."""
         points = [point, self._reference(point)] if self.spec.reference else [point]
-        return [self.maker.task(each, seed, number) for each in points for number, seed in enumerate(self.spec.seeds)]
+        each = [own for one in points for own in self._of_loads(one)]
+        return [self.maker.task(one, seed, number) for one in each for number, seed in enumerate(self.spec.seeds)]
+
+    def _of_loads(self, point: Point) -> list[Point]:
+        """Returns a point with each of its workloads."""
+        loads = self.spec.loads
+        if not loads:
+            return [point]
+        return [replace(point, workload=load.file, precondition=load.precondition or point.precondition) for load in loads]
 
     def _reference(self, point: Point) -> Point:
         """Returns the point with whose runs a point's are compared, without fields in tables that it replaces."""
@@ -217,7 +245,7 @@ class Bench:
             status: What is said of it; absent: that of its runs.
         """
         every = [trial.outcomes[task.key] for task in trial.current]
-        outcomes, compared = every[: len(self.spec.seeds)], every[len(self.spec.seeds) :]
+        outcomes, compared = self._by_load(every)
         task = trial.tasks[0]
         point = task.point
         bad = next((outcome for outcome in every if outcome["status"] != "ok"), None)
@@ -225,9 +253,9 @@ class Bench:
             "trial": None,
             "study_trial": trial.asked.number,
             "drive": point.drive,
-            "workload": point.workload,
+            "workload": ", ".join(load.name for load in self.spec.loads) or point.workload,
             "policy": point.policy,
-            "precondition": point.precondition,
+            "precondition": None if self.spec.loads else point.precondition,
             **{name: rows.cell(value, self.schema.field(name).type) for name, value in point.fields.items()},
             "status": status or ("failed" if bad else "ok"),
             "error": bad and bad["error"],
@@ -236,35 +264,53 @@ class Bench:
             "workload_hash": task.workload_hash,
             "engine": engine_hash(),
             "cost": task.cost,
-            **{name: outcomes[0].get(name) for name in rows.TEXTS},
+            **{name: None if self.spec.loads else every[0].get(name) for name in rows.TEXTS},
         }
         for name in ("wall_s", "setup_s"):
             known = [outcome[name] for outcome in every if outcome.get(name) is not None]
             found[name] = sum(known) if known else None
-        for name in self.columns:
+        for name, (load, number) in self.numbers.items():
             if name not in found:
-                found[name] = None if bad else _mean([outcome.get(name) for outcome in outcomes])
+                found[name] = None if bad else _mean([outcome.get(number) for outcome in outcomes[load]])
         for name, expression in self.spec.measures.items():
             found[name] = None if bad else self._derived_number(expression, found, outcomes, compared, task)
+        if self.spec.targets:
+            found[MISFIT] = None if bad else self._misfit(found)
         for name in self.schema.names:
             found.setdefault(name, None)
         return found
+
+    def _by_load(self, every: Sequence[Mapping[str, Any]]) -> tuple[_Outcomes, _Outcomes]:
+        """Returns the outcomes of the runs of a trial by load, and those with which they are compared."""
+        names = [load.name for load in self.spec.loads] or [""]
+        seeds = len(self.spec.seeds)
+        groups = [every[at : at + seeds] for at in range(0, len(every), seeds)]
+        own = dict(zip(names, groups, strict=False))
+        return own, dict(zip(names, groups[len(names) :], strict=False))
+
+    def _misfit(self, row: Mapping[str, Any]) -> float | None:
+        """Returns how far the numbers of a row are from the targets; ``None`` if one of them is not above 0."""
+        values = [row[target.key] for target in self.spec.targets]
+        if not all(value is not None and value > 0 for value in values):
+            return None
+        return misfit(self.spec.targets, values)
 
     def _derived_number(
         self,
         expression: Expression,
         row: Mapping[str, Any],
-        outcomes: Sequence[Mapping[str, Any]],
-        compared: Sequence[Mapping[str, Any]],
+        outcomes: _Outcomes,
+        compared: _Outcomes,
         task: Task,
     ) -> float | None:
         """Returns a number that follows from the means over the seeds; ``None`` if one of them is not known."""
 
         def number(name: str) -> Any:
             own = name.removeprefix(REFERENCE)
-            if own != name or own in self.columns:
-                given = [outcome.get(own) for outcome in (outcomes if own == name else compared)]
-                found = _mean([value or 0.0 for value in given] if own.startswith(_COUNTS) else given)
+            if own != name or own in self.numbers:
+                load, plain = self.numbers.get(own, ("", own))
+                given = [outcome.get(plain) for outcome in (outcomes if own == name else compared).get(load, ())]
+                found = _mean([value or 0.0 for value in given] if plain.startswith(_COUNTS) else given)
             elif name in row:
                 found = row[name]
             else:
@@ -288,7 +334,10 @@ class Bench:
         for objective in self.spec.objectives:
             value = row[objective.key]
             if value is None or not math.isfinite(value):
-                return f"the run has no {objective.key} (a percentile needs enough commands)"
+                lacking = objective.key
+                if lacking == MISFIT:
+                    lacking = next(target.key for target in self.spec.targets if not (row[target.key] or 0) > 0)
+                return f"the run has no {lacking} (a percentile needs enough commands)"
             values.append(float(value))
         document: dict[str, Any] = {}
 

@@ -12,7 +12,7 @@ from typing import Any
 from ssdlab import drives, toml
 from ssdlab.drives import Drive
 from ssdlab.errors import InputError
-from ssdlab.explore.expression import alike, quantity
+from ssdlab.explore.expression import alike, magnitude
 from ssdlab.explore.names import looked_up
 from ssdlab.files import existing_file, read_text
 from ssdlab.units import duration, significant, size
@@ -88,7 +88,7 @@ class Field:
     def shown(self, share: float) -> str:
         """Returns the value at a share of the range, for people."""
         value = self.value(share)
-        number = _plain(value)
+        number = magnitude(value)
         if isinstance(value, str) and value.endswith("ns"):
             return duration(number)
         if isinstance(value, str) and value.endswith("B"):
@@ -221,12 +221,12 @@ def _fields(name: str, given: Any, complete: Mapping[str, Any], lists: dict[str,
     if entry:
         raise InputError(f"{spec}: search.{name}: {path} is no list: expected {path}")
     # A part without cost leaves a factor nothing to act on.
-    return [_field(name, value, given, spec)] if spec is not None or (_plain(value) or 0) > 0 else []
+    return [_field(name, value, given, spec)] if spec is not None or (magnitude(value) or 0) > 0 else []
 
 
 def _field(name: str, value: Any, given: Any, spec: str | None) -> Field:
     """Returns a field with its range, as the specification gives it: low and high, or a factor on either side."""
-    number = _plain(value)
+    number = magnitude(value)
     where = f"{spec or 'fit'}: search.{name}"
     if number is None or not isinstance(given, dict) or {*given} not in ({"scale"}, {"low", "high"}):
         raise InputError(f"{where}: {given!r}: expected {{ low = .., high = .. }}, or {{ scale = FACTOR }}, of a number")
@@ -238,7 +238,7 @@ def _field(name: str, value: Any, given: Any, spec: str | None) -> Field:
             raise InputError(f"{where}: the base has {value!r}: expected low and high, as a factor leaves it there")
         low, high = number / factor, number * factor
     else:
-        ends = [_plain(given[end]) for end in ("low", "high")]
+        ends = [magnitude(given[end]) for end in ("low", "high")]
         if ends[0] is None or ends[1] is None or not 0 < ends[0] < ends[1]:
             raise InputError(f"{where}: {given}: expected 0 < low < high, as {value!r}")
         low, high = ends[0], ends[1]
@@ -247,9 +247,3 @@ def _field(name: str, value: Any, given: Any, spec: str | None) -> Field:
     if name.endswith("overprovisioning"):
         high = min(high, _MOST_SPARE)
     return Field(name, min(max(number, low), high), low, high, value)
-
-
-def _plain(value: Any) -> float | None:
-    """Returns a value of a description as a number; ``None`` if it is none."""
-    found = quantity(value)
-    return float(found) if isinstance(found, int | float) and not isinstance(found, bool) else None
