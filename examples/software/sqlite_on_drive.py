@@ -177,6 +177,24 @@ def commit(connection: apsw.Connection, number: int) -> None:
         connection.execute("insert into history values (?, ?)", (number, f"commit {number}" * 8))
 
 
+def commits_in(device: ssdlab.Device, journal: str, name: str) -> int:
+    """Opens the database of a device that has recovered, and returns the number of its commits.
+
+    Raises:
+        AssertionError: the database is damaged, or a commit is there in part, or without those before it.
+    """
+    connection, vfs = opened(device, journal, name)
+    try:
+        assert connection.pragma("integrity_check") == "ok"
+        found, last = connection.execute("select count(*), max(number) + 1 from history").get
+        balance = connection.execute("select sum(balance) from account").get
+        assert found == (last or 0) == balance, f"{found} lines, the last {last}, sum {balance}"
+    finally:
+        connection.close()
+        vfs.unregister()
+    return int(found)
+
+
 def create(connection: apsw.Connection) -> None:
     """Creates the tables, if they are not there."""
     with connection:
