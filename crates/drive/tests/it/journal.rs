@@ -30,20 +30,41 @@ fn every_step_of_a_drive_with_a_journal_can_be_the_last() {
     assert!(found.losses > 1000 && found.torn > 200, "{found:?}");
 }
 
-/// A drive recovers by its journal to what a search of the whole flash finds, after every step.
+/// Random drives with a journal and parity across dies lose power three times, at random instants, and go on.
+#[test]
+fn a_drive_with_a_journal_and_parity_loses_power_at_any_instant() {
+    let count = given("SSDLAB_CASES").unwrap_or(48);
+    let found = sum_of(count, |seed| Ok(cuts::run(seed, Detail::JournalParity, 300, 3)?.map(|(_, cuts)| cuts)));
+    println!("{found:?}");
+    assert_eq!(found.losses, 3 * count);
+    assert!(found.torn > count / 4 && found.half_erased > count / 30, "{found:?}");
+}
+
+/// They are examined after every step of their commands.
+#[test]
+fn every_step_of_a_drive_with_a_journal_and_parity_can_be_the_last() {
+    let found = sum_of(given("SSDLAB_CASES").unwrap_or(5), |seed| cuts::every_cut(seed, Detail::JournalParity, 60));
+    println!("{found:?}");
+    assert!(found.losses > 1000 && found.torn > 200, "{found:?}");
+}
+
+/// A drive recovers by its journal to what a search of the whole flash finds, after every step: the map, the sets of
+/// blocks with parity, and the states of all blocks.
 #[test]
 fn the_journal_gives_what_a_search_of_the_whole_flash_finds() {
-    let (mut all, mut done) = ([0; 3], 0);
-    for seed in given("SSDLAB_FROM").unwrap_or(100).. {
-        if done == given("SSDLAB_CASES").unwrap_or(5) {
-            break;
+    for detail in [Detail::Journal, Detail::JournalParity] {
+        let (mut all, mut done) = ([0; 3], 0);
+        for seed in given("SSDLAB_FROM").unwrap_or(100).. {
+            if done == given("SSDLAB_CASES").unwrap_or(5) {
+                break;
+            }
+            let found = cuts::both_ways(seed, detail, 60).unwrap_or_else(|why| panic!("{detail:?}, seed {seed}: {}", why.0));
+            done += u64::from(found.is_some());
+            found.into_iter().flatten().zip(&mut all).for_each(|(count, sum)| *sum += count);
         }
-        let found = cuts::both_ways(seed, 60).unwrap_or_else(|why| panic!("seed {seed}: {}", why.0));
-        done += u64::from(found.is_some());
-        found.into_iter().flatten().zip(&mut all).for_each(|(count, sum)| *sum += count);
+        println!("{detail:?}: {all:?}");
+        assert!(all[0] > 1000 && all[1] < all[2], "{detail:?}: {all:?}");
     }
-    println!("{all:?}");
-    assert!(all[0] > 1000 && all[1] < all[2], "{all:?}");
 }
 
 /// Each defect of a recovery by the journal is seen by the oracle.
@@ -161,10 +182,9 @@ fn a_flush_waits_for_the_trims_before_it() {
 /// Each feature that a journal excludes is refused, with the field and what would be right.
 #[test]
 fn what_a_journal_cannot_stand_beside_is_refused() {
-    let cases: [(&[&str], &str, &str); 9] = [
+    let cases: [(&[&str], &str, &str); 8] = [
         (&["ftl.translation=waf"], "ftl.journal", "expected `ftl.translation` to be absent"),
         (&["ftl.map_cache={size=\"1MiB\"}", "ftl.gc_critical_blocks=3"], "ftl.journal", "expected ftl.map_cache.journal"),
-        (&["ftl.rain={dies=2}"], "ftl.journal", "expected no ftl.rain"),
         (&["ftl.retire_at_cycles=50"], "ftl.journal", "expected no ftl.retire_at_cycles"),
         (&["faults.program_failure=0.01"], "ftl.journal", "expected no section [faults]"),
         (&["ftl.journal={size=\"4KiB\"}"], "ftl.journal.size", "expected at least 8192B"),

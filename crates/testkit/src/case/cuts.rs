@@ -217,8 +217,8 @@ fn examine(
 /// Runs the case of a seed with about `commands` commands on a drive with a journal of its map, and compares after
 /// every step what it recovers to with what a search of the whole flash finds: the same map. Returns the number of
 /// recoveries, and the reads of both kinds; `None` if the description is refused.
-pub fn both_ways(seed: u64, commands: u32) -> Result<Option<[u64; 3]>, Violation> {
-    let Some(description) = detailed(seed, Detail::Journal) else { return Ok(None) };
+pub fn both_ways(seed: u64, detail: Detail, commands: u32) -> Result<Option<[u64; 3]>, Violation> {
+    let Some(description) = detailed(seed, detail) else { return Ok(None) };
     let mut stream = stream(&description, seed, 0, &mut Rng::stream(seed, "testkit.cuts"));
     let (mut rig, mut counts) = (Rig::losing_power(&description, seed)?, [0; 3]);
     let mut watch = |drive: &Drive, oracle: &Oracle| {
@@ -229,6 +229,13 @@ pub fn both_ways(seed: u64, commands: u32) -> Result<Option<[u64; 3]>, Violation
         let units = (0..drive.map().user_units() as u32).map(kit::Lpn);
         let other = units.map(|lpn| (lpn, short.map().place_of(lpn), whole.map().place_of(lpn))).find(|(_, a, b)| a != b);
         ensure(other.is_none(), || format!("unit, place by the journal, and by the search: {other:?}"))?;
+        let [short_sets, whole_sets] = [&short, &whole].map(|drive| drive.degraded_sets());
+        ensure(short_sets == whole_sets, || format!("degraded sets: {short_sets:?} and {whole_sets:?}"))?;
+        let states = |drive: &Drive| {
+            let blocks = (0..drive.medium().geometry.block_count).map(kit::BlockId);
+            blocks.map(|block| (drive.medium().block(block).state(), drive.medium().block(block).valid)).collect::<Vec<_>>()
+        };
+        ensure(states(&short) == states(&whole), || "the states of the blocks are others than after a search".to_owned())?;
         for (count, more) in counts.iter_mut().zip([1, loss.recovery_reads, searched.recovery_reads]) {
             *count += more;
         }

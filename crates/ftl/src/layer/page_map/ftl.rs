@@ -111,8 +111,8 @@ fn streams(config: &FtlSection, needs: &Needs, parameters: &Parameters) -> Strea
 fn journal(config: &FtlSection, needs: &Needs, parameters: &Parameters) -> Option<Box<MapJournal>> {
     let (journal, geometry) = (config.journal.as_ref()?, &parameters.geometry);
     let user_units = parameters.facts.user_units;
-    let Streams { all, by_plane, .. } = streams(config, needs, parameters);
-    let of_die = all as u64 * u64::from(if by_plane { geometry.groups_per_die } else { 1 });
+    let Streams { all, by_plane, parity, .. } = streams(config, needs, parameters);
+    let of_die = all as u64 * u64::from(if by_plane { geometry.groups_per_die } else { 1 }) << u32::from(parity);
     let count = config.area_blocks(geometry, user_units);
     let blocks = (0..geometry.die_count).map(|die| blocks_of_area(geometry, DieId(die), count)).collect();
     Some(Box::new(MapJournal::new(journal, geometry, user_units, of_die * u64::from(geometry.die_count), blocks)))

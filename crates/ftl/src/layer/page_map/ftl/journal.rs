@@ -117,7 +117,8 @@ impl Ftl {
                 journal.pages_done();
             }
             None => {
-                journal.append(bound as u64);
+                // Parity changes nothing in the map: it needs no entry.
+                journal.append(if operation.reason == Reason::Parity { 0 } else { bound as u64 });
                 self.record_program(operation.first);
             }
         }

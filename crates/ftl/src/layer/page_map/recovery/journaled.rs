@@ -5,6 +5,8 @@
 //! 2. The first row of each block is read. A block whose first program has a higher number than the journal knows has
 //!    been opened since, and is searched from there on. A block that the journal records as open is searched from where
 //!    its record ends. What the map names in a block that has been erased since is somewhere else: it is found there.
+//!    The first row of a block with parity across dies names its set; a search by halves finds how much of the parity
+//!    is there, since a set may end before its blocks are full.
 //!
 //! The programs that the search has found are recorded in the journal next.
 
@@ -35,6 +37,23 @@ fn first_unrecorded(medium: &Medium, metadata: &Metadata, header: &Header, block
         return Some(None);
     }
     header.recorded.get(&block.0).map(|recorded| Some(programmed.min(*recorded)))
+}
+
+/// Returns the programs of a block of `all` that are read to find how many are there: `programmed` of them, at least
+/// one. The last one is read, and then halves are; the last program that is there is among those that are read.
+fn find_end(programmed: u32, all: u32) -> Vec<u32> {
+    let mut read = vec![all - 1];
+    let (mut least, mut most) = (1, if programmed < all { all - 1 } else { 0 });
+    while least < most {
+        let half = (least + most) / 2;
+        read.push(half);
+        if half < programmed {
+            least = half + 1;
+        } else {
+            most = half;
+        }
+    }
+    read
 }
 
 impl Ftl {
@@ -108,14 +127,17 @@ impl Ftl {
         let of_block = |block: BlockId| {
             let programmed = u32::from(medium.block(block).programmed);
             let mode = kit::ModeId(medium.block(block).mode());
-            let further = u32::from(programmed < medium.units_in(mode) / geometry.units_per_program);
+            let all = medium.units_in(mode) / geometry.units_per_program;
+            let further = u32::from(programmed < all);
             let first = RowsRead { block, first: 0, rows: 1, whole: false };
             let begin = from.get(&block).filter(|_| !half_erased.contains(&block)).map(|first| first.unwrap_or(0));
             let rest = begin.map(|begin| {
                 let [begin, end] = [begin, programmed].map(|program| program * per_program);
                 RowsRead { first: begin.max(1), rows: (end + further).saturating_sub(begin.max(1)), ..first }
             });
-            [Some(first), rest.filter(|rest| rest.rows > 0)].into_iter().flatten()
+            let ends = if rest.is_none() && self.holds_parity(block) { find_end(programmed, all) } else { Vec::new() };
+            let ends = ends.into_iter().map(move |program| RowsRead { first: program * per_program, ..first });
+            [Some(first), rest.filter(|rest| rest.rows > 0)].into_iter().flatten().chain(ends)
         };
         let dies = (0..geometry.die_count).map(DieId);
         let blocks = |die: DieId| geometry.blocks_of(die).map(BlockId).filter(|block| is_of_data(medium, *block));
@@ -163,5 +185,25 @@ impl Ftl {
             }
         }
         journal.content = Some(content);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::find_end;
+
+    /// Whatever number of programs a block has: the reads tell it from any other number, they include the last program
+    /// unless that is the first one, and there are no more than halving takes.
+    #[test]
+    fn a_search_by_halves_finds_the_end_of_a_block() {
+        for all in 1..40u32 {
+            for programmed in 1..=all {
+                let read = find_end(programmed, all);
+                let fits = |number: u32| read.iter().all(|&program| (program < number) == (program < programmed));
+                assert_eq!((1..=all).filter(|&number| fits(number)).collect::<Vec<_>>(), [programmed], "{all}: {read:?}");
+                assert!(programmed == 1 || read.contains(&(programmed - 1)), "{programmed} of {all}: {read:?}");
+                assert!(read.len() <= 1 + all.next_power_of_two().ilog2() as usize, "{programmed} of {all}: {read:?}");
+            }
+        }
     }
 }
