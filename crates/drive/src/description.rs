@@ -385,7 +385,6 @@ impl Description {
     /// Adds the problems of the map's journal that depend on other sections.
     fn journal_problems(&self, problems: &mut Problems) {
         let others = [
-            (self.faults.is_some(), "its programs do not fail: expected no section [faults]"),
             (
                 self.buffer.rewritten == Rewritten::Appended,
                 "data that waits in the buffer and was trimmed is not programmed: expected buffer.rewritten = \"replaced\"",

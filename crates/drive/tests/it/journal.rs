@@ -52,7 +52,7 @@ fn every_step_of_a_drive_with_a_journal_and_parity_can_be_the_last() {
 /// blocks with parity, and the states of all blocks.
 #[test]
 fn the_journal_gives_what_a_search_of_the_whole_flash_finds() {
-    for detail in [Detail::Journal, Detail::JournalParity] {
+    for detail in [Detail::Journal, Detail::JournalParity, Detail::JournalFaults, Detail::JournalParityFaults] {
         let (mut all, mut done) = ([0; 3], 0);
         for seed in given("SSDLAB_FROM").unwrap_or(100).. {
             if done == given("SSDLAB_CASES").unwrap_or(5) {
@@ -182,11 +182,10 @@ fn a_flush_waits_for_the_trims_before_it() {
 /// Each feature that a journal excludes is refused, with the field and what would be right.
 #[test]
 fn what_a_journal_cannot_stand_beside_is_refused() {
-    let cases: [(&[&str], &str, &str); 8] = [
+    let cases: [(&[&str], &str, &str); 7] = [
         (&["ftl.translation=waf"], "ftl.journal", "expected `ftl.translation` to be absent"),
         (&["ftl.map_cache={size=\"1MiB\"}", "ftl.gc_critical_blocks=3"], "ftl.journal", "expected ftl.map_cache.journal"),
         (&["ftl.retire_at_cycles=50"], "ftl.journal", "expected no ftl.retire_at_cycles"),
-        (&["faults.program_failure=0.01"], "ftl.journal", "expected no section [faults]"),
         (&["ftl.journal={size=\"4KiB\"}"], "ftl.journal.size", "expected at least 8192B"),
         (&["ftl.journal={size=\"1MiB\",entry_bytes=2}"], "ftl.journal.entry_bytes", "expected 4..=64"),
         (&["ftl.journal={size=\"30MiB\"}"], "ftl.overprovisioning", "for the journal"),

@@ -2,7 +2,7 @@
 
 use crate::map::UNMAPPED;
 use kit::{Lpn, Ppn, Table};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// A unit with its map entry and the number of the program of its data.
 pub(crate) type Placed = (Lpn, u32, u64);
@@ -220,6 +220,29 @@ impl Content {
             }
         }
         Ok(Found { entries, trims, header: self.header.clone() })
+    }
+
+    /// Returns the trims that are recorded, without what some programs of the journal and some map pages hold.
+    pub fn trims_without(&self, records: &BTreeSet<u64>, pages: &BTreeSet<u32>) -> BTreeMap<Lpn, u64> {
+        let page = |lpn: Lpn| lpn.0 / self.page_entries;
+        let is_left = |(lpn, _): &(&Lpn, &u64)| !pages.contains(&page(**lpn));
+        let mut trims: BTreeMap<Lpn, u64> = self.page_trims.iter().filter(is_left).map(|(lpn, number)| (*lpn, *number)).collect();
+        for record in self.window.iter().filter(|record| !records.contains(&record.number)) {
+            let is_newer = |lpn: Lpn| pages.contains(&page(lpn)) || record.number > self.page_base[page(lpn) as usize];
+            for change in &record.changes {
+                let Change::Trimmed(number, units) = change else { continue };
+                for &lpn in units.iter().filter(|lpn| is_newer(**lpn)) {
+                    let known = trims.entry(lpn).or_insert(*number);
+                    *known = (*known).max(*number);
+                }
+            }
+        }
+        trims
+    }
+
+    /// Handles the failure of a program of map pages of a die, which is repeated with the pages as they are then.
+    pub fn pages_failed(&mut self, die: usize) {
+        self.snapshots[die] = None;
     }
 
     /// Goes on with a map after a recovery, in which journal and checkpoint are as they were.

@@ -3,8 +3,10 @@
 use super::*;
 use crate::layer::page_map::metadata::Metadata;
 use crate::map::Store;
+use crate::layer::page_map::ftl::repair::Defect;
 use crate::map_journal::{Change, Content, Header, Step, Wanted};
-use crate::medium::Medium;
+use crate::medium::program::ProgramUnit;
+use crate::medium::{BlockRecord, Medium};
 
 /// Returns the number of a block.
 fn block_of(medium: &Medium) -> impl Fn(Ppn) -> u32 {
@@ -52,15 +54,86 @@ impl Ftl {
 
     /// Wakes an idle die for a program of the journal's area.
     pub(super) fn wake_for_journal(&mut self, ready: &mut ReadyDies) {
-        let State { journal, writes, store, .. } = &mut self.state;
+        let (State { journal, writes, store, space, .. }, critical) = (&mut self.state, self.derived.critical);
         if let Some(journal) = journal.as_ref().filter(|journal| journal.is_due()) {
-            writes.idle.wake_one(|die| journal.step(die, &store.medium).is_some(), ready);
+            let medium = &store.medium;
+            let may_take = |die: DieId| {
+                let has_block = || space.free_blocks(die) > critical || medium.spare_blocks(die) > 0;
+                journal.missing(die) > 0 && has_block()
+            };
+            writes.idle.wake_fitting(|die| journal.step(die, medium).is_some() || may_take(die), ready);
+        }
+    }
+
+    /// Takes blocks of the area that have failed and hold nothing that is needed out of use, and gives it others in
+    /// their place: spare blocks of the die, or free ones that the die does not need for its collection.
+    #[cold]
+    fn mend_area(&mut self, die: DieId, now: SimTime, out: &mut Outbox) {
+        while let Some(block) = self.state.journal.as_mut().and_then(|journal| journal.drop_bad(die)) {
+            self.state.store.medium.retire_area(block);
+            out.journal.note(|| Record::Retired { block });
+        }
+        while self.state.journal.as_ref().is_some_and(|journal| journal.missing(die) > 0) {
+            let spare = self.state.store.medium.take_spare(die);
+            self.state.repairs.health.spares_used += u64::from(spare.is_some());
+            let Some(block) = spare.or_else(|| self.free_for_area(die)) else { break };
+            let State { journal: Some(journal), store, .. } = &mut self.state else { return };
+            store.medium.begin_area(block);
+            store.medium.blocks.update(block, |record| *record = BlockRecord::new(BlockState::Area, self.derived.old_mode.0));
+            journal.take(die, block);
+            self.update_no_space(now, &mut out.signals);
+        }
+    }
+
+    /// Takes a free block of a die that it does not need for its collection, and that is erased deeply enough.
+    fn free_for_area(&mut self, die: DieId) -> Option<BlockId> {
+        let State { space, .. } = &mut self.state;
+        if space.free_blocks(die) <= self.derived.critical {
+            return None;
+        }
+        let deepest = self.derived.parameters.facts.write_levels[self.derived.old_mode.index()];
+        let block = (0..=deepest).find_map(|level| space.take_for_lazy_erase(die, level))?;
+        space.count_out(die);
+        Some(block)
+    }
+
+    /// Handles the failure of a program of the area: it is repeated, and its block takes nothing more.
+    #[cold]
+    pub(super) fn area_program_failed(&mut self, operation: &Operation, out: &mut Outbox) {
+        let (die, geometry) = (operation.die, self.state.store.medium.geometry);
+        let block = geometry.block_of(operation.first);
+        self.state.store.medium.programs[die.index()] = ProgramUnit::new(geometry.units_per_program);
+        let is_lost = self.is_lost(die);
+        let State { journal: Some(journal), store, repairs, .. } = &mut self.state else { return };
+        if !is_lost {
+            store.medium.mark_bad(block);
+        }
+        let is_journal = journal.program_failed(die);
+        if let (false, Some(content)) = (is_journal, &mut journal.content) {
+            content.pages_failed(die.index());
+        }
+        if repairs.has(Defect::AreaProgramForgotten) {
+            journal.forget_repeat();
+        }
+        self.note_too_small();
+        out.ready.mark(die);
+        self.wake_for_journal(&mut out.ready);
+    }
+
+    /// Lets the journal go on without a die that is lost.
+    pub(super) fn journal_loses_die(&mut self, die: DieId, ready: &mut ReadyDies) {
+        if let Some(journal) = &mut self.state.journal {
+            journal.lose_die(die);
+            self.wake_for_journal(ready);
         }
     }
 
     /// Returns the slot of a die's next operation in the journal's area, if one is due and the die has room for it.
     #[inline(never)]
     pub(super) fn write_journal(&mut self, die: DieId, now: SimTime, out: &mut Outbox) -> Option<u32> {
+        if self.state.journal.as_ref().is_some_and(|journal| journal.is_to_be_mended(die)) {
+            self.mend_area(die, now, out);
+        }
         let State { journal, store, .. } = &mut self.state;
         let journal = journal.as_mut().filter(|journal| journal.is_due())?;
         let place = match journal.step(die, &store.medium)? {
@@ -76,8 +149,11 @@ impl Ftl {
         }
         let mode = self.derived.old_mode;
         self.begin_program(die, place, mode, Reason::Journal);
-        let Wanted { units, pages } = self.state.journal.as_mut()?.begin(die);
-        self.fill_journal(die, pages);
+        let Wanted { units, pages, is_repeated } = self.state.journal.as_mut()?.begin(die);
+        // A program of the journal is repeated with what it has.
+        if pages.is_some() || !is_repeated {
+            self.fill_journal(die, pages);
+        }
         let per_program = self.state.store.medium.geometry.units_per_program;
         self.state.store.pad(place, per_program);
         let program = &mut self.state.store.medium.programs[die.index()];
@@ -191,14 +267,26 @@ impl Ftl {
         self.state.journal.is_some()
     }
 
-    /// Handles the end of the erase of a block of the journal's area.
-    pub(super) fn area_erased(&mut self, ended: Ended, operation: &Operation, out: &mut Outbox) {
+    /// Handles the end of the erase of a block of the journal's area: it is written next, or, if the erase has failed,
+    /// taken out of use.
+    pub(super) fn area_erased(&mut self, ended: Ended, operation: &Operation, now: SimTime, out: &mut Outbox) {
         let medium = &mut self.state.store.medium;
         let worn = medium.wear_thousandths(medium.geometry.block_of(operation.first));
         let wear = self.derived.parameters.wear_of_erase(operation.mode, worn);
         medium.area_erased(ended, operation, wear, out);
+        let has_failed = Ftl::has_failed(ended);
+        if has_failed {
+            let block = medium.geometry.block_of(operation.first);
+            medium.retire_area(block);
+            self.state.repairs.health.erase_failures += 1;
+        }
         if let Some(journal) = &mut self.state.journal {
-            journal.erased(operation.die);
+            if has_failed { journal.drop_erased(operation.die) } else { journal.erased(operation.die) }
+        }
+        if has_failed {
+            self.note_too_small();
+            self.update_no_space(now, &mut out.signals);
+            out.ready.mark(operation.die);
         }
         self.wake_for_journal(&mut out.ready);
     }

@@ -9,9 +9,12 @@
 //!    is there, since a set may end before its blocks are full.
 //!
 //! The programs that the search has found are recorded in the journal next.
+//!
+//! If a program of the area that is needed is on a lost die, all blocks are searched. Trims are those that what is left
+//! of the area records; a unit whose trim is gone holds data again, and is counted as lost.
 
-use super::{RowsRead, enter_newer, is_of_data};
-use crate::layer::page_map::ftl::Ftl;
+use super::{Durable, RowsRead, enter_newer, is_of_data};
+use crate::layer::page_map::ftl::{Defect, Ftl};
 use crate::layer::page_map::metadata::Metadata;
 use crate::map::{Store, encode};
 use crate::map_journal::{Change, Found, Header, MapJournal};
@@ -28,12 +31,22 @@ pub(super) struct Recorded {
     /// Number of the first program of each block that the journal lacks; none for a block that was erased since, and is
     /// searched as a whole.
     from: BTreeMap<BlockId, Option<u32>>,
+    /// All trims that were recorded, if some of the area is on a lost die and all blocks are searched: those of `found`
+    /// are the ones that can be read.
+    all_trims: Option<BTreeMap<Lpn, u64>>,
+}
+
+impl Recorded {
+    /// Returns true if all that a recovery needs was read.
+    pub(super) fn is_complete(&self) -> bool {
+        self.all_trims.is_none()
+    }
 }
 
 /// Returns the first program of a block that the journal lacks; `Some(None)` if the block was erased since.
-fn first_unrecorded(medium: &Medium, metadata: &Metadata, header: &Header, block: BlockId) -> Option<Option<u32>> {
+fn first_unrecorded(medium: &Medium, number: impl Fn(Ppn) -> u64, header: &Header, block: BlockId) -> Option<Option<u32>> {
     let programmed = u32::from(medium.block(block).programmed);
-    if programmed == 0 || metadata.number(medium.geometry.first_of(block)) > header.last {
+    if programmed == 0 || number(medium.geometry.first_of(block)) > header.last {
         return Some(None);
     }
     header.recorded.get(&block.0).map(|recorded| Some(programmed.min(*recorded)))
@@ -63,19 +76,39 @@ impl Ftl {
         journal: Option<&MapJournal>,
         metadata: &mut Metadata,
         half_erased: &[BlockId],
+        defect: Option<Defect>,
     ) -> Option<Recorded> {
-        let content = journal?.content.as_ref()?;
-        let found = content.replay().expect(IN_MEMORY);
+        let journal = journal?;
+        let mut found = journal.content.as_ref()?.replay().expect(IN_MEMORY);
+        if !journal.is_complete() && defect != Some(Defect::LostAreaRead) {
+            let all_trims = Some(std::mem::replace(&mut found.trims, journal.readable_trims()));
+            metadata.set_trims(&found.trims);
+            return Some(Recorded { found, from: BTreeMap::new(), all_trims });
+        }
         metadata.set_trims(&found.trims);
+        let counts_as_old = defect == Some(Defect::RepeatCountsAsOld);
+        let number = |first: Ppn| if counts_as_old { metadata.number(first) } else { metadata.own_number(first) };
         let medium = &self.state.store.medium;
         let blocks = (0..medium.geometry.block_count).map(BlockId).filter(|block| is_of_data(medium, *block));
         let from = blocks.filter_map(|block| {
             if half_erased.contains(&block) {
                 return Some((block, None));
             }
-            Some((block, first_unrecorded(medium, metadata, &found.header, block)?))
+            Some((block, first_unrecorded(medium, number, &found.header, block)?))
         });
-        Some(Recorded { from: from.collect(), found })
+        Some(Recorded { from: from.collect(), found, all_trims: None })
+    }
+
+    /// Counts the units whose newest copy was not found, and those whose trim was recorded on a die that is lost, and
+    /// that hold data again.
+    pub(super) fn count_lost_by(&self, recorded: Option<&Recorded>, durable: &Durable, metadata: &mut Metadata) -> u64 {
+        let Some((all, left)) = recorded.and_then(|recorded| Some((recorded.all_trims.as_ref()?, &recorded.found.trims))) else {
+            return self.count_lost(durable, metadata);
+        };
+        metadata.set_trims(all);
+        let lost = self.count_lost(durable, metadata);
+        metadata.set_trims(left);
+        lost
     }
 
     /// Rebuilds the map from what is recorded, and from the copies that are not. Returns the rows that are read, step
@@ -87,7 +120,7 @@ impl Ftl {
         metadata: &Metadata,
         half_erased: &[BlockId],
     ) -> Vec<Vec<Vec<RowsRead>>> {
-        let Recorded { found, from } = recorded;
+        let Recorded { found, from, .. } = recorded;
         let Store { medium, places, .. } = &mut self.state.store;
         places.copy_entries(&found.entries);
         let is_gone = |ppn: Ppn| {
@@ -105,11 +138,13 @@ impl Ftl {
     }
 
     /// Returns the rows of the journal's area that are read on each die.
-    fn rows_of_area(&self, journal: &MapJournal) -> Vec<Vec<RowsRead>> {
+    pub(super) fn rows_of_area(&self, journal: &MapJournal) -> Vec<Vec<RowsRead>> {
         let geometry = &self.state.store.medium.geometry;
         let mut rows: Vec<Vec<RowsRead>> = (0..geometry.die_count).map(|_| Vec::new()).collect();
-        // The root.
-        rows[0].extend(journal.area_blocks().next().map(|block| RowsRead { block, first: 0, rows: 1, whole: false }));
+        if let Some(block) = journal.first_block() {
+            // The root.
+            rows[geometry.die_of(block).index()].push(RowsRead { block, first: 0, rows: 1, whole: false });
+        }
         let per_program = geometry.shape.pages_per_program;
         for (block, program) in journal.needed() {
             let read = RowsRead { block, first: program * per_program, rows: per_program, whole: true };
@@ -147,11 +182,16 @@ impl Ftl {
     /// Lets the journal of a drive that has recovered go on: it records what the search has found, and the units that
     /// are again where they came from, since a block was given up.
     pub(super) fn journal_goes_on(&mut self, recorded: Recorded, metadata: &Metadata, given_up: &[BlockId]) {
-        let Recorded { found, from } = recorded;
+        let Recorded { found, from, all_trims } = recorded;
         let Some(journal) = &mut self.state.journal else { return };
         let Some(mut content) = journal.content.take() else { return };
         let Store { medium, places, .. } = &mut self.state.store;
         content.go_on(places.entries(), found.trims).expect(IN_MEMORY);
+        if all_trims.is_some() {
+            // The whole map is written next. Until it is, all blocks are searched again.
+            journal.content = Some(content);
+            return;
+        }
         let geometry = medium.geometry;
         let mut firsts: Vec<Ppn> = Vec::new();
         for (&block, first) in &from {
