@@ -10,6 +10,7 @@ use kit::{Bytes, HostCommand, Op, SimTime};
 use serde_json::Value;
 use testkit::case::Detail;
 use testkit::case::cuts;
+use testkit::case::faults::{self, Failed};
 use workload::Input;
 
 /// Random drives with a journal lose power three times, at random instants, and go on each time.
@@ -46,6 +47,37 @@ fn every_step_of_a_drive_with_a_journal_and_parity_can_be_the_last() {
     let found = sum_of(given("SSDLAB_CASES").unwrap_or(5), |seed| cuts::every_cut(seed, Detail::JournalParity, 60));
     println!("{found:?}");
     assert!(found.losses > 1000 && found.torn > 200, "{found:?}");
+}
+
+/// Random drives with a journal, and with failing programs and erases, bad blocks, lost dies and losses of power; half
+/// of them have parity across dies, too. No data is lost but on lost dies.
+#[test]
+fn a_drive_with_a_journal_survives_faults_and_losses_of_power() {
+    let mut all = Failed::default();
+    for detail in [Detail::JournalFaults, Detail::JournalParityFaults] {
+        let (count, mut done) = (given("SSDLAB_CASES").unwrap_or(60), 0);
+        for seed in given("SSDLAB_FROM").unwrap_or(0).. {
+            if done == count {
+                break;
+            }
+            let found = faults::run_with(seed, detail, 400).unwrap_or_else(|why| panic!("{detail:?}, seed {seed}: {}", why.0));
+            done += u64::from(found.is_some());
+            found.iter().for_each(|(_, failed)| all.merge(failed));
+        }
+    }
+    println!("{all:?}");
+    let Failed { programs, erases, dies, power, spares, .. } = all;
+    assert!(programs > 500 && erases > 20 && dies > 5 && power > 20 && spares > 20, "{all:?}");
+}
+
+/// Such drives are examined after every step of their commands; one of two loses a die among them.
+#[test]
+fn every_step_of_a_drive_with_a_journal_and_faults_can_be_the_last() {
+    for detail in [Detail::JournalFaults, Detail::JournalParityFaults] {
+        let found = sum_of(given("SSDLAB_CASES").unwrap_or(6), |seed| cuts::every_cut(seed, detail, 60));
+        println!("{detail:?}: {found:?}");
+        assert!(found.losses > 1000 && found.torn > 200, "{detail:?}: {found:?}");
+    }
 }
 
 /// A drive recovers by its journal to what a search of the whole flash finds, after every step: the map, the sets of

@@ -110,6 +110,11 @@ impl Repairs {
         self.count == 0
     }
 
+    /// Returns true if a program or an erase has failed.
+    pub fn has_failures(&self) -> bool {
+        self.health.program_failures + self.health.erase_failures > 0
+    }
+
     /// Returns true if no program waits to be repeated.
     pub fn are_done(&self) -> bool {
         self.unplaced.is_empty() && self.repeats.iter().all(Option::is_none)
