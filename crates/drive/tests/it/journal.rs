@@ -214,10 +214,9 @@ fn a_flush_waits_for_the_trims_before_it() {
 /// Each feature that a journal excludes is refused, with the field and what would be right.
 #[test]
 fn what_a_journal_cannot_stand_beside_is_refused() {
-    let cases: [(&[&str], &str, &str); 7] = [
+    let cases: [(&[&str], &str, &str); 6] = [
         (&["ftl.translation=waf"], "ftl.journal", "expected `ftl.translation` to be absent"),
         (&["ftl.map_cache={size=\"1MiB\"}", "ftl.gc_critical_blocks=3"], "ftl.journal", "expected ftl.map_cache.journal"),
-        (&["ftl.retire_at_cycles=50"], "ftl.journal", "expected no ftl.retire_at_cycles"),
         (&["ftl.journal={size=\"4KiB\"}"], "ftl.journal.size", "expected at least 8192B"),
         (&["ftl.journal={size=\"1MiB\",entry_bytes=2}"], "ftl.journal.entry_bytes", "expected 4..=64"),
         (&["ftl.journal={size=\"30MiB\"}"], "ftl.overprovisioning", "for the journal"),

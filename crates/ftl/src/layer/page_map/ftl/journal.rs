@@ -57,10 +57,8 @@ impl Ftl {
         let (State { journal, writes, store, space, .. }, critical) = (&mut self.state, self.derived.critical);
         if let Some(journal) = journal.as_ref().filter(|journal| journal.is_due()) {
             let medium = &store.medium;
-            let may_take = |die: DieId| {
-                let has_block = || space.free_blocks(die) > critical || medium.spare_blocks(die) > 0;
-                journal.missing(die) > 0 && has_block()
-            };
+            let has_block = |die: DieId| space.free_blocks(die) > critical || medium.spare_blocks(die) > 0;
+            let may_take = |die: DieId| journal.missing(die) > 0 && has_block(die);
             writes.idle.wake_fitting(|die| journal.step(die, medium).is_some() || may_take(die), ready);
         }
     }
@@ -83,6 +81,11 @@ impl Ftl {
             journal.take(die, block);
             self.update_no_space(now, &mut out.signals);
         }
+    }
+
+    /// Returns true if a die has a block that the area may take.
+    fn has_block_for_area(&self, die: DieId) -> bool {
+        self.state.space.free_blocks(die) > self.derived.critical || self.state.store.medium.spare_blocks(die) > 0
     }
 
     /// Takes a free block of a die that it does not need for its collection, and that is erased deeply enough.
@@ -267,26 +270,28 @@ impl Ftl {
         self.state.journal.is_some()
     }
 
-    /// Handles the end of the erase of a block of the journal's area: it is written next, or, if the erase has failed,
-    /// taken out of use.
+    /// Handles the end of the erase of a block of the journal's area: it is written next, or taken out of use if the
+    /// erase has failed, or if it is worn out and the die has another one in its place.
     pub(super) fn area_erased(&mut self, ended: Ended, operation: &Operation, now: SimTime, out: &mut Outbox) {
         let medium = &mut self.state.store.medium;
         let worn = medium.wear_thousandths(medium.geometry.block_of(operation.first));
         let wear = self.derived.parameters.wear_of_erase(operation.mode, worn);
         medium.area_erased(ended, operation, wear, out);
-        let has_failed = Ftl::has_failed(ended);
-        if has_failed {
-            let block = medium.geometry.block_of(operation.first);
-            medium.retire_area(block);
-            self.state.repairs.health.erase_failures += 1;
+        let (die, block, has_failed) = (operation.die, medium.geometry.block_of(operation.first), Ftl::has_failed(ended));
+        let is_retired = has_failed || self.is_worn_out(block) && self.has_block_for_area(die) && self.can_spare(die);
+        if is_retired {
+            self.state.store.medium.retire_area(block);
+            self.state.repairs.health.erase_failures += u64::from(has_failed);
         }
         if let Some(journal) = &mut self.state.journal {
-            if has_failed { journal.drop_erased(operation.die) } else { journal.erased(operation.die) }
+            if is_retired { journal.drop_erased(die) } else { journal.erased(die) }
         }
         if has_failed {
             self.note_too_small();
+        }
+        if is_retired {
             self.update_no_space(now, &mut out.signals);
-            out.ready.mark(operation.die);
+            out.ready.mark(die);
         }
         self.wake_for_journal(&mut out.ready);
     }
