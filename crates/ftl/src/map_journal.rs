@@ -5,11 +5,12 @@
 //! them is left behind, and writing goes on after it \[A\]. Their reads never fail, and their wear is levelled among
 //! themselves alone \[A\].
 //!
-//! **Failures.** A program of the area that fails is repeated at the next place, by the next die that is idle. Its block
-//! takes nothing more, and is retired once all that it holds is stale; one whose erase fails is retired at once. A spare
-//! block of the die takes its place, or a free one that the die does not need for its collection. If a die is lost, the
-//! other dies take more blocks, and the whole map is written anew. Until that is done, and if a program on the lost die
-//! is needed, the area is *incomplete*: a recovery reads what is left of it for the trims, and searches all blocks.
+//! **Failures.** A program of the area that fails is repeated at the next place, by the next die that is idle. Its
+//! block takes nothing more, and is retired once all that it holds is stale; one whose erase fails is retired at once.
+//! A spare block of the die takes its place, or a free one that the die does not need for its collection. If a die is
+//! lost, the other dies take more blocks, and the whole map is written anew. Until that is done, and if a program on
+//! the lost die is needed, the area is *incomplete*: a recovery reads what is left of it for the trims, and searches
+//! all blocks.
 //!
 //! **Journal.** Once the program of data has completed, an entry for each of its units is appended, and one for each
 //! trim command. When the entries fill a program, it is written. Each program of the journal also names the blocks that
@@ -25,21 +26,22 @@
 
 mod content;
 
-pub(crate) use content::{Change, Content, Found, Header};
+pub(crate) use content::{Change, Content, Found, Header, LostParts};
 
 use crate::medium::{BlockRecord, BlockState, Medium};
 use kit::{
-    BlockId, Bytes, CommandId, DieId, Ended, Geometry, Lpn, ModeId, Operation, Outbox, Outcome, Ppn, Problems, Record, SimTime,
+    BlockId, Bytes, CommandId, DieId, Ended, Geometry, ModeId, Operation, Outbox, Outcome, Ppn, Problems, Record, SimTime,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 
 /// Bytes of an entry of the map.
 const MAP_ENTRY: u64 = 4;
 
 /// A journal of the map's changes and a checkpoint of the map on flash, from which a drive recovers after a loss of
-/// power without a search of all blocks. Only for a page map whose memory holds the whole map.
+/// power without a search of all blocks. Only for a page map whose memory holds the whole map. If a die is lost, a
+/// recovery searches all blocks until the map has been written anew on the others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct JournalConfig {
@@ -487,8 +489,8 @@ impl MapJournal {
         wanted
     }
 
-    /// Handles the failure of the program of a die: it is repeated. Unless the die is lost, the block takes nothing more.
-    /// Returns true if it is one of the journal.
+    /// Handles the failure of the program of a die: it is repeated. Unless the die is lost, the block takes nothing
+    /// more. Returns true if it is one of the journal.
     pub fn program_failed(&mut self, die: DieId) -> bool {
         let area = &mut self.area[die.index()];
         let (index, tag, wanted) = area.running.take().expect("the die executes a program of the area");
@@ -592,11 +594,10 @@ impl MapJournal {
         self.lost_header.is_none_or(|number| self.journals > number) && lost.all(|tag| self.is_stale(tag))
     }
 
-    /// Returns the trims that what can be read of the area records.
-    pub fn readable_trims(&self) -> BTreeMap<Lpn, u64> {
-        let Some(content) = &self.content else { return BTreeMap::new() };
+    /// Returns what of the journal and of the checkpoint is on lost dies.
+    pub fn lost_parts(&self) -> LostParts {
         let lost = || self.area.iter().filter(|area| area.is_lost).flat_map(DieArea::all_tags);
-        let records: BTreeSet<u64> = lost().filter_map(|tag| if let Tag::Journal(number) = tag { Some(number) } else { None }).collect();
+        let records = lost().filter_map(|tag| if let Tag::Journal(number) = tag { Some(number) } else { None }).collect();
         let newest = |tags: &mut dyn Iterator<Item = Tag>| {
             let mut newest = BTreeMap::new();
             for tag in tags {
@@ -611,8 +612,8 @@ impl MapJournal {
         let is_gone = |(of, number): &(u64, u64)| all.get(of) == Some(number);
         let gone = newest(&mut lost()).into_iter().filter(is_gone);
         let pages = gone.map(|(of, _)| of as u32 * self.units_per_program);
-        let pages: BTreeSet<u32> = pages.flat_map(|first| first..first + self.units_per_program).collect();
-        content.trims_without(&records, &pages)
+        let pages = pages.flat_map(|first| first..first + self.units_per_program).collect();
+        LostParts { records, pages }
     }
 
     fn begin_pages(&mut self) -> (Tag, Wanted) {

@@ -121,7 +121,7 @@ const FOUND: [(Defect, Kind, u64); Defect::ALL.len()] = [
     (Defect::BadBlocksNotSaved, Kind::Faults, 28),
     (Defect::RepeatCountsAsOld, Kind::EveryCutWithJournalFaults, 0),
     (Defect::AreaProgramForgotten, Kind::EveryCutWithJournalFaults, 0),
-    (Defect::LostAreaRead, Kind::EveryCutWithJournalFaults, 0),
+    (Defect::LostAreaIgnored, Kind::EveryCutWithJournalFaults, 0),
     (Defect::TrimPinForgotten, Kind::EveryCutWithJournalFaults, 0),
 ];
 

@@ -69,6 +69,13 @@ pub(crate) struct Content {
     snapshots: Vec<Option<(u64, Snapshot)>>,
 }
 
+/// Programs of the journal, by their numbers, and map pages that are on lost dies.
+#[derive(Debug, Default)]
+pub(crate) struct LostParts {
+    pub records: BTreeSet<u64>,
+    pub pages: BTreeSet<u32>,
+}
+
 /// The map that journal and checkpoint give, and what they record of the blocks.
 pub(crate) struct Found {
     pub entries: Table<u32>,
@@ -203,13 +210,18 @@ impl Content {
         self.snapshots.fill(None);
     }
 
-    /// Returns the map that the checkpoint and the journal give.
-    pub fn replay(&self) -> std::io::Result<Found> {
+    /// Returns the map that the checkpoint and the journal give, without what is lost of them.
+    pub fn replay(&self, lost: &LostParts) -> std::io::Result<Found> {
         let mut entries = Table::zeroed(self.pages.as_slice().len())?;
         self.pages.copy_to(&mut entries);
         let mut trims = self.page_trims.clone();
-        for record in &self.window {
-            let is_newer = |lpn: &Lpn| record.number > self.page_base[lpn.index() / self.page_entries as usize];
+        let is_lost = |lpn: &Lpn| lost.pages.contains(&(lpn.0 / self.page_entries));
+        if !lost.pages.is_empty() {
+            trims.retain(|lpn, _| !is_lost(lpn));
+            (0..entries.as_slice().len() as u32).filter(|lpn| is_lost(&Lpn(*lpn))).for_each(|lpn| entries.set(lpn as usize, 0));
+        }
+        for record in self.window.iter().filter(|record| !lost.records.contains(&record.number)) {
+            let is_newer = |lpn: &Lpn| is_lost(lpn) || record.number > self.page_base[lpn.index() / self.page_entries as usize];
             for change in &record.changes {
                 let change = match change {
                     Change::Programmed(first, units) => Change::Programmed(*first, newer(units, &trims, is_newer)),
@@ -220,24 +232,6 @@ impl Content {
             }
         }
         Ok(Found { entries, trims, header: self.header.clone() })
-    }
-
-    /// Returns the trims that are recorded, without what some programs of the journal and some map pages hold.
-    pub fn trims_without(&self, records: &BTreeSet<u64>, pages: &BTreeSet<u32>) -> BTreeMap<Lpn, u64> {
-        let page = |lpn: Lpn| lpn.0 / self.page_entries;
-        let is_left = |(lpn, _): &(&Lpn, &u64)| !pages.contains(&page(**lpn));
-        let mut trims: BTreeMap<Lpn, u64> = self.page_trims.iter().filter(is_left).map(|(lpn, number)| (*lpn, *number)).collect();
-        for record in self.window.iter().filter(|record| !records.contains(&record.number)) {
-            let is_newer = |lpn: Lpn| pages.contains(&page(lpn)) || record.number > self.page_base[page(lpn) as usize];
-            for change in &record.changes {
-                let Change::Trimmed(number, units) = change else { continue };
-                for &lpn in units.iter().filter(|lpn| is_newer(**lpn)) {
-                    let known = trims.entry(lpn).or_insert(*number);
-                    *known = (*known).max(*number);
-                }
-            }
-        }
-        trims
     }
 
     /// Handles the failure of a program of map pages of a die, which is repeated with the pages as they are then.

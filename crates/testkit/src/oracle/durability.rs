@@ -153,7 +153,8 @@ impl Oracle {
     /// Returns the number of the newest version of each unit that is on flash, whether it was trimmed or not.
     fn newest_of_all(&self) -> Vec<u64> {
         let mut newest = vec![0; self.units.len()];
-        for Content { lpn, version, .. } in self.places.iter().filter(|place| place.programmed).filter_map(|place| place.content) {
+        for Content { lpn, version, .. } in self.places.iter().filter(|place| place.programmed).filter_map(|place| place.content)
+        {
             newest[lpn.index()] = self.versions[version as usize].bound.max(newest[lpn.index()]);
         }
         newest
@@ -161,7 +162,8 @@ impl Oracle {
 
     /// Returns the units that hold data of a recovered drive although they were trimmed, with its number.
     fn undone<'a>(&'a self, drive: &'a Drive) -> impl Iterator<Item = (Lpn, u64)> + 'a {
-        let bound = |ppn: Ppn| self.places[ppn.index()].content.map_or(0, |content| self.versions[content.version as usize].bound);
+        let bound =
+            |ppn: Ppn| self.places[ppn.index()].content.map_or(0, |content| self.versions[content.version as usize].bound);
         let units = (0..).map(Lpn).zip(&self.promises.units);
         let found = units.filter_map(move |(lpn, promise)| Some((lpn, promise, bound(drive.map().place_of(lpn)?))));
         found.filter(|(_, promise, bound)| *bound < promise.trim).map(|(lpn, _, bound)| (lpn, bound))
@@ -208,7 +210,9 @@ impl Oracle {
             let bound = self.versions[version as usize].bound;
             if undone.contains_key(&lpn) {
                 let newest = all[lpn.index()];
-                ensure(newest == bound, || format!("{lpn:?} holds version {version} again, and one bound as {newest} is on flash"))?;
+                ensure(newest == bound, || {
+                    format!("{lpn:?} holds version {version} again, and one bound as {newest} is on flash")
+                })?;
                 continue;
             }
             ensure(bound >= promise.floor || is_broken, || {

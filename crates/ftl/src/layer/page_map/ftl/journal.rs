@@ -1,9 +1,9 @@
 //! The journal of the map and its checkpoint: what is recorded, and the programs and erases of their area.
 
 use super::*;
+use crate::layer::page_map::ftl::repair::Defect;
 use crate::layer::page_map::metadata::Metadata;
 use crate::map::Store;
-use crate::layer::page_map::ftl::repair::Defect;
 use crate::map_journal::{Change, Content, Header, Step, Wanted};
 use crate::medium::program::ProgramUnit;
 use crate::medium::{BlockRecord, Medium};

@@ -17,7 +17,7 @@ use super::{Durable, RowsRead, enter_newer, is_of_data};
 use crate::layer::page_map::ftl::{Defect, Ftl};
 use crate::layer::page_map::metadata::Metadata;
 use crate::map::{Store, encode};
-use crate::map_journal::{Change, Found, Header, MapJournal};
+use crate::map_journal::{Change, Found, Header, LostParts, MapJournal};
 use crate::medium::Medium;
 use kit::{BlockId, DieId, Lpn, Ppn};
 use std::collections::BTreeMap;
@@ -79,13 +79,15 @@ impl Ftl {
         defect: Option<Defect>,
     ) -> Option<Recorded> {
         let journal = journal?;
-        let mut found = journal.content.as_ref()?.replay().expect(IN_MEMORY);
-        if !journal.is_complete() && defect != Some(Defect::LostAreaRead) {
-            let all_trims = Some(std::mem::replace(&mut found.trims, journal.readable_trims()));
-            metadata.set_trims(&found.trims);
+        let content = journal.content.as_ref()?;
+        let is_complete = journal.is_complete();
+        let lost = if is_complete { LostParts::default() } else { journal.lost_parts() };
+        let found = content.replay(&lost).expect(IN_MEMORY);
+        metadata.set_trims(&found.trims);
+        if !is_complete && defect != Some(Defect::LostAreaIgnored) {
+            let all_trims = Some(content.replay(&LostParts::default()).expect(IN_MEMORY).trims);
             return Some(Recorded { found, from: BTreeMap::new(), all_trims });
         }
-        metadata.set_trims(&found.trims);
         let counts_as_old = defect == Some(Defect::RepeatCountsAsOld);
         let number = |first: Ppn| if counts_as_old { metadata.number(first) } else { metadata.own_number(first) };
         let medium = &self.state.store.medium;

@@ -25,8 +25,8 @@ pub enum Defect {
     RepeatCountsAsOld,
     /// A program of the journal's area that has failed is not repeated, and counts as done.
     AreaProgramForgotten,
-    /// What is needed of the journal's area on a lost die counts as read.
-    LostAreaRead,
+    /// A recovery goes on with what is left of the journal's area, though what it needs is on a lost die.
+    LostAreaIgnored,
     /// The copy of a trimmed unit that a failed program moved is erased before the trim is recorded.
     TrimPinForgotten,
 }
@@ -45,7 +45,7 @@ impl Defect {
         Defect::BadBlocksNotSaved,
         Defect::RepeatCountsAsOld,
         Defect::AreaProgramForgotten,
-        Defect::LostAreaRead,
+        Defect::LostAreaIgnored,
         Defect::TrimPinForgotten,
     ];
 }
