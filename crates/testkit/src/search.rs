@@ -60,6 +60,18 @@ pub enum Kind {
     PairsWithBackup,
     /// A loss of power after every step of a drive with copies.
     EveryCutWithBackup,
+    /// Losses of power of a drive with a journal of its map and parity across dies.
+    JournalParity,
+    /// A loss of power after every step of such a drive.
+    EveryCutWithJournalParity,
+    /// Faults of the flash, and losses of power, of a drive with a journal of its map.
+    JournalFaults,
+    /// A loss of power after every step of a drive with a journal of its map and faults.
+    EveryCutWithJournalFaults,
+    /// Faults of the flash, and losses of power, of a drive with a journal of its map and parity across dies.
+    JournalParityFaults,
+    /// A loss of power after every step of such a drive.
+    EveryCutWithJournalParityFaults,
 }
 
 /// Course of a case.
@@ -78,7 +90,7 @@ enum Course {
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Kind; 25] = [
+    pub const ALL: [Kind; 31] = [
         Kind::Faults,
         Kind::HostFaults,
         Kind::Cuts,
@@ -104,6 +116,12 @@ impl Kind {
         Kind::UnprotectedPairs,
         Kind::PairsWithBackup,
         Kind::EveryCutWithBackup,
+        Kind::JournalParity,
+        Kind::EveryCutWithJournalParity,
+        Kind::JournalFaults,
+        Kind::EveryCutWithJournalFaults,
+        Kind::JournalParityFaults,
+        Kind::EveryCutWithJournalParityFaults,
     ];
 
     /// Returns the kind of this name, as [`Debug`](std::fmt::Debug) writes it.
@@ -139,6 +157,12 @@ impl Kind {
             Kind::UnprotectedPairs => (Detail::Paired(PairedPages::Unprotected), Course::Cuts),
             Kind::PairsWithBackup => (Detail::Paired(PairedPages::Backup), Course::Cuts),
             Kind::EveryCutWithBackup => (Detail::Paired(PairedPages::Backup), Course::EveryCut),
+            Kind::JournalParity => (Detail::JournalParity, Course::Cuts),
+            Kind::EveryCutWithJournalParity => (Detail::JournalParity, Course::EveryCut),
+            Kind::JournalFaults => (Detail::JournalFaults, Course::Faults),
+            Kind::EveryCutWithJournalFaults => (Detail::JournalFaults, Course::EveryCut),
+            Kind::JournalParityFaults => (Detail::JournalParityFaults, Course::Faults),
+            Kind::EveryCutWithJournalParityFaults => (Detail::JournalParityFaults, Course::EveryCut),
         }
     }
 
@@ -198,7 +222,7 @@ impl Case {
         let Ok(mut description) = Description::read("random.toml", &text_with(self.seed, detail), &self.sets()) else {
             return Ok(None);
         };
-        if matches!(detail, Detail::Faults | Detail::HostFaults | Detail::ParityFaults) {
+        if detail.has_faults() {
             description.faults.get_or_insert_default();
         }
         let (seed, commands) = (self.seed, self.commands);

@@ -119,6 +119,10 @@ const FOUND: [(Defect, Kind, u64); Defect::ALL.len()] = [
     (Defect::BadBlockReused, Kind::Faults, 5),
     (Defect::FailedEraseReused, Kind::Faults, 5),
     (Defect::BadBlocksNotSaved, Kind::Faults, 28),
+    (Defect::RepeatCountsAsOld, Kind::EveryCutWithJournalFaults, 0),
+    (Defect::AreaProgramForgotten, Kind::EveryCutWithJournalFaults, 0),
+    (Defect::LostAreaIgnored, Kind::EveryCutWithJournalFaults, 0),
+    (Defect::TrimPinForgotten, Kind::EveryCutWithJournalFaults, 0),
 ];
 
 /// Each planted defect is found where a search has found it, or in the next cases, and the case passes without it.

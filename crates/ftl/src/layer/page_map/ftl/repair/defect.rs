@@ -21,11 +21,19 @@ pub enum Defect {
     FailedEraseReused,
     /// A saved drive does not know its bad blocks.
     BadBlocksNotSaved,
+    /// A block that a repeated program opened counts as old as the program that is repeated.
+    RepeatCountsAsOld,
+    /// A program of the journal's area that has failed is not repeated, and counts as done.
+    AreaProgramForgotten,
+    /// A recovery goes on with what is left of the journal's area, though what it needs is on a lost die.
+    LostAreaIgnored,
+    /// The copy of a trimmed unit that a failed program moved is erased before the trim is recorded.
+    TrimPinForgotten,
 }
 
 impl Defect {
     /// All of them.
-    pub const ALL: [Defect; 9] = [
+    pub const ALL: [Defect; 13] = [
         Defect::OldPlaceKept,
         Defect::OldPriorKept,
         Defect::OldCopySuperseded,
@@ -35,5 +43,9 @@ impl Defect {
         Defect::BadBlockReused,
         Defect::FailedEraseReused,
         Defect::BadBlocksNotSaved,
+        Defect::RepeatCountsAsOld,
+        Defect::AreaProgramForgotten,
+        Defect::LostAreaIgnored,
+        Defect::TrimPinForgotten,
     ];
 }
