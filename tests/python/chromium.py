@@ -77,11 +77,11 @@ class Tab:
             message += byte
         return bytes(message)
 
-    def open(self, path: Path, width: int = 1400, scheme: str = "light") -> None:
-        """Opens a page in a window of a width and waits until its figures are drawn."""
+    def open(self, path: Path | str, width: int = 1400, scheme: str = "light") -> None:
+        """Opens a page, a file or an address, in a window of a width and waits until its figures are drawn."""
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1, mobile=False)
         self.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
-        self.call("Page.navigate", url=f"file://{path}")
+        self.call("Page.navigate", url=path if isinstance(path, str) else f"file://{path}")
         self._wait(path)
 
     def reload(self) -> None:

@@ -16,6 +16,7 @@ from ssdlab.cli.measure import outcome_of, remark_on
 from ssdlab.cli.report import LABELS, split_labels
 from ssdlab.cli.running import EMPTY, begins_empty
 from ssdlab.cli.spread import spread
+from ssdlab.cli.watching import observed
 from ssdlab.comparison import Comparison
 from ssdlab.errors import InputError
 
@@ -55,6 +56,7 @@ def compare(
     ] = None,
     label: Annotated[str | None, typer.Option("--label", metavar="A,B,...", help=LABELS)] = None,
     figure: Figure = None,
+    watch: options.Watch = False,
     *,
     chosen: options.CompareOptions,
     reading: options.Reading,
@@ -77,13 +79,21 @@ def compare(
         given.check_chart(figure, force, out)
     is_for_figure = figure is not None and out is None and chosen["save"] is None
     replaces, sets = force and not is_for_figure, tuple(chosen["set"] or ())
-    with given.Targets(out, replaces, save=chosen["save"], load=chosen["load"], reads=reads, sets=sets).reserved():
+    targets = given.Targets(out, replaces, save=chosen["save"], load=chosen["load"], reads=reads, sets=sets)
+    with targets.reserved(), observed(watch, drive, workload, sets) as observe:
         if not quiet and not {"precondition", "state.precondition"} & varied.keys() and begins_empty(drive, chosen):
             remark(EMPTY)
         source = given.workload(workload, reading)
         policies_like = None if policies is None else [policy_file.policy_of(name) for name in policies]
         comparison, ending = outcome_of(
-            lambda start: simulate.compare(drive, source, policies_like, vary=varied, progress=start, **given.arguments(chosen)),
+            lambda start: simulate.compare(
+                drive,
+                source,
+                policies_like,
+                vary=varied,
+                progress=lambda name: observe(name, start(name)),
+                **given.arguments(chosen),
+            ),
             quiet,
         )
         if labels:
