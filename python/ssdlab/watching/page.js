@@ -49,16 +49,21 @@ function significant(number, digits = 3) {
   return number.toLocaleString("en", { minimumFractionDigits: Math.min(places, 9), maximumFractionDigits: Math.min(places, 9) });
 }
 
-function scaled(number, units, unit) {
+function scaled(number, units, unit, shown = significant) {
   if (number === null || number === undefined) return "–";
-  for (const [size, name] of units) if (Math.abs(number) >= size) return `${significant(number / size)} ${name}`;
-  return `${significant(number)} ${unit}`.trim();
+  for (const [size, name] of units) if (Math.abs(number) >= size) return `${shown(number / size)} ${name}`;
+  return `${shown(number)} ${unit}`.trim();
 }
+
+/** Returns a round number of an axis, without zeroes behind the point. */
+const round = (number) => String(Number(number.toPrecision(3)));
 
 const TIMES = [[864e11, "d"], [36e11, "h"], [6e10, "min"], [1e9, "s"], [1e6, "ms"], [1e3, "us"]];
 const PREFIXES = [[1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"]];
 const time = (ns) => scaled(ns, TIMES, "ns");
 const rate = (number) => scaled(number, PREFIXES, "");
+/** Formats of the values of an axis, by those of its curves. */
+const onAxis = new Map([[time, (ns) => scaled(ns, TIMES, "ns", round)], [rate, (number) => scaled(number, PREFIXES, "", round)]]);
 const bytes = (number) => scaled(number, PREFIXES.map(([size, name]) => [size, `${name}B`]), "B");
 const count = (number) => (number === null || number === undefined ? "–" : number.toLocaleString("en"));
 const plain = (number) => (number === null || number === undefined ? "–" : significant(number));
@@ -113,8 +118,10 @@ function fillTable(place, heads, rows, failed = () => false) {
 /** Returns about four round values from `low` to `high`. */
 function ticks(low, high, isLog) {
   if (isLog) {
-    const found = [];
-    for (let power = Math.floor(Math.log10(low)); power <= Math.log10(high); power += 1) found.push(10 ** power);
+    const found = [], steps = high / low > 300 ? [1] : high / low > 30 ? [1, 3] : [1, 2, 5];
+    for (let power = Math.floor(Math.log10(low)); power <= Math.log10(high); power += 1) {
+      found.push(...steps.map((step) => step * 10 ** power));
+    }
     return found.filter((value) => value >= low && value <= high);
   }
   const rough = (high - low) / 4, unit = 10 ** Math.floor(Math.log10(rough));
@@ -134,7 +141,7 @@ function frame(place, low, high, isLog, format, about) {
   const y = (value) => 8 + (1 - (scale(value) - scale(low)) / (scale(high) - scale(low))) * (HEIGHT - AXIS - 8);
   for (const value of ticks(low, high, isLog)) {
     svg.append(shape("line", { x1: LABELS, x2: width - 8, y1: y(value), y2: y(value), class: "grid" }));
-    svg.append(shape("text", { x: LABELS - 6, y: y(value) + 4, "text-anchor": "end" }, format(value)));
+    svg.append(shape("text", { x: LABELS - 6, y: y(value) + 4, "text-anchor": "end" }, (onAxis.get(format) || round)(value)));
   }
   for (const value of ticks(from, to, false)) {
     svg.append(shape("text", { x: x(value), y: HEIGHT - 5, "text-anchor": "middle" }, clock(value)));
@@ -266,7 +273,7 @@ function drawDrive() {
   ];
   if (now) {
     const all = Object.values(now.commands).reduce((sum, number) => sum + number, 0);
-    const values = [time(now.simulated_ns), count(all), bytes(now.bytes.read), bytes(now.bytes.write), plain(now.write_amplification), count(now.erases)];
+    const values = [time(now.simulated_ns), all < 1e6 ? count(all) : rate(all), bytes(now.bytes.read), bytes(now.bytes.write), plain(now.write_amplification), count(now.erases)];
     values.forEach((value, index) => { cards[2 + index][0] = value; });
     if (now.free_blocks !== null) cards.push([count(now.free_blocks), "free blocks"]);
     if (now.server) cards.push([count(now.server.connections), "clients so far"], [count(now.server.power_losses), "losses of power"]);
