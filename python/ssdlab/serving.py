@@ -19,7 +19,7 @@ from ssdlab.drives import DriveLike, Settings
 from ssdlab.errors import InputError
 from ssdlab.files import FailedFiles, new_run_file
 
-__all__ = ["Served", "control", "serve"]
+__all__ = ["Control", "Served", "control", "serve"]
 
 #: Longest wait for an answer [s]: a loss of power of a large drive reads all its blocks.
 _PATIENCE = 600.0

@@ -19,6 +19,7 @@ import ssdlab
 from chromium import tab
 from conftest import PATIENCE, wait_for
 from ssdlab.cli import watching
+from ssdlab.report.content import value_text
 from ssdlab.serving import control
 from ssdlab.watching import feed as feeds
 from ssdlab.watching import figures
@@ -350,7 +351,7 @@ def test_a_browser_that_stalls_holds_nobody_up():
         for number in range(1, 40):
             feed.put(head=str(number), more=large)
             stream.until(lambda state, number=number: state.get("head") == str(number))
-        # What the stalled one has not taken is kept once, not forty times.
+        # Parts that the stalled one has not taken are kept once, not forty times.
         assert len(feed.since(0)[1]) < 1.1 * len(large)
         stream.close()
         feed.end()
@@ -595,6 +596,7 @@ def test_a_sweep_shows_its_rows(cli, job, tmp_path, pages):
     table = ssdlab.load_sweep(tmp_path / "here/b").table.to_pylist()
     best = min(row["latency.all.mean_ns"] for row in table)
     assert state["points"][-1]["best"] == best
+    assert cards["best latency.all.mean_ns"] == value_text("latency.all.mean_ns", best)
     assert [row["latency.all.mean_ns"] for row in ssdlab.load_sweep(tmp_path / "here/a").table.to_pylist()] == [
         row["latency.all.mean_ns"] for row in table
     ]
@@ -707,7 +709,7 @@ def test_the_page_draws_every_part(sample, tmp_path):
         assert browser.value("document.getElementById('status').textContent") == MARKUP
         assert browser.value("document.querySelectorAll('img').length") == 0
         assert browser.value("document.documentElement.scrollWidth <= innerWidth")
-        # What comes later is drawn, and the last state stays.
+        # Later parts are drawn, and the last state stays.
         feed.put(status={"kind": "power", "text": "the drive has lost power, and is back"})
         value_when(browser, "1", "document.getElementById('status').dataset.kind === 'power'")
         feed.end(status={"kind": "over", "text": "over"})

@@ -394,8 +394,8 @@ fn settled<T>(py: Python<'_>, ended: Result<T, Ended>, raised: Option<PyErr>) ->
 }
 
 impl ProgressMeter {
-    /// Reports the progress to Python. `None`: go on; `Some`: stop as the callback requests. An exception also stops the
-    /// run.
+    /// Reports the progress to Python. `None`: go on; `Some`: stop as the callback requests. An exception also stops
+    /// the run.
     fn report(&self, py: Python<'_>, now: &Progress<'_>) -> PyResult<Option<()>> {
         py.check_signals()?;
         if let (Some(live), Some(drive)) = (&self.live, now.drive) {
@@ -412,8 +412,8 @@ impl ProgressMeter {
     }
 }
 
-/// Asks a Python function whether it wants a sample of a drive (`None`: it does not; true: with the map of the wear), and
-/// passes it on as JSON.
+/// Asks a Python function whether it wants a sample of a drive (`None`: it does not; true: with the map of the wear),
+/// and passes it on as JSON.
 fn show(py: Python<'_>, live: &Py<PyAny>, drive: View<'_>, now: &Progress<'_>) -> PyResult<()> {
     let Some(wear) = live.call1(py, (now.stage, now.fraction))?.extract::<Option<bool>>(py)? else { return Ok(()) };
     live.call1(py, (now.stage, now.fraction, drive.sample(wear).to_string())).map(drop)

@@ -119,12 +119,16 @@ class _Best:
         self.number = otherwise if until is None else until.number
         self.value: float | None = None
 
-    def text(self, row: Mapping[str, Any] | None) -> str:
-        """Returns the best value as a text, with that of one more run; empty if there is none."""
+    def take(self, row: Mapping[str, Any] | None) -> None:
+        """Takes the row of one more run."""
         value = (row or {}).get(self.number)
         if value is not None:
             better = max if self.number.startswith("throughput.") else min
             self.value = value if self.value is None else better(self.value, value)
+
+    def text(self, row: Mapping[str, Any] | None) -> str:
+        """Returns the best value as a text, with that of one more run; empty if there is none."""
+        self.take(row)
         return "" if self.value is None else f" · best {self.number} {value_text(self.number, self.value)}"
 
 
@@ -152,8 +156,8 @@ def _page(wanted: bool, spec: Spec, out: Path) -> Iterator[Callable[[SweepProgre
         rows = Rows(feed, spec.title or f"sweep {out.name}", str(out), fields, number=best.number)
 
         def show(progress: SweepProgress) -> None:
-            said = best.text(progress.row)
-            cards = [(said.rpartition(" ")[2], f"best {best.number}")] if said else []
+            best.take(progress.row)
+            cards = [] if best.value is None else [(value_text(best.number, best.value), f"best {best.number}")]
             rows.show(cards, progress.done, progress.failed, progress.total, progress.rate, progress.row, best.value)
 
         yield show

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ssdlab.cli.console import remark
+from ssdlab.errors import InputError
 from ssdlab.runs import ProgressHook
 
 if TYPE_CHECKING:
@@ -44,7 +45,10 @@ def observed(wanted: bool, drive: str, workload: str, sets: Sequence[str]) -> It
     from ssdlab.drives import diagram
     from ssdlab.watching.runs import Observer
 
-    parts = diagram(drive, set=sets)
+    try:
+        parts = diagram(drive, set=sets)
+    except InputError:
+        parts = None  # The run says what is wrong.
 
     def observe(name: str, hook: ProgressHook | None) -> ProgressHook:
         return Observer(feed, f"{_short(drive)} under {_short(workload)}", name, parts, hook)

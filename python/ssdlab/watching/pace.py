@@ -39,7 +39,7 @@ class Pace:
         """Notes what a sample has cost [s]."""
         now = self._clock()
         if wear:
-            # What the map costs beyond a sample.
+            # The cost of the map beyond that of a sample.
             more = max(0.0, cost - self._cost)
             self._wear_due = now + max(_WEAR_EVERY * self._every, _APART_WEAR * more)
         else:

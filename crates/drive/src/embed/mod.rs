@@ -527,8 +527,8 @@ impl EmbeddedDrive {
         summary::summary(&facts, &origin.description, &self.drive)
     }
 
-    /// Returns a sample of the measurement: totals of which an observer takes differences, at a small part of the cost of a
-    /// summary. `wear`: with the map of the wear.
+    /// Returns a sample of the measurement: totals of which an observer takes differences, at a small part of the cost
+    /// of a summary. `wear`: with the map of the wear.
     pub fn sample(&self, wear: bool) -> Value {
         View::new(&self.drive, &self.origin.description).sample(wear)
     }

@@ -61,8 +61,8 @@ impl<'a> View<'a> {
     }
 }
 
-/// Returns percentiles, as the summary has them, and the counts of the ranges of latencies: pairs of the largest latency of a
-/// range \[ns\] and the number of commands in it. From 1 us on, a range is at most 1/64 wide.
+/// Returns percentiles, as the summary has them, and the counts of the ranges of latencies: pairs of the largest
+/// latency of a range \[ns\] and the number of commands in it. From 1 us on, a range is at most 1/64 wide.
 fn latency(histogram: &Histogram) -> Value {
     let percentile = |fraction: f64| histogram.percentile(fraction, BEYOND);
     let ranges: Vec<(u64, u64)> = histogram.ranges().map(|(range, count)| (Histogram::end_of_range(range), count)).collect();
@@ -81,8 +81,8 @@ fn causes(sums: &Sums) -> Value {
     charged.map(|(name, ns)| (name.to_owned(), saturated(ns))).collect::<Map<_, _>>().into()
 }
 
-/// Returns the mean erase counts of groups of blocks: a row for each die, or for several neighbouring ones. `None` where
-/// no map of the data is kept.
+/// Returns the mean erase counts of groups of blocks: a row for each die, or for several neighbouring ones. `None`
+/// where no map of the data is kept.
 fn wear_map(drive: &Drive) -> Option<Value> {
     let medium = medium(drive)?;
     let geometry = &medium.geometry;
