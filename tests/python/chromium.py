@@ -20,6 +20,11 @@ from ssdlab.report import library
 #: Longest wait for an answer of the browser, and for the figures of a page [s].
 _PATIENCE = 180
 
+#: Findings of the checker that keep people out, each with the first part of the page that has it.
+FINDINGS = """axe.run(document).then((found) => found.violations
+  .filter((one) => ["serious", "critical"].includes(one.impact))
+  .map((one) => `${one.id} (${one.nodes.length}): ${one.nodes[0].html.slice(0, 200)}`))"""
+
 
 def browser() -> str:
     """Returns the path of Chromium; skips the test where there is none."""

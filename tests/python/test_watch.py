@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 import ssdlab
-from chromium import tab
+from chromium import FINDINGS, tab
 from conftest import PATIENCE, wait_for
 from ssdlab.cli import watching
 from ssdlab.report.content import value_text
@@ -739,6 +739,16 @@ def test_the_page_fits_its_window(sample, tmp_path, width, scheme):
         assert browser.value("document.documentElement.scrollWidth <= innerWidth")
         browser.picture(tmp_path / "page.png")
         assert (tmp_path / "page.png").stat().st_size > 20_000
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_accessibility_checker_finds_nothing_serious(sample, tmp_path, axe, scheme):
+    with site(filled(sample)) as address, tab(tmp_path / "profile") as browser:
+        for width in (1400, 400):
+            browser.open(address, width, scheme)
+            browser.value(f"{axe}; 0")
+            assert browser.value(FINDINGS) == []
 
 
 def test_the_page_of_a_sweep_has_its_table(tmp_path):

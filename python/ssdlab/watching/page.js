@@ -295,10 +295,10 @@ function drawDrive() {
 function drawTable(now, points) {
   const last = points[points.length - 1];
   const rows = OPERATIONS.flatMap((operation) => [
-    [`${operation}s, last window`, last ? count(last[operation].count) : "–", ...PERCENTILES.map(([key]) => time(last ? last[operation][key] : null))],
+    [`${operation}s, the last`, last ? count(last[operation].count) : "–", ...PERCENTILES.map(([key]) => time(last ? last[operation][key] : null))],
     [`${operation}s, all`, now ? count(now.commands[operation]) : "–", ...PERCENTILES.map(([key]) => time(now ? now.latency[operation][key] : null))],
   ]);
-  fillTable(at("percentiles"), ["", "commands", ...PERCENTILES.map(([, name]) => name)], rows);
+  fillTable(at("percentiles"), ["window", "commands", ...PERCENTILES.map(([, name]) => name)], rows);
 }
 
 function drawRows() {
