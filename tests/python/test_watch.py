@@ -7,6 +7,7 @@ import json
 import signal
 import socket
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from http.client import HTTPConnection
@@ -255,7 +256,10 @@ class Stream:
 
     def next(self) -> dict[str, Any] | None:
         """Takes one event into the state and returns it; none at the end of the stream."""
+        end = time.monotonic() + PATIENCE
         while line := self.answer.readline():
+            # Signs of life may come for ever.
+            assert time.monotonic() < end, f"nothing happens: {self.state.get('status')}"
             if line.startswith(b"data: "):
                 found = json.loads(line[6:])
                 points = [] if found["whole"] else self.state["points"]
@@ -265,7 +269,9 @@ class Stream:
 
     def until(self, condition: Callable[[dict[str, Any]], object]) -> dict[str, Any]:
         """Takes events until the state meets a condition."""
+        end = time.monotonic() + PATIENCE
         while not condition(self.state):
+            assert time.monotonic() < end, f"it does not happen: {self.state.get('status')}"
             assert self.next() is not None, f"the stream has ended: {self.state.get('status')}"
         return self.state
 

@@ -129,7 +129,7 @@ fn a_sample_has_the_figures_of_the_summary() {
     let server = Server::start(BUFFERED);
     let mut client = server.client();
     for number in 0..40 {
-        client.write(number * 8192, &pattern(number as u8, 8192));
+        client.write(number * 8192, &pattern(number, 8192));
     }
     client.flush();
     client.read(0, 65536);
