@@ -52,14 +52,14 @@ fn sampled(sets: &[&str], takes: bool) -> (Outcome, Option<Value>) {
         progress.stage != "end"
     };
     let outcome = run(&request, &Input::text("job.fio", job), Files::default(), &mut go_on);
+    let outcome = outcome.unwrap_or_else(|problems| panic!("{problems}"));
     assert_eq!(ends, 1);
-    (outcome.unwrap_or_else(|problems| panic!("{problems}")), last)
+    (outcome, last)
 }
 
 #[test]
 fn a_sample_at_the_end_has_the_figures_of_the_summary_and_changes_none() {
-    for sets in [&["state.precondition=steady"][..], &["ftl.translation=zns", "buffer.policy=none"], &["ftl.user_capacity=1MiB"]]
-    {
+    for sets in [&["state.precondition=steady"][..], &["ftl.translation=waf"], &["ftl.user_capacity=1MiB"]] {
         let (outcome, sample) = sampled(sets, true);
         let sample = sample.unwrap_or_else(|| panic!("{sets:?}: no sample"));
         let mut summary = outcome.summary;
@@ -82,7 +82,7 @@ fn a_sample_at_the_end_has_the_figures_of_the_summary_and_changes_none() {
         }
         let wear = &sample["wear"];
         assert_eq!(wear["mean"], summary["wear"]["mean"], "{sets:?}");
-        assert_eq!(wear.is_null(), sets[0].contains("zns"), "{sets:?}");
+        assert_eq!(wear.is_null(), sets[0].contains("waf"), "{sets:?}");
         let mut unwatched = sampled(sets, false).0.summary;
         (summary["wall_s"], unwatched["wall_s"]) = (Value::Null, Value::Null);
         assert_eq!(summary, unwatched, "{sets:?}");
