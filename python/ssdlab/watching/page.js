@@ -144,7 +144,8 @@ function frame(place, low, high, isLog, format, about) {
     svg.append(shape("text", { x: LABELS - 6, y: y(value) + 4, "text-anchor": "end" }, (onAxis.get(format) || round)(value)));
   }
   for (const value of ticks(from, to, false)) {
-    svg.append(shape("text", { x: x(value), y: HEIGHT - 5, "text-anchor": "middle" }, clock(value)));
+    const isLast = x(value) > width - 24;
+    svg.append(shape("text", { x: isLast ? width - 2 : x(value), y: HEIGHT - 5, "text-anchor": isLast ? "end" : "middle" }, clock(value)));
   }
   for (const point of points.filter((one) => one.lost_power)) {
     svg.append(shape("line", { x1: x(point.at), x2: x(point.at), y1: 8, y2: HEIGHT - AXIS, class: "mark" }));
