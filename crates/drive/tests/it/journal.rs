@@ -211,9 +211,9 @@ fn a_flush_waits_for_the_trims_before_it() {
     }
 }
 
-/// A flush has a trim recorded on one die. If that die is lost, and the power at once, the trim is undone and counted; if
-/// another one is, it is not: all blocks are searched each time, since each die has a part of the map. Once the map has
-/// been written anew, the journal is enough again, and the trim is found.
+/// A flush has a trim recorded on one die. If that die is lost, and the power at once, the trim is undone and counted;
+/// if another one is, it is not: all blocks are searched each time, since each die has a part of the map. Once the map
+/// has been written anew, the journal is enough again, and the trim is found.
 #[test]
 fn a_trim_on_a_lost_die_is_undone_and_counted_until_the_map_is_written_anew() {
     let sets = ["state.precondition=fill", JOURNAL, "faults.spare_blocks=2"].map(str::to_owned);

@@ -167,8 +167,8 @@ pub fn every_cut_of(description: &Description, seed: u64, commands: u32) -> Resu
     examine(description, seed, &mut stream, commands, |_| {})
 }
 
-/// Examines the case of a seed like [`every_cut_of_case`], with writes, trims and flushes alone, so that a journal of the
-/// map is written all the time.
+/// Examines the case of a seed like [`every_cut_of_case`], with writes, trims and flushes alone, so that a journal of
+/// the map is written all the time.
 pub fn every_cut_between_flushes(
     description: &Description,
     seed: u64,
