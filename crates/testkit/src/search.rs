@@ -72,6 +72,9 @@ pub enum Kind {
     JournalParityFaults,
     /// A loss of power after every step of such a drive.
     EveryCutWithJournalParityFaults,
+    /// A loss of power after every step of a drive with a journal of its map and faults, of which the host trims and
+    /// flushes much.
+    EveryCutBetweenFlushes,
 }
 
 /// Course of a case.
@@ -86,11 +89,13 @@ enum Course {
     HeldUp,
     /// A loss of power after every step.
     EveryCut,
+    /// The same, with trims and flushes.
+    BetweenFlushes,
 }
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Kind; 31] = [
+    pub const ALL: [Kind; 32] = [
         Kind::Faults,
         Kind::HostFaults,
         Kind::Cuts,
@@ -122,6 +127,7 @@ impl Kind {
         Kind::EveryCutWithJournalFaults,
         Kind::JournalParityFaults,
         Kind::EveryCutWithJournalParityFaults,
+        Kind::EveryCutBetweenFlushes,
     ];
 
     /// Returns the kind of this name, as [`Debug`](std::fmt::Debug) writes it.
@@ -163,6 +169,7 @@ impl Kind {
             Kind::EveryCutWithJournalFaults => (Detail::JournalFaults, Course::EveryCut),
             Kind::JournalParityFaults => (Detail::JournalParityFaults, Course::Faults),
             Kind::EveryCutWithJournalParityFaults => (Detail::JournalParityFaults, Course::EveryCut),
+            Kind::EveryCutBetweenFlushes => (Detail::JournalFaults, Course::BetweenFlushes),
         }
     }
 
@@ -173,12 +180,16 @@ impl Kind {
 
     /// Returns true if its cases are examined after every step.
     pub fn is_examined_in_steps(self) -> bool {
-        matches!(self.parts().1, Course::EveryCut)
+        matches!(self.parts().1, Course::EveryCut | Course::BetweenFlushes)
     }
 
     /// Returns the number of commands of a case.
     fn commands(self) -> u32 {
-        if self.is_examined_in_steps() { 40 } else { 400 }
+        match self.parts().1 {
+            Course::EveryCut => 40,
+            Course::BetweenFlushes => 80,
+            Course::Plain | Course::Faults | Course::Cuts | Course::HeldUp => 400,
+        }
     }
 }
 
@@ -235,6 +246,9 @@ impl Case {
                     passed.map(|(passed, _)| passed.served)
                 }
                 Course::EveryCut => Some(cuts::every_cut_of_case(&description, seed, commands, self.defect)?.served),
+                Course::BetweenFlushes => {
+                    Some(cuts::every_cut_between_flushes(&description, seed, commands, self.defect)?.served)
+                }
                 Course::Plain => run_of(&description, (seed, detail), commands, None)?.map(|passed| passed.served),
             })
         };

@@ -6,7 +6,7 @@ use crate::power_loss::{number, sum_of};
 use drive::options::RunOptions;
 use drive::session::{Files, RunRequest};
 use drive::{Description, Drive};
-use kit::{Bytes, HostCommand, Op, SimTime};
+use kit::{Bytes, DieId, HostCommand, Lpn, Nanos, Op, SimTime};
 use serde_json::Value;
 use testkit::case::Detail;
 use testkit::case::cuts;
@@ -209,6 +209,43 @@ fn a_flush_waits_for_the_trims_before_it() {
         let (again, _) = serve(HostCommand::flush);
         assert!(!again, "all trims are on flash");
     }
+}
+
+/// A flush has a trim recorded on one die. If that die is lost, and the power at once, the trim is undone and counted;
+/// if another one is, it is not: all blocks are searched each time, since each die has a part of the map. Once the map
+/// has been written anew, the journal is enough again, and the trim is found.
+#[test]
+fn a_trim_on_a_lost_die_is_undone_and_counted_until_the_map_is_written_anew() {
+    let sets = ["state.precondition=fill", JOURNAL, "faults.spare_blocks=2"].map(str::to_owned);
+    let description = Description::read("test.toml", "base = \"tiny\"", &sets).unwrap_or_else(|why| panic!("{why}"));
+    let anew = || Drive::new(&description, 1).expect("a small drive fits into memory");
+    let mut at_once = Vec::new();
+    for die in (0..description.geometry().die_count).map(DieId) {
+        let mut drive = anew();
+        drive.keep_metadata().expect("a small drive fits into memory");
+        testkit::prepare(&mut drive, &description);
+        for command in [HostCommand::new(Op::Trim, 1, Bytes(50 << 20), Bytes(1 << 20)), HostCommand::flush(2)] {
+            drive.submit(command, drive.now());
+            assert_eq!(drive.advance(SimTime::FOREVER).len(), 1);
+        }
+        let settle = |drive: &mut Drive| assert!(drive.advance(drive.now() + Nanos(100_000_000)).is_empty());
+        settle(&mut drive);
+        let trimmed = |drive: &Drive| (0..256).all(|unit| drive.map().place_of(Lpn((50 << 8) + unit)).is_none());
+        let cut = |drive: &Drive| drive.after_power_loss(anew(), Nanos(1)).expect("a small drive fits into memory");
+        let before = cut(&drive).1;
+        assert!(!before.lacks_journal && before.durable_lost == 0, "{before:?}");
+        drive.lose_die(die);
+        let (other, loss) = cut(&drive);
+        assert!(loss.lacks_journal && loss.recovery_reads > 10 * before.recovery_reads, "{loss:?}");
+        assert_eq!(trimmed(&other), loss.durable_lost == 0, "{loss:?}");
+        at_once.push(loss.durable_lost);
+        settle(&mut drive);
+        let (other, loss) = cut(&drive);
+        assert!(!loss.lacks_journal && loss.durable_lost == 0 && trimmed(&other), "{loss:?}");
+        assert!(loss.recovery_reads < 2 * before.recovery_reads, "{loss:?}");
+    }
+    at_once.sort_unstable();
+    assert_eq!(at_once, [0, 0, 0, 256]);
 }
 
 /// Each feature that a journal excludes is refused, with the field and what would be right.

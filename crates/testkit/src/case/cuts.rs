@@ -167,6 +167,21 @@ pub fn every_cut_of(description: &Description, seed: u64, commands: u32) -> Resu
     examine(description, seed, &mut stream, commands, |_| {})
 }
 
+/// Examines the case of a seed like [`every_cut_of_case`], with writes, trims and flushes alone, so that a journal of
+/// the map is written all the time.
+pub fn every_cut_between_flushes(
+    description: &Description,
+    seed: u64,
+    commands: u32,
+    defect: Option<Defect>,
+) -> Result<Cuts, Violation> {
+    let random = Mix::random(&mut Rng::stream(seed, "testkit.cuts"), description.flash.program_time.of(0).0);
+    let mix = Mix { reads: 0.0, trims: 0.2, flushes: 0.25, fua: 0.3, hot: 0.5, footprint: 0.2, depth: 12, gaps: 0.0, ..random };
+    let mut stream = Commands::new(mix, description.user_bytes(), 0, Rng::stream(seed, "testkit.commands.0"));
+    let plant = |drive: &mut Drive| defect.into_iter().for_each(|defect| drive.ftl_mut().plant(defect));
+    examine(description, seed, &mut stream, commands, plant)
+}
+
 /// Checks what becomes of a drive of this description and seed if it loses power now, perhaps with a defect planted in
 /// its recovery.
 pub(super) fn after_cut(
@@ -247,7 +262,10 @@ pub fn both_ways(seed: u64, detail: Detail, commands: u32) -> Result<Option<[u64
         Ok(())
     };
     for _ in 0..commands {
-        submit_next(&mut rig, &mut stream, &mut |rig| rig.advance_in_steps(&mut watch).map(drop))?;
+        match submit_next(&mut rig, &mut stream, &mut |rig| rig.advance_in_steps(&mut watch).map(drop)) {
+            Err(why) if why.is_stall() && has_no_room(&rig.drive) => break,
+            served => served?,
+        };
     }
     Ok(Some(counts))
 }

@@ -112,7 +112,8 @@ fn journal(config: &FtlSection, needs: &Needs, parameters: &Parameters) -> Optio
     let (journal, geometry) = (config.journal.as_ref()?, &parameters.geometry);
     let user_units = parameters.facts.user_units;
     let Streams { all, by_plane, parity, .. } = streams(config, needs, parameters);
-    let of_die = all as u64 * u64::from(if by_plane { geometry.groups_per_die } else { 1 }) << u32::from(parity);
+    let planes = u64::from(if by_plane { geometry.groups_per_die } else { 1 });
+    let of_die = all as u64 * planes * if parity { 2 } else { 1 };
     let count = config.area_blocks(geometry, user_units);
     let is_bad = |block: BlockId| parameters.bad_blocks.contains(&block);
     let blocks = (0..geometry.die_count).map(|die| blocks_of_area(geometry, DieId(die), count, is_bad)).collect();

@@ -431,12 +431,10 @@ impl Ftl {
     /// Keeps the place `to` of a unit that was trimmed until the journal has the trim, instead of the place `from` of a
     /// failed program: an older copy could be taken for the current one if this one was erased before.
     fn keep_instead(&mut self, from: Ppn, to: Ppn, out: &mut Outbox) {
-        let State { journal: Some(journal), store, repairs, .. } = &mut self.state else { return };
-        if !repairs.has(Defect::TrimPinForgotten) {
-            for _ in 0..journal.move_pins(from, to) {
-                store.medium.pin(to);
-                store.medium.unpin_and_wake(from, &mut out.ready);
-            }
+        let State { journal: Some(journal), store, .. } = &mut self.state else { return };
+        for _ in 0..journal.move_pins(from, to) {
+            store.medium.pin(to);
+            store.medium.unpin_and_wake(from, &mut out.ready);
         }
     }
 

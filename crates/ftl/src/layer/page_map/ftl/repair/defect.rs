@@ -27,13 +27,11 @@ pub enum Defect {
     AreaProgramForgotten,
     /// A recovery goes on with what is left of the journal's area, though what it needs is on a lost die.
     LostAreaIgnored,
-    /// The copy of a trimmed unit that a failed program moved is erased before the trim is recorded.
-    TrimPinForgotten,
 }
 
 impl Defect {
     /// All of them.
-    pub const ALL: [Defect; 13] = [
+    pub const ALL: [Defect; 12] = [
         Defect::OldPlaceKept,
         Defect::OldPriorKept,
         Defect::OldCopySuperseded,
@@ -46,6 +44,5 @@ impl Defect {
         Defect::RepeatCountsAsOld,
         Defect::AreaProgramForgotten,
         Defect::LostAreaIgnored,
-        Defect::TrimPinForgotten,
     ];
 }
