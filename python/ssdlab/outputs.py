@@ -104,8 +104,9 @@ class Outputs:
             files = {name: (str(self._beside[name]), path.name) for name, path in self._named.items()}
             takers = {"commands": self._taker(self.commands, self._log), "spans": self._taker(self.spans, None)}
             python = None if guest is None else (guest.name, guest)
+            hooks = {"progress": hook, "live": getattr(hook, "live", None), **takers}
             try:
-                outcome = _engine.run(request_json, {**paths, **files}, {"progress": hook, **takers}, python, session)
+                outcome = _engine.run(request_json, {**paths, **files}, hooks, python, session)
             except PolicyError as error:
                 if guest is None:
                     raise

@@ -57,10 +57,8 @@ ProgressHook: TypeAlias = Callable[[Progress], bool | None]
 
 #: Outcome of a call of the engine.
 Outcome = TypeVar("Outcome", _engine.Outcome, _engine.LifetimeOutcome)
-#: Function that the engine calls about ten times a second; the run ends when it returns ``False``.
-EngineHook: TypeAlias = Callable[[dict[str, Any]], bool]
 #: Call of the engine: a request in JSON, the files that it reads and writes, and its hook.
-EngineCall: TypeAlias = Callable[[str, dict[str, Any], EngineHook | None], Outcome]
+EngineCall: TypeAlias = Callable[[str, dict[str, Any], "EngineHook | None"], Outcome]
 
 #: Groups of options of a run.
 GROUPS_OF_RUN = ("setup", "saved_drive", "run", "records", "limits")
@@ -153,7 +151,7 @@ def call_engine(
         "max_memory": memory.limit_bytes(asked["limits"]["max_memory"]),
         **request,
     }
-    hook = None if progress is None else _hook(progress)
+    hook = None if progress is None else EngineHook(progress)
     load, save = asked["saved_drive"]["load"], asked["saved_drive"]["save"]
     paths = {
         "workload": stream.file,
@@ -168,6 +166,14 @@ def call_engine(
         return outcome
 
 
-def _hook(progress: ProgressHook) -> EngineHook:
-    """Returns `progress` in the form that the engine calls."""
-    return lambda fields: progress(Progress(**fields)) is not False
+class EngineHook:
+    """A progress hook in the form that the engine calls."""
+
+    def __init__(self, progress: ProgressHook) -> None:
+        self._progress = progress
+        #: Method of the hook that takes samples of the drive at work, if it has one.
+        self.live: Callable[..., bool | None] | None = getattr(progress, "live", None)
+
+    def __call__(self, fields: dict[str, Any]) -> bool:
+        """Reports the progress, and returns true if the run is to go on."""
+        return self._progress(Progress(**fields)) is not False

@@ -19,10 +19,12 @@ from ssdlab.drives import DriveLike, Settings
 from ssdlab.errors import InputError
 from ssdlab.files import FailedFiles, new_run_file
 
-__all__ = ["Served", "control", "serve"]
+__all__ = ["Control", "Served", "control", "serve"]
 
 #: Longest wait for an answer [s]: a loss of power of a large drive reads all its blocks.
 _PATIENCE = 600.0
+#: Largest answer [bytes].
+_LARGEST = 64 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,28 +102,67 @@ def control(at: str | PathLike[str], do: str, **keys: Any) -> dict[str, Any]:
 
     Args:
         at: Path of the socket of the server, without ``.ctl``.
-        do: ``stats``, ``power-cut``, ``faults``, ``snapshot``, ``restore``, ``save`` or ``stop``.
+        do: ``stats``, ``sample``, ``power-cut``, ``faults``, ``snapshot``, ``restore``, ``save`` or ``stop``.
         keys: What else the request has.
 
     Raises:
         InputError: no server listens there, or it refuses the request.
     """
-    path = f"{os.fspath(at)}.ctl"
-    line = json.dumps({"do": do, **keys}).encode() + b"\n"
-    answer = b""
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as link:
-        link.settimeout(_PATIENCE)
+    with Control(at) as link:
+        return link.ask(do, **keys)
+
+
+class Control:
+    """A connection to the control of a server."""
+
+    def __init__(self, at: str | PathLike[str], *, patience: float = _PATIENCE) -> None:
+        """Connects to the control of the server at a socket.
+
+        Raises:
+            InputError: no server listens there.
+        """
+        self._path = f"{os.fspath(at)}.ctl"
+        self._link = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self._link.settimeout(patience)
         try:
-            link.connect(path)
-            link.sendall(line)
-            while not answer.endswith(b"\n") and (part := link.recv(1 << 16)):
-                answer += part
+            self._link.connect(self._path)
         except OSError as error:
-            raise InputError(f"{path}: {error.strerror or error}: expected the socket of a server") from None
-    if not answer.endswith(b"\n"):
-        raise InputError(f"{path}: the server has ended without an answer")
-    found = json.loads(answer)
-    if "error" in found:
-        raise InputError(found["error"])
-    result: dict[str, Any] = found["ok"]
-    return result
+            self._link.close()
+            raise self._expected_server(error) from None
+
+    def __enter__(self) -> Control:
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        self._link.close()
+
+    def ask(self, do: str, **keys: Any) -> dict[str, Any]:
+        """Asks the server to do something, and returns its answer.
+
+        Raises:
+            InputError: it refuses the request, it has gone, or it is no server of a drive.
+        """
+        answer = bytearray()
+        try:
+            self._link.sendall(json.dumps({"do": do, **keys}).encode() + b"\n")
+            while not answer.endswith(b"\n") and (part := self._link.recv(1 << 16)):
+                answer += part
+                if len(answer) > _LARGEST:
+                    raise InputError(f"{self._path}: its answer does not end: expected the socket of a server")
+        except OSError as error:
+            raise self._expected_server(error) from None
+        if not answer.endswith(b"\n"):
+            raise InputError(f"{self._path}: the server has ended without an answer")
+        try:
+            found = json.loads(answer)
+        except ValueError:
+            found = None
+        if not isinstance(found, dict) or not {"ok", "error"} & found.keys():
+            raise InputError(f"{self._path}: its answer is none of ssdlab: expected the socket of a server")
+        if "error" in found:
+            raise InputError(found["error"])
+        result: dict[str, Any] = found["ok"]
+        return result
+
+    def _expected_server(self, error: OSError) -> InputError:
+        return InputError(f"{self._path}: {error.strerror or error}: expected the socket of a server")

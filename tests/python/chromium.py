@@ -20,6 +20,11 @@ from ssdlab.report import library
 #: Longest wait for an answer of the browser, and for the figures of a page [s].
 _PATIENCE = 180
 
+#: Findings of the checker that keep people out, each with the first part of the page that has it.
+FINDINGS = """axe.run(document).then((found) => found.violations
+  .filter((one) => ["serious", "critical"].includes(one.impact))
+  .map((one) => `${one.id} (${one.nodes.length}): ${one.nodes[0].html.slice(0, 200)}`))"""
+
 
 def browser() -> str:
     """Returns the path of Chromium; skips the test where there is none."""
@@ -77,11 +82,11 @@ class Tab:
             message += byte
         return bytes(message)
 
-    def open(self, path: Path, width: int = 1400, scheme: str = "light") -> None:
-        """Opens a page in a window of a width and waits until its figures are drawn."""
+    def open(self, path: Path | str, width: int = 1400, scheme: str = "light") -> None:
+        """Opens a page, a file or an address, in a window of a width and waits until its figures are drawn."""
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1, mobile=False)
         self.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
-        self.call("Page.navigate", url=f"file://{path}")
+        self.call("Page.navigate", url=path if isinstance(path, str) else f"file://{path}")
         self._wait(path)
 
     def reload(self) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -185,3 +186,18 @@ def wrong(claim: Claim) -> Iterator[Claim]:
     for bound, sign in ((claim.low, -1.0), (claim.high, 1.0)):
         if bound is not None and math.isfinite(bound):
             yield replace(claim, ours=bound + sign * max(1e-6, 1e-6 * abs(bound)))
+
+
+@pytest.fixture(scope="session")
+def axe(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The accessibility checker axe-core, as a script; skips the test where npm cannot bring it."""
+    npm = shutil.which("npm")
+    if npm is None:
+        pytest.skip("no npm here, which brings axe-core")
+    folder = tmp_path_factory.mktemp("axe")
+    command = [npm, "install", "--no-audit", "--no-fund", "--ignore-scripts", "--silent", "axe-core@4"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=PATIENCE, check=False)
+    script = folder / "node_modules/axe-core/axe.min.js"
+    if not script.exists():
+        pytest.skip(f"npm cannot bring axe-core: {done.stderr.strip()[-200:]}")
+    return script.read_text(encoding="utf-8")

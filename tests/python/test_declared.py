@@ -53,8 +53,9 @@ def test_the_commands_offer_every_declared_option(name):
     absent = {"--policy", "--record-commands", "--record-spans"}
     if name == "compare":
         absent |= {"--timeline-from", "--timeline-for"}
-    # Fields that vary, labels and the figure of all runs belong to a comparison, the work of firmware to one run.
-    own = {"compare": {"--vary", "--label", "--figure"}, "run": {"--profile-firmware"}}.get(name, set())
+    # Fields that vary, labels and the figure of all runs belong to a comparison, the work of firmware to one run, a
+    # page to both.
+    own = {"compare": {"--vary", "--label", "--figure", "--watch"}, "run": {"--profile-firmware", "--watch"}}.get(name, set())
     assert options_of(name) == (wanted - absent) | own
 
 

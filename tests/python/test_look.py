@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 import ssdlab
-from chromium import Tab, tab
-from conftest import PATIENCE
+from chromium import FINDINGS, Tab, tab
 
 KINDS = ["run", "compare", "sweep", "optimise", "chart", "curves"]
 JOB = "rw=randrw\nbs=4k\niodepth=8\nnumber_ios=3000\nnorandommap=1\n"
@@ -203,25 +200,6 @@ def test_a_theme_keeps_what_is_hidden_and_how_panels_stand(pages, window):
     window.value("localStorage.clear()")
 
 
-@pytest.fixture(scope="module")
-def axe(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """The accessibility checker axe-core, as a script; skips the test where npm cannot bring it."""
-    npm = shutil.which("npm")
-    if npm is None:
-        pytest.skip("no npm here, which brings axe-core")
-    folder = tmp_path_factory.mktemp("axe")
-    command = [npm, "install", "--no-audit", "--no-fund", "--ignore-scripts", "--silent", "axe-core@4"]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=PATIENCE, check=False)
-    script = folder / "node_modules/axe-core/axe.min.js"
-    if not script.exists():
-        pytest.skip(f"npm cannot bring axe-core: {done.stderr.strip()[-200:]}")
-    return script.read_text(encoding="utf-8")
-
-
-#: Findings of the checker that keep people out, each with the first part of the page that has it.
-FINDINGS = """axe.run(document).then((found) => found.violations
-  .filter((one) => ["serious", "critical"].includes(one.impact))
-  .map((one) => `${one.id} (${one.nodes.length}): ${one.nodes[0].html.slice(0, 200)}`))"""
 #: Opens the details of a selector, and waits until they are drawn.
 OPEN = """Promise.all([...document.querySelectorAll("WHICH")].map((part) => new Promise((done) => {
   if (part.open || part.hidden) return done();

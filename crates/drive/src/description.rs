@@ -384,13 +384,10 @@ impl Description {
 
     /// Adds the problems of the map's journal that depend on other sections.
     fn journal_problems(&self, problems: &mut Problems) {
-        let others = [
-            (self.faults.is_some(), "its programs do not fail: expected no section [faults]"),
-            (
-                self.buffer.rewritten == Rewritten::Appended,
-                "data that waits in the buffer and was trimmed is not programmed: expected buffer.rewritten = \"replaced\"",
-            ),
-        ];
+        let others = [(
+            self.buffer.rewritten == Rewritten::Appended,
+            "data that waits in the buffer and was trimmed is not programmed: expected buffer.rewritten = \"replaced\"",
+        )];
         for (_, what) in others.into_iter().filter(|(is_there, _)| *is_there && self.ftl.journal.is_some()) {
             problems.add("ftl.journal", what);
         }

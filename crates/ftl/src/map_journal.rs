@@ -5,6 +5,13 @@
 //! them is left behind, and writing goes on after it \[A\]. Their reads never fail, and their wear is levelled among
 //! themselves alone \[A\].
 //!
+//! **Failures.** A program of the area that fails is repeated at the next place, by the next die that is idle. Its
+//! block takes nothing more, and is retired once all that it holds is stale; one whose erase fails is retired at once.
+//! A spare block of the die takes its place, or a free one that the die does not need for its collection. If a die is
+//! lost, the other dies take more blocks, and the whole map is written anew. Until that is done, and if a program on
+//! the lost die is needed, the area is *incomplete*: a recovery reads what is left of it for the trims, and searches
+//! all blocks.
+//!
 //! **Journal.** Once the program of data has completed, an entry for each of its units is appended, and one for each
 //! trim command. When the entries fill a program, it is written. Each program of the journal also names the blocks that
 //! are open and how far they are recorded: an entry for each write frontier, up to half of the program \[A\].
@@ -19,19 +26,22 @@
 
 mod content;
 
-pub(crate) use content::{Change, Content, Found, Header};
+pub(crate) use content::{Change, Content, Found, Header, LostParts};
 
 use crate::medium::{BlockRecord, BlockState, Medium};
-use kit::{BlockId, Bytes, CommandId, DieId, Ended, Geometry, ModeId, Operation, Outbox, Ppn, Problems, Record, SimTime};
+use kit::{
+    BlockId, Bytes, CommandId, DieId, Ended, Geometry, ModeId, Operation, Outbox, Outcome, Ppn, Problems, Record, SimTime,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 /// Bytes of an entry of the map.
 const MAP_ENTRY: u64 = 4;
 
 /// A journal of the map's changes and a checkpoint of the map on flash, from which a drive recovers after a loss of
-/// power without a search of all blocks. Only for a page map whose memory holds the whole map.
+/// power without a search of all blocks. Only for a page map whose memory holds the whole map. If a die is lost, a
+/// recovery searches all blocks until the map has been written anew on the others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct JournalConfig {
@@ -66,10 +76,13 @@ impl JournalConfig {
     /// Returns the number of blocks of each die that the area takes. If no die can write on, at least one block less
     /// of each die holds nothing but programs that are not stale: more of them than there can be.
     pub(crate) fn area_blocks(&self, geometry: &Geometry, user_units: u64) -> u32 {
+        blocks_for(self.live(geometry, user_units), geometry.die_count, geometry.programs_per_block)
+    }
+
+    /// Returns the largest number of programs that are not stale, without those that the dies execute.
+    fn live(&self, geometry: &Geometry, user_units: u64) -> u64 {
         let (programs, pages) = (self.programs(geometry).max(1), JournalConfig::page_programs(geometry, user_units));
-        let share = pages.div_ceil(programs);
-        let live = programs + pages + 2 * share + 4 + u64::from(geometry.die_count);
-        (live / (u64::from(geometry.die_count) * u64::from(geometry.programs_per_block))) as u32 + 2
+        programs + pages + 2 * pages.div_ceil(programs) + 4
     }
 
     /// Adds the inconsistencies of the section to `problems`.
@@ -79,6 +92,11 @@ impl JournalConfig {
             problems.add("ftl.journal.size", format!("{}: expected at least {least}B, two programs", self.size));
         }
     }
+}
+
+/// Returns the number of blocks of each of some dies on which `live` programs leave room for the next.
+fn blocks_for(live: u64, dies: u32, programs_per_block: u32) -> u32 {
+    ((live + u64::from(dies)) / (u64::from(dies) * u64::from(programs_per_block))) as u32 + 2
 }
 
 /// Content of a program of the area.
@@ -100,8 +118,45 @@ struct DieArea {
     current: usize,
     /// Content of the programs of each block.
     tags: Vec<Vec<Tag>>,
-    /// Program that the die executes, as the index of its block and its tag.
-    running: Option<(usize, Tag)>,
+    /// True for each block of which a program has failed: it is full.
+    bad: Vec<bool>,
+    /// Program that the die executes, as the index of its block and its content.
+    running: Option<(usize, Tag, Wanted)>,
+    /// Number of blocks that the die is to take beside these.
+    missing: u32,
+    is_lost: bool,
+}
+
+impl DieArea {
+    /// Returns the index of the block that is written after the current one.
+    fn next(&self) -> Option<usize> {
+        let count = self.blocks.len();
+        (1..=count).map(|step| (self.current + step) % count).find(|&index| !self.bad[index])
+    }
+
+    /// Makes a block the next one that is written.
+    fn insert(&mut self, block: BlockId) {
+        let at = if self.blocks.is_empty() { 0 } else { self.current + 1 };
+        self.blocks.insert(at, block);
+        self.tags.insert(at, Vec::new());
+        self.bad.insert(at, false);
+    }
+
+    /// Takes a block out of the ring.
+    fn remove(&mut self, index: usize) -> BlockId {
+        self.tags.remove(index);
+        self.bad.remove(index);
+        // The block before it is the current one then, so that the next one stays the same.
+        if index <= self.current {
+            self.current = self.current.checked_sub(1).unwrap_or(self.blocks.len().saturating_sub(2));
+        }
+        self.blocks.remove(index)
+    }
+
+    /// Returns the programs that are on flash, or under way, as their tags.
+    fn all_tags(&self) -> impl Iterator<Item = Tag> + '_ {
+        self.tags.iter().flatten().copied()
+    }
 }
 
 /// Next operation of a die in the area.
@@ -120,6 +175,8 @@ pub(crate) struct Wanted {
     pub units: u32,
     /// Numbers of the map pages; none for the journal.
     pub pages: Option<(u32, u32)>,
+    /// True if a program with this content has failed.
+    pub is_repeated: bool,
 }
 
 /// A flush that waits for the entries of trims.
@@ -152,6 +209,12 @@ pub(crate) struct MapJournal {
     /// Entries of a map page.
     pub page_entries: u32,
     area: Vec<DieArea>,
+    /// Programs that have failed, and are to be repeated.
+    repeats: VecDeque<(Tag, Wanted)>,
+    /// Largest number of programs that are not stale.
+    live: u64,
+    /// Number of the last program of the journal if it was on a die that was lost: another one must follow.
+    lost_header: Option<u64>,
     /// True once the checkpoint is there with which a drive begins.
     is_begun: bool,
     /// Number of entries so far, of those in programs that have begun, and of those on flash.
@@ -192,8 +255,17 @@ impl MapJournal {
         let frontiers = frontiers.min(entries / 2);
         let page_entries = (geometry.unit.bytes() / MAP_ENTRY) as u32;
         let page_programs = JournalConfig::page_programs(geometry, user_units);
-        let area =
-            blocks.into_iter().map(|blocks| DieArea { tags: vec![Vec::new(); blocks.len()], blocks, current: 0, running: None });
+        let live = config.live(geometry, user_units);
+        let count = config.area_blocks(geometry, user_units);
+        let area = blocks.into_iter().map(|blocks| DieArea {
+            tags: vec![Vec::new(); blocks.len()],
+            bad: vec![false; blocks.len()],
+            missing: count.saturating_sub(blocks.len() as u32),
+            blocks,
+            current: 0,
+            running: None,
+            is_lost: false,
+        });
         MapJournal {
             capacity: entries - frontiers,
             frontiers,
@@ -205,6 +277,9 @@ impl MapJournal {
             page_count: user_units.div_ceil(u64::from(page_entries)) as u32,
             page_entries,
             area: area.collect(),
+            repeats: VecDeque::new(),
+            live,
+            lost_header: None,
             is_begun: false,
             appended: 0,
             taken: 0,
@@ -251,6 +326,7 @@ impl MapJournal {
     pub fn copy(&self) -> std::io::Result<MapJournal> {
         Ok(MapJournal {
             area: self.area.clone(),
+            repeats: self.repeats.clone(),
             bound_at: self.bound_at.clone(),
             pins: self.pins.clone(),
             dropped: self.dropped.clone(),
@@ -308,6 +384,11 @@ impl MapJournal {
         self.area.iter().flat_map(|area| area.blocks.iter().copied())
     }
 
+    /// Returns the first block of the area on a die that is not lost.
+    pub fn first_block(&self) -> Option<BlockId> {
+        self.area.iter().filter(|area| !area.is_lost).flat_map(|area| area.blocks.iter().copied()).next()
+    }
+
     /// Returns the places that are pinned until an entry is on flash.
     pub fn pinned(&self) -> impl Iterator<Item = Ppn> + '_ {
         self.pins.iter().map(|(_, ppn)| *ppn)
@@ -333,18 +414,22 @@ impl MapJournal {
     /// Returns true if a program of the area is to be made now.
     #[inline]
     pub fn is_due(&self) -> bool {
-        self.due > 0 || self.wants_journal()
+        self.due > 0 || self.wants_journal() || !self.repeats.is_empty()
     }
 
     #[inline]
     fn wants_journal(&self) -> bool {
         let is_idle = !self.is_writing && self.due == 0 && self.writing_pages == 0;
-        is_idle && (self.appended - self.taken >= self.capacity || self.asked > self.taken)
+        let lacks_header = self.lost_header == Some(self.journals);
+        is_idle && (self.appended - self.taken >= self.capacity || self.asked > self.taken || lacks_header)
     }
 
     /// Returns the next operation of a die in the area; `None` if it has no room, which others have.
     pub fn step(&self, die: DieId, medium: &Medium) -> Option<Step> {
         let area = &self.area[die.index()];
+        if area.is_lost || area.blocks.is_empty() {
+            return None;
+        }
         let place = |index: usize| {
             let (block, program) = (area.blocks[index], area.tags[index].len() as u32);
             let first = medium.geometry.first_of(block).0 + program * self.units_per_program;
@@ -353,7 +438,7 @@ impl MapJournal {
         if let Some(step) = place(area.current) {
             return Some(step);
         }
-        let next = (area.current + 1) % area.blocks.len();
+        let next = area.next()?;
         if area.tags[next].is_empty() {
             return place(next);
         }
@@ -376,27 +461,159 @@ impl MapJournal {
     /// Notes that the erase of the block after a die's current one begins.
     pub fn erase_begins(&mut self, die: DieId) {
         let area = &mut self.area[die.index()];
-        let next = (area.current + 1) % area.blocks.len();
+        let next = area.next().expect("a block is to be erased");
         area.tags[next].fill(Tag::Void);
     }
 
     /// Handles the end of that erase.
     pub fn erased(&mut self, die: DieId) {
         let area = &mut self.area[die.index()];
-        area.current = (area.current + 1) % area.blocks.len();
+        area.current = area.next().expect("a block was erased");
         area.tags[area.current].clear();
     }
 
     /// Begins the next program of the area on a die, at the place that [`MapJournal::step`] has named.
     pub fn begin(&mut self, die: DieId) -> Wanted {
-        let (tag, wanted) = if self.due > 0 { self.begin_pages() } else { self.begin_journal() };
+        let repeated = self.repeats.pop_front().map(|(tag, wanted)| (tag, Wanted { is_repeated: true, ..wanted }));
+        let (tag, wanted) = match repeated {
+            Some(repeated) => repeated,
+            None if self.due > 0 => self.begin_pages(),
+            None => self.begin_journal(),
+        };
         let area = &mut self.area[die.index()];
         if area.tags[area.current].len() as u32 == self.programs_per_block {
-            area.current = (area.current + 1) % area.blocks.len();
+            area.current = area.next().expect("the die has room");
         }
         area.tags[area.current].push(tag);
-        area.running = Some((area.current, tag));
+        area.running = Some((area.current, tag, wanted));
         wanted
+    }
+
+    /// Handles the failure of the program of a die: it is repeated. Unless the die is lost, the block takes nothing
+    /// more. Returns true if it is one of the journal.
+    pub fn program_failed(&mut self, die: DieId) -> bool {
+        let area = &mut self.area[die.index()];
+        let (index, tag, wanted) = area.running.take().expect("the die executes a program of the area");
+        if let Some(last) = area.tags[index].last_mut() {
+            *last = Tag::Void;
+        }
+        if !area.is_lost {
+            area.tags[index].resize(self.programs_per_block as usize, Tag::Void);
+            area.bad[index] = true;
+            area.missing += 1;
+        }
+        self.repeats.push_back((tag, wanted));
+        matches!(tag, Tag::Journal(_))
+    }
+
+    /// Takes the block after a die's current one, which is erased or whose erase has failed, out of the area.
+    pub fn drop_erased(&mut self, die: DieId) {
+        let area = &mut self.area[die.index()];
+        let next = area.next().expect("a block was erased");
+        area.remove(next);
+        area.missing += u32::from(!area.is_lost);
+    }
+
+    /// Takes a block of a die out of the area of which a program has failed, and that holds nothing that is needed.
+    /// Returns it; `None` if there is none.
+    pub fn drop_bad(&mut self, die: DieId) -> Option<BlockId> {
+        let area = &self.area[die.index()];
+        if !area.bad.contains(&true) {
+            return None;
+        }
+        let is_stale = |index: &usize| area.bad[*index] && area.tags[*index].iter().all(|tag| self.is_stale(*tag));
+        let index = (0..area.blocks.len()).find(is_stale)?;
+        Some(self.area[die.index()].remove(index))
+    }
+
+    /// Returns true if the part of the area on a die has a block of which a program has failed, or too few blocks.
+    #[inline]
+    pub fn is_to_be_mended(&self, die: DieId) -> bool {
+        let area = &self.area[die.index()];
+        area.missing > 0 || area.bad.contains(&true)
+    }
+
+    /// Takes the last program that has failed as done, for tests.
+    pub fn forget_repeat(&mut self) {
+        match self.repeats.pop_back() {
+            Some((Tag::Journal(_), _)) => self.is_writing = false,
+            Some(_) => self.writing_pages -= 1,
+            None => {}
+        }
+    }
+
+    /// Has another place kept instead of one that is kept until an entry is on flash. Returns how often it is.
+    pub fn move_pins(&mut self, from: Ppn, to: Ppn) -> usize {
+        let pins = self.pins.iter_mut().filter(|(_, ppn)| *ppn == from);
+        pins.map(|(_, ppn)| *ppn = to).count()
+    }
+
+    /// Returns the number of blocks that a die is to take beside those that it has.
+    #[inline]
+    pub fn missing(&self, die: DieId) -> u32 {
+        self.area[die.index()].missing
+    }
+
+    /// Gives a die a block that it was to take: it is written next.
+    pub fn take(&mut self, die: DieId, block: BlockId) {
+        let area = &mut self.area[die.index()];
+        area.insert(block);
+        area.missing -= 1;
+    }
+
+    /// Loses a die: the others are to take more blocks. If it held what is needed, the whole map is written anew, and a
+    /// program of the journal if its last one was there.
+    pub fn lose_die(&mut self, die: DieId) {
+        let before = self.area.iter().filter(|area| !area.is_lost).count() as u32;
+        let needs = self.area[die.index()].all_tags().any(|tag| !self.is_stale(tag));
+        let held_header = self.area[die.index()].all_tags().any(|tag| tag == Tag::Journal(self.journals));
+        let area = &mut self.area[die.index()];
+        (area.is_lost, area.missing) = (true, 0);
+        if needs {
+            self.due += self.page_programs;
+        }
+        if held_header {
+            self.lost_header = Some(self.journals);
+        }
+        let [before, now] = [before, before.saturating_sub(1)]
+            .map(|dies| if dies > 0 { blocks_for(self.live, dies, self.programs_per_block) } else { 0 });
+        for area in self.area.iter_mut().filter(|area| !area.is_lost) {
+            area.missing += now.saturating_sub(before);
+        }
+    }
+
+    /// Returns the number of blocks of each die that the area takes now.
+    pub fn blocks_of_die(&self) -> u32 {
+        let dies = self.area.iter().filter(|area| !area.is_lost).count() as u32;
+        if dies > 0 { blocks_for(self.live, dies, self.programs_per_block) } else { 0 }
+    }
+
+    /// Returns true if all that a recovery needs can be read: none of it is on a lost die.
+    pub fn is_complete(&self) -> bool {
+        let mut lost = self.area.iter().filter(|area| area.is_lost).flat_map(DieArea::all_tags);
+        self.lost_header.is_none_or(|number| self.journals > number) && lost.all(|tag| self.is_stale(tag))
+    }
+
+    /// Returns what of the journal and of the checkpoint is on lost dies.
+    pub fn lost_parts(&self) -> LostParts {
+        let lost = || self.area.iter().filter(|area| area.is_lost).flat_map(DieArea::all_tags);
+        let records = lost().filter_map(|tag| if let Tag::Journal(number) = tag { Some(number) } else { None }).collect();
+        let newest = |tags: &mut dyn Iterator<Item = Tag>| {
+            let mut newest = BTreeMap::new();
+            for tag in tags {
+                if let Tag::Pages(number) = tag {
+                    let known = newest.entry(number % self.page_programs).or_insert(number);
+                    *known = number.max(*known);
+                }
+            }
+            newest
+        };
+        let all = newest(&mut self.area.iter().flat_map(DieArea::all_tags));
+        let is_gone = |(of, number): &(u64, u64)| all.get(of) == Some(number);
+        let gone = newest(&mut lost()).into_iter().filter(is_gone);
+        let pages = gone.map(|(of, _)| of as u32 * self.units_per_program);
+        let pages = pages.flat_map(|first| first..first + self.units_per_program).collect();
+        LostParts { records, pages }
     }
 
     fn begin_pages(&mut self) -> (Tag, Wanted) {
@@ -407,7 +624,7 @@ impl MapJournal {
         self.bound_at.push_back(self.journals);
         let first = (number % self.page_programs) as u32 * self.units_per_program;
         let end = (first + self.units_per_program).min(self.page_count);
-        (Tag::Pages(number), Wanted { units: end - first, pages: Some((first, end)) })
+        (Tag::Pages(number), Wanted { units: end - first, pages: Some((first, end)), is_repeated: false })
     }
 
     fn begin_journal(&mut self) -> (Tag, Wanted) {
@@ -415,7 +632,7 @@ impl MapJournal {
         self.taken += entries;
         self.is_writing = true;
         let units = (entries + self.frontiers).div_ceil(self.entries_per_unit).clamp(1, self.units_per_program.into());
-        (Tag::Journal(self.journals + 1), Wanted { units: units as u32, pages: None })
+        (Tag::Journal(self.journals + 1), Wanted { units: units as u32, pages: None, is_repeated: false })
     }
 
     /// Returns the number of entries in programs that have begun.
@@ -426,7 +643,7 @@ impl MapJournal {
     /// Handles the end of a program of a die. Returns false if it was none of the area.
     #[inline]
     pub fn is_done(&mut self, die: DieId) -> Option<bool> {
-        let (_, tag) = self.area[die.index()].running.take()?;
+        let (_, tag, _) = self.area[die.index()].running.take()?;
         Some(matches!(tag, Tag::Journal(_)))
     }
 
@@ -473,11 +690,13 @@ impl MapJournal {
         let steps: Vec<_> = (0..medium.geometry.die_count).map(|die| self.step(DieId(die), medium)).collect();
         format!(
             "; journal: entries {entries:?} (appended, taken, on flash, asked for, last trim), {} programs, writing: {}; pages: {} due, \
-             {} under way; {} pins, {} slots and {} flushes wait; next step of each die: {steps:?}",
+             {} under way; {} to be repeated; blocks missing: {:?}; {} pins, {} slots and {} flushes wait; next step of each die: {steps:?}",
             self.journals,
             self.is_writing,
             self.due,
             self.writing_pages,
+            self.repeats.len(),
+            self.area.iter().map(|area| area.missing).collect::<Vec<_>>(),
             self.pins.len(),
             self.dropped.len(),
             self.flushes.len()
@@ -487,12 +706,12 @@ impl MapJournal {
     /// Loses what is not on flash. Writing goes on after the programs that were interrupted.
     pub fn lose_power(&mut self, medium: &Medium) {
         for area in &mut self.area {
-            for (tags, block) in area.tags.iter_mut().zip(&area.blocks) {
-                let programmed = usize::from(medium.block(*block).programmed);
+            for ((tags, block), is_bad) in area.tags.iter_mut().zip(&area.blocks).zip(&area.bad) {
+                let programmed = if *is_bad { self.programs_per_block } else { medium.block(*block).programmed.into() };
                 // A block whose erase was interrupted counts as full.
-                tags.resize(programmed, Tag::Void);
+                tags.resize(programmed as usize, Tag::Void);
             }
-            if let Some((index, tag)) = area.running.take()
+            if let Some((index, tag, _)) = area.running.take()
                 && let Some(last) = area.tags[index].last_mut().filter(|last| **last == tag)
             {
                 *last = Tag::Void;
@@ -500,6 +719,7 @@ impl MapJournal {
         }
         (self.appended, self.taken, self.asked, self.last_trim) = (self.durable, self.durable, 0, 0);
         (self.is_writing, self.writing_pages) = (false, 0);
+        self.repeats.clear();
         self.due += self.next_page - self.done_pages;
         self.next_page = self.done_pages;
         self.bound_at.truncate(self.page_programs as usize);
@@ -512,9 +732,10 @@ impl MapJournal {
     }
 
     /// Returns the programs that a recovery reads, as their blocks and indices: the journal from the oldest page on,
-    /// and the newest version of each page.
+    /// and the newest version of each page, without those on lost dies.
     pub fn needed(&self) -> impl Iterator<Item = (BlockId, u32)> + '_ {
-        let blocks = self.area.iter().flat_map(|area| area.blocks.iter().zip(&area.tags));
+        let readable = self.area.iter().filter(|area| !area.is_lost);
+        let blocks = readable.flat_map(|area| area.blocks.iter().zip(&area.tags));
         blocks.flat_map(move |(block, tags)| {
             let needed = tags.iter().zip(0..).filter(move |(tag, _)| !self.is_stale(**tag));
             needed.map(move |(_, program)| (*block, program))
@@ -532,18 +753,18 @@ fn first_up_to<T, U>(list: &mut VecDeque<T>, taken: impl Fn(&T) -> Option<U>) ->
     all
 }
 
-/// Chooses the blocks of the area on a die: the last ones of its groups of planes, which take turns.
-pub(crate) fn blocks_of_area(geometry: &Geometry, die: DieId, count: u32) -> Vec<BlockId> {
+/// Chooses the blocks of the area on a die: the last good ones of its groups of planes, which take turns.
+pub(crate) fn blocks_of_area(geometry: &Geometry, die: DieId, count: u32, is_bad: impl Fn(BlockId) -> bool) -> Vec<BlockId> {
     let first = geometry.blocks_of(die).start;
     let block = |index: u32| {
         let (group, back) = (index % geometry.groups_per_die, index / geometry.groups_per_die);
         BlockId(first + (group + 1) * geometry.blocks_per_group - 1 - back)
     };
-    (0..count).map(block).collect()
+    (0..geometry.blocks_per_die).map(block).filter(|&block| !is_bad(block)).take(count as usize).collect()
 }
 
 impl Medium {
-    /// Takes a free block of an empty drive for the area of the map's journal.
+    /// Takes a free block for the area of the map's journal.
     pub(crate) fn begin_area(&mut self, block: BlockId) {
         self.blocks.update(block, |record| {
             assert!(record.is(BlockState::Free) && record.is_blank(), "{block:?} is kept for the journal: {record:?}");
@@ -551,10 +772,14 @@ impl Medium {
         });
     }
 
-    /// Handles the end of the erase of a block of that area, which adds `wear_thousandths` to its effective wear.
+    /// Handles the end of the erase of a block of that area, or of the attempt, which adds `wear_thousandths` to its
+    /// effective wear. The block belongs to the area as before.
     pub(crate) fn area_erased(&mut self, ended: Ended, operation: &Operation, wear_thousandths: u32, out: &mut Outbox) {
-        ended.expect_done(operation);
         let block = self.geometry.block_of(operation.first);
+        match ended.outcome {
+            Outcome::EraseFailed => out.journal.note(|| Record::EraseFailed { block }),
+            _ => ended.expect_done(operation),
+        }
         let mode = self.block(block).mode();
         self.blocks.update(block, |record| record.set_state(BlockState::Erasing));
         self.end_erase(block, operation.mode, wear_thousandths);

@@ -143,6 +143,11 @@ impl Histogram {
         counts.enumerate().filter(|(_, count)| *count > 0)
     }
 
+    /// Returns the largest value of the range with this number, as [`Histogram::record`] returns it.
+    pub fn end_of_range(range: usize) -> u64 {
+        bucket_range(((range + 1) << RANGE_BITS) - 1).1
+    }
+
     /// Returns the non-empty buckets, in rising order.
     pub fn buckets(&self) -> impl Iterator<Item = Bucket> + '_ {
         self.counts.iter().enumerate().filter(|(_, count)| **count > 0).map(|(index, &count)| {
@@ -197,6 +202,16 @@ mod tests {
         }
         assert_eq!(histogram.percentile(0.9999, 10), None, "two samples beyond are too few");
         assert_eq!((histogram.min(), histogram.max()), (values.first().copied(), values.last().copied()));
+    }
+
+    #[test]
+    fn a_range_ends_with_its_largest_value() {
+        for value in [0, 15, 16, 2047, 2048, 53_704, 9_000_000_001] {
+            let range = Histogram::default().record(value);
+            let end = Histogram::end_of_range(range);
+            assert!(value <= end && Histogram::default().record(end) == range, "{value}: {end}");
+            assert_eq!(Histogram::default().record(end + 1), range + 1);
+        }
     }
 
     #[test]

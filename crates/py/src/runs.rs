@@ -13,6 +13,7 @@ use drive::export::CompressedWriter;
 use drive::lifetime::LifetimeRequest;
 use drive::session::{self, CustomPolicy, Ended, Files, Progress, RunRequest};
 use drive::streams::{Outputs, WriteFailure};
+use drive::summary::View;
 use drive::{CommandRow, LatencyRow, PowerRow, TimelineRow};
 use kit::{Cause, Op, Problems, Status};
 use pyo3::exceptions::PyKeyboardInterrupt;
@@ -86,6 +87,9 @@ pub struct Paths {
 pub struct Hooks {
     /// Receives the progress, and returns true if the run is to go on.
     progress: Option<Py<PyAny>>,
+    /// Is asked for each sample of the drive at work, and receives it.
+    #[pyo3(default)]
+    live: Option<Py<PyAny>>,
     /// Receives every measured command, as columns.
     commands: Option<Py<PyAny>>,
     /// Receives the activities of channels and dies, as columns.
@@ -131,8 +135,8 @@ pub fn run(
     session: Option<Py<Session>>,
 ) -> PyResult<Outcome> {
     let request: RunRequest = serde_json::from_str(request_json).map_err(|error| refuse_at("request", error))?;
-    let Hooks { progress, commands, spans } = hooks;
-    let watch = ProgressMeter { progress, raised: Raised::default(), held: guest.is_some(), most: request.max_memory };
+    let Hooks { progress, live, commands, spans } = hooks;
+    let watch = ProgressMeter { progress, live, raised: Raised::default(), held: guest.is_some(), most: request.max_memory };
     let (outcome, interrupted) = watched(py, &request.drive.name, &paths, &watch, |input, files, on_progress| {
         let guest = guest.as_ref().map(|guest| custom(guest, &watch.raised));
         let (mut timeline, mut history) = (Written::new(&paths.timeline), Written::new(&paths.history));
@@ -194,7 +198,7 @@ pub fn starting_state_key(
     guest: Option<(String, Py<PyAny>)>,
 ) -> PyResult<Option<String>> {
     let request: RunRequest = serde_json::from_str(request_json).map_err(|error| refuse_at("request", error))?;
-    let watch = ProgressMeter { progress: None, raised: Raised::default(), held: guest.is_some(), most: None };
+    let watch = ProgressMeter { progress: None, live: None, raised: Raised::default(), held: guest.is_some(), most: None };
     let (key, interrupted) = watched(py, &request.drive.name, &paths, &watch, |_, files, _| {
         session::starting_state_key(&request, &files, guest.as_ref().map(|guest| custom(guest, &watch.raised)))
     })?;
@@ -294,7 +298,7 @@ pub fn lifetime(
     session: Option<Py<Session>>,
 ) -> PyResult<LifetimeOutcome> {
     let request: LifetimeRequest = serde_json::from_str(request_json).map_err(|error| refuse_at("request", error))?;
-    let watch = ProgressMeter { progress, raised: Raised::default(), held: false, most: request.max_memory };
+    let watch = ProgressMeter { progress, live: None, raised: Raised::default(), held: false, most: request.max_memory };
     let (outcome, interrupted) = watched(py, &request.drive.name, &paths, &watch, |input, files, on_progress| {
         drive::lifetime::lifetime(&shared(session.as_ref()), &request, input, files, on_progress).map_err(Ended::from)
     })?;
@@ -310,12 +314,14 @@ pub fn lifetime(
 }
 
 /// Callback that receives the progress from time to time and returns true if the run is to go on.
-type OnProgress<'a> = &'a mut dyn FnMut(&Progress) -> bool;
+type OnProgress<'a> = &'a mut dyn FnMut(&Progress<'_>) -> bool;
 
 /// Observer of a run: progress callback, and exceptions raised by Python code during the run.
 struct ProgressMeter {
     /// Python function that receives the progress.
     progress: Option<Py<PyAny>>,
+    /// Python function that receives samples of the drive.
+    live: Option<Py<PyAny>>,
     /// Exception raised by a policy in Python, or by a function that receives rows.
     raised: Raised,
     /// True if the interpreter is not released during the run: a policy in Python is called so often that acquiring the
@@ -347,7 +353,7 @@ fn watched<T: Send>(
             listen(["foresee", "precondition"].contains(&now.stage));
             // Remember the answer: the callback is still called while the run ends.
             if raised.is_none() {
-                raised = Python::attach(|py| report(py, watch.progress.as_ref(), now)).transpose();
+                raised = Python::attach(|py| watch.report(py, now)).transpose();
                 raised = raised.take().or_else(|| meter.as_ref().and_then(Meter::complaint).map(Err));
             }
             raised.is_none() && !policy::has_raised(&watch.raised)
@@ -387,17 +393,30 @@ fn settled<T>(py: Python<'_>, ended: Result<T, Ended>, raised: Option<PyErr>) ->
     }
 }
 
-/// Reports the progress to Python. `None`: go on; `Some`: stop as the callback requests. An exception also stops the
-/// run.
-fn report(py: Python<'_>, progress: Option<&Py<PyAny>>, now: &Progress) -> PyResult<Option<()>> {
-    py.check_signals()?;
-    let Some(progress) = progress else { return Ok(None) };
-    let fields = PyDict::new(py);
-    fields.set_item("stage", now.stage)?;
-    fields.set_item("simulated_ns", now.simulated_ns)?;
-    fields.set_item("commands", now.commands)?;
-    fields.set_item("fraction", now.fraction)?;
-    Ok((!progress.call1(py, (fields,))?.extract::<bool>(py)?).then_some(()))
+impl ProgressMeter {
+    /// Reports the progress to Python. `None`: go on; `Some`: stop as the callback requests. An exception also stops
+    /// the run.
+    fn report(&self, py: Python<'_>, now: &Progress<'_>) -> PyResult<Option<()>> {
+        py.check_signals()?;
+        if let (Some(live), Some(drive)) = (&self.live, now.drive) {
+            show(py, live, drive, now)?;
+        }
+        // Nothing is left to be stopped at the end.
+        let Some(progress) = self.progress.as_ref().filter(|_| now.stage != "end") else { return Ok(None) };
+        let fields = PyDict::new(py);
+        fields.set_item("stage", now.stage)?;
+        fields.set_item("simulated_ns", now.simulated_ns)?;
+        fields.set_item("commands", now.commands)?;
+        fields.set_item("fraction", now.fraction)?;
+        Ok((!progress.call1(py, (fields,))?.extract::<bool>(py)?).then_some(()))
+    }
+}
+
+/// Asks a Python function whether it wants a sample of a drive (`None`: it does not; true: with the map of the wear),
+/// and passes it on as JSON.
+fn show(py: Python<'_>, live: &Py<PyAny>, drive: View<'_>, now: &Progress<'_>) -> PyResult<()> {
+    let Some(wear) = live.call1(py, (now.stage, now.fraction))?.extract::<Option<bool>>(py)? else { return Ok(()) };
+    live.call1(py, (now.stage, now.fraction, drive.sample(wear).to_string())).map(drop)
 }
 
 fn convert(py: Python<'_>, outcome: session::Outcome, interrupted: bool) -> PyResult<Outcome> {

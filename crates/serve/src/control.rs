@@ -14,6 +14,13 @@ pub const LARGEST: usize = 2 << 20;
 pub enum Control {
     /// Asks for the summary so far.
     Stats,
+    /// Asks for a sample of the measurement, for an observer who asks often.
+    Sample {
+        /// True if the sample has the map of the wear.
+        wear: bool,
+        /// True if the sample has the diagram of the drive.
+        diagram: bool,
+    },
     /// Loses power for a time: now, or after a number of steps of the drive.
     PowerCut {
         /// Number of steps.
@@ -57,6 +64,7 @@ impl Control {
         let name = text(&mut keys, "do")?;
         let control = match name.as_str() {
             "stats" => Control::Stats,
+            "sample" => Control::Sample { wear: switch(&mut keys, "wear", true)?, diagram: switch(&mut keys, "diagram", true)? },
             "stop" => Control::Stop,
             "power-cut" => {
                 let after = keys.remove("after_events").filter(|value| !value.is_null());
@@ -68,12 +76,11 @@ impl Control {
             "snapshot" => Control::Snapshot { name: text(&mut keys, "name")? },
             "restore" => Control::Restore { name: text(&mut keys, "name")? },
             "save" => {
-                let force = keys.remove("force").unwrap_or(json!(false));
-                let force = force.as_bool().ok_or("force: expected true or false")?;
+                let force = switch(&mut keys, "force", false)?;
                 Control::Save { file: PathBuf::from(text(&mut keys, "file")?), force }
             }
             other => {
-                let known = "stats, power-cut, faults, snapshot, restore, save or stop";
+                let known = "stats, sample, power-cut, faults, snapshot, restore, save or stop";
                 return Err(format!("do = `{}`: expected {known}", other.escape_debug()));
             }
         };
@@ -82,6 +89,11 @@ impl Control {
             None => Ok(control),
         }
     }
+}
+
+fn switch(keys: &mut Map<String, Value>, key: &str, absent: bool) -> Result<bool, String> {
+    let value = keys.remove(key).unwrap_or(json!(absent));
+    value.as_bool().ok_or_else(|| format!("{key}: expected true or false"))
 }
 
 fn text(keys: &mut Map<String, Value>, key: &str) -> Result<String, String> {
@@ -112,6 +124,7 @@ mod tests {
     fn requests_are_read_and_others_refused_by_name() {
         let read = |line: &str| Control::read(line.as_bytes());
         assert_eq!(read(r#"{"do":"stats"}"#), Ok(Control::Stats));
+        assert_eq!(read(r#"{"do":"sample","wear":false}"#), Ok(Control::Sample { wear: false, diagram: true }));
         let cut = Control::PowerCut { after: Some(7), down: Nanos(2_000_000_000) };
         assert_eq!(read(r#"{"do":"power-cut","after_events":7,"down":"2s"}"#), Ok(cut));
         let save = Control::Save { file: PathBuf::from("/d"), force: true };
@@ -121,7 +134,8 @@ mod tests {
             ("[]", "no object"),
             ("{}", "do is missing"),
             (r#"{"do":5}"#, "do = 5: expected a text"),
-            (r#"{"do":"cut"}"#, "do = `cut`: expected stats, power-cut"),
+            (r#"{"do":"cut"}"#, "do = `cut`: expected stats, sample, power-cut"),
+            (r#"{"do":"sample","wear":1}"#, "wear: expected true or false"),
             (r#"{"do":"stop","now":1}"#, "stop: unknown key `now`"),
             (r#"{"do":"power-cut","down":"2 parsecs"}"#, "down: "),
             (r#"{"do":"power-cut","down":"1s","after_events":-1}"#, "after_events: expected"),

@@ -519,6 +519,12 @@ impl Server {
     /// Returns the summary so far.
     fn summary(&self) -> Value {
         let mut summary = self.engine.drive().summary();
+        summary["server"] = self.figures();
+        summary
+    }
+
+    /// Returns what the server itself has counted.
+    fn figures(&self) -> Value {
         let counts = self.engine.counts();
         let kinds = ["read", "write", "flush", "trim", "write_zeroes", "block_status"];
         let requests: serde_json::Map<String, Value> =
@@ -527,7 +533,7 @@ impl Server {
             let (replies, mean, max) = dilation.lateness();
             json!({ "replies": replies, "mean_ns": mean, "max_ns": max })
         });
-        summary["server"] = json!({
+        json!({
             "clock": self.clock_name(),
             "connections": self.connections,
             "connections_refused": self.refused,
@@ -538,8 +544,7 @@ impl Server {
             "written_bytes": counts.written_bytes,
             "power_losses": counts.power_losses,
             "lateness": lateness,
-        });
-        summary
+        })
     }
 }
 

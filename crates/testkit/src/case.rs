@@ -92,6 +92,21 @@ pub enum Detail {
     Paired(PairedPages),
     /// Another translation layer than the page map, or the page map with a record of its firmware.
     Layer(Beside),
+    /// A journal of the map and parity across dies; many of the drives have a detailed controller, or reads that can
+    /// fail.
+    JournalParity,
+    /// A journal of the map, and programs and erases that fail, bad blocks and lost dies.
+    JournalFaults,
+    /// All of these.
+    JournalParityFaults,
+}
+
+impl Detail {
+    /// Returns true if programs and erases of its drives fail.
+    pub fn has_faults(self) -> bool {
+        use Detail::{Faults, HostFaults, JournalFaults, JournalParityFaults, ParityFaults};
+        matches!(self, Faults | HostFaults | ParityFaults | JournalFaults | JournalParityFaults)
+    }
 }
 
 /// Parts of a random drive beside its translation layer.
@@ -159,6 +174,9 @@ pub fn overrides(seed: u64, detail: Detail) -> Vec<String> {
             [faults, more].concat()
         }),
         Detail::Journal => beside(seed, "testkit.journal", journal),
+        Detail::JournalParity => with_journal(seed, Detail::Parity),
+        Detail::JournalFaults => with_journal(seed, Detail::Faults),
+        Detail::JournalParityFaults => with_journal(seed, Detail::ParityFaults),
         Detail::CacheRead => overrides_of_cache(seed),
         Detail::Paired(kind) => overrides_of_paired(seed, kind),
         Detail::Layer(beside) => layers::overrides(seed, beside),
@@ -225,6 +243,13 @@ fn overrides_of_errors(seed: u64) -> Vec<String> {
 fn overrides_of_paired(seed: u64, kind: PairedPages) -> Vec<String> {
     let sets = overrides(seed, beside_flash(&mut Rng::stream(seed, "testkit.paired")));
     let more = paired(kind, &text(seed), &sets);
+    sets.into_iter().chain(more).collect()
+}
+
+/// Returns the overrides by which a seed's drive has these parts and a journal of its map.
+fn with_journal(seed: u64, detail: Detail) -> Vec<String> {
+    let sets = overrides(seed, detail);
+    let more = journal(&mut Rng::stream(seed, "testkit.journal_beside"), &text(seed), &sets);
     sets.into_iter().chain(more).collect()
 }
 

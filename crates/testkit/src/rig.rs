@@ -350,8 +350,7 @@ impl<'a> Rig<'a> {
             self.follow()?;
         }
         let (drive, loss) = self.drive.after_power_loss(anew, down).expect("a small drive fits into memory");
-        let may_lose = self.oracle.lost_to_pairs(&drive);
-        ensure(loss.durable_lost == may_lose, || format!("durable data is lost, {may_lose} units may be: {loss:?}"))?;
+        self.oracle.check_lost(&drive, &loss)?;
         if description.power_loss.is_some() && loss.volatile_lost == 0 {
             self.oracle.promise_acknowledged();
         }

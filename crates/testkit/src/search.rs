@@ -60,6 +60,21 @@ pub enum Kind {
     PairsWithBackup,
     /// A loss of power after every step of a drive with copies.
     EveryCutWithBackup,
+    /// Losses of power of a drive with a journal of its map and parity across dies.
+    JournalParity,
+    /// A loss of power after every step of such a drive.
+    EveryCutWithJournalParity,
+    /// Faults of the flash, and losses of power, of a drive with a journal of its map.
+    JournalFaults,
+    /// A loss of power after every step of a drive with a journal of its map and faults.
+    EveryCutWithJournalFaults,
+    /// Faults of the flash, and losses of power, of a drive with a journal of its map and parity across dies.
+    JournalParityFaults,
+    /// A loss of power after every step of such a drive.
+    EveryCutWithJournalParityFaults,
+    /// A loss of power after every step of a drive with a journal of its map and faults, of which the host trims and
+    /// flushes much.
+    EveryCutBetweenFlushes,
 }
 
 /// Course of a case.
@@ -74,11 +89,13 @@ enum Course {
     HeldUp,
     /// A loss of power after every step.
     EveryCut,
+    /// The same, with trims and flushes.
+    BetweenFlushes,
 }
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Kind; 25] = [
+    pub const ALL: [Kind; 32] = [
         Kind::Faults,
         Kind::HostFaults,
         Kind::Cuts,
@@ -104,6 +121,13 @@ impl Kind {
         Kind::UnprotectedPairs,
         Kind::PairsWithBackup,
         Kind::EveryCutWithBackup,
+        Kind::JournalParity,
+        Kind::EveryCutWithJournalParity,
+        Kind::JournalFaults,
+        Kind::EveryCutWithJournalFaults,
+        Kind::JournalParityFaults,
+        Kind::EveryCutWithJournalParityFaults,
+        Kind::EveryCutBetweenFlushes,
     ];
 
     /// Returns the kind of this name, as [`Debug`](std::fmt::Debug) writes it.
@@ -139,6 +163,13 @@ impl Kind {
             Kind::UnprotectedPairs => (Detail::Paired(PairedPages::Unprotected), Course::Cuts),
             Kind::PairsWithBackup => (Detail::Paired(PairedPages::Backup), Course::Cuts),
             Kind::EveryCutWithBackup => (Detail::Paired(PairedPages::Backup), Course::EveryCut),
+            Kind::JournalParity => (Detail::JournalParity, Course::Cuts),
+            Kind::EveryCutWithJournalParity => (Detail::JournalParity, Course::EveryCut),
+            Kind::JournalFaults => (Detail::JournalFaults, Course::Faults),
+            Kind::EveryCutWithJournalFaults => (Detail::JournalFaults, Course::EveryCut),
+            Kind::JournalParityFaults => (Detail::JournalParityFaults, Course::Faults),
+            Kind::EveryCutWithJournalParityFaults => (Detail::JournalParityFaults, Course::EveryCut),
+            Kind::EveryCutBetweenFlushes => (Detail::JournalFaults, Course::BetweenFlushes),
         }
     }
 
@@ -149,12 +180,16 @@ impl Kind {
 
     /// Returns true if its cases are examined after every step.
     pub fn is_examined_in_steps(self) -> bool {
-        matches!(self.parts().1, Course::EveryCut)
+        matches!(self.parts().1, Course::EveryCut | Course::BetweenFlushes)
     }
 
     /// Returns the number of commands of a case.
     fn commands(self) -> u32 {
-        if self.is_examined_in_steps() { 40 } else { 400 }
+        match self.parts().1 {
+            Course::EveryCut => 40,
+            Course::BetweenFlushes => 80,
+            Course::Plain | Course::Faults | Course::Cuts | Course::HeldUp => 400,
+        }
     }
 }
 
@@ -198,7 +233,7 @@ impl Case {
         let Ok(mut description) = Description::read("random.toml", &text_with(self.seed, detail), &self.sets()) else {
             return Ok(None);
         };
-        if matches!(detail, Detail::Faults | Detail::HostFaults | Detail::ParityFaults) {
+        if detail.has_faults() {
             description.faults.get_or_insert_default();
         }
         let (seed, commands) = (self.seed, self.commands);
@@ -211,6 +246,9 @@ impl Case {
                     passed.map(|(passed, _)| passed.served)
                 }
                 Course::EveryCut => Some(cuts::every_cut_of_case(&description, seed, commands, self.defect)?.served),
+                Course::BetweenFlushes => {
+                    Some(cuts::every_cut_between_flushes(&description, seed, commands, self.defect)?.served)
+                }
                 Course::Plain => run_of(&description, (seed, detail), commands, None)?.map(|passed| passed.served),
             })
         };

@@ -22,6 +22,7 @@ COMMANDS = (
     "lifetime",
     "serve",
     "ctl",
+    "watch",
     "sweep",
     "optimise",
     "cell",

@@ -15,6 +15,7 @@ from ssdlab.files import TEXT_MAX
 #: Requests to a server, and the meaning of the word after each, if it needs one.
 REQUESTS = {
     "stats": None,
+    "sample": None,
     "power-cut": None,
     "faults": "FILE",
     "snapshot": "NAME",
@@ -30,7 +31,7 @@ def ctl(
         str,
         typer.Argument(
             metavar="DO",
-            help="stats, power-cut, faults FILE, snapshot NAME, restore NAME, save FILE or stop.",
+            help="stats, sample, power-cut, faults FILE, snapshot NAME, restore NAME, save FILE or stop.",
             autocompletion=lambda incomplete: [name for name in REQUESTS if name.startswith(incomplete)],
         ),
     ],

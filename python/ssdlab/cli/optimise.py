@@ -12,6 +12,7 @@ import typer
 
 from ssdlab.cli import options
 from ssdlab.cli.console import print_json, remark, standard_output
+from ssdlab.cli.watching import live_page
 from ssdlab.explore.goal import MISFIT
 from ssdlab.units import counted
 
@@ -39,6 +40,7 @@ def optimise(
         typer.Option("--comparison/--no-comparison", help="Do a random search with as many trials; absent: as SPEC says."),
     ] = None,
     max_memory: options.MaxMemory = None,
+    watch: options.Watch = False,
     json: options.Json = False,
     quiet: options.Quiet = False,
 ) -> None:
@@ -46,8 +48,10 @@ def optimise(
     # Start-up: the help of all commands needs no pyarrow.
     from ssdlab.explore.optimise import optimise as do_optimise
 
-    with _bar(quiet) as progress:
-        done = do_optimise(spec, out, trials=trials, jobs=jobs, comparison=comparison, max_memory=max_memory, progress=progress)
+    with _page(watch, spec, out) as show, _bar(quiet) as bar:
+        done = do_optimise(
+            spec, out, trials=trials, jobs=jobs, comparison=comparison, max_memory=max_memory, progress=_both(show, bar)
+        )
     if not quiet:
         _remark_on(done, spec, trials)
     if json:
@@ -181,6 +185,41 @@ def _value_text(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:,.6g}"
     return "–" if value is None else str(value)
+
+
+def _both(
+    one: Callable[[OptimisationProgress], object] | None, other: Callable[[OptimisationProgress], object] | None
+) -> Callable[[OptimisationProgress], object] | None:
+    """Returns a hook that calls two."""
+    if one is None or other is None:
+        return one or other
+    return lambda progress: (one(progress), other(progress))
+
+
+@contextmanager
+def _page(wanted: bool, spec: Path, out: Path) -> Iterator[Callable[[OptimisationProgress], object] | None]:
+    """Yields a hook that shows the progress on a live page; ``None`` if that is not wanted."""
+    if not wanted:
+        yield None
+        return
+    # Start-up: few searches are watched.
+    from ssdlab.explore.spec import Spec
+    from ssdlab.watching.searches import Rows
+
+    asked = Spec.open(spec)
+    keys = [objective.key for objective in asked.objectives]
+    with live_page() as feed:
+        title = asked.title or f"search {out.name}"
+        rows = Rows(feed, title, str(out), [*asked.search], keys, keys[0] if len(keys) == 1 else None)
+
+        def show(progress: OptimisationProgress) -> None:
+            cards = [(str(progress.front), "on the front"), (progress.phase, "phase")]
+            if progress.best is not None:
+                cards = [(_value_text(progress.best), f"best {keys[0]}"), *cards]
+            counts = (progress.done, progress.failed, progress.total, progress.rate)
+            rows.show(cards, *counts, progress.row, progress.best)
+
+        yield show
 
 
 @contextmanager

@@ -112,6 +112,14 @@ ProfileFirmware: TypeAlias = Annotated[
         rich_help_panel="Output",
     ),
 ]
+Watch: TypeAlias = Annotated[
+    bool,
+    typer.Option(
+        "--watch",
+        help="Show it while it goes on, on a live page in a browser of this machine; its address is printed.",
+        rich_help_panel="Output",
+    ),
+]
 Plot: TypeAlias = Annotated[
     Path | None,
     typer.Option("--plot", "--figure", metavar="FILE", help="Draw a chart: .html, .png, .svg, .pdf.", rich_help_panel="Output"),

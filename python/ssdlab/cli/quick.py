@@ -82,8 +82,9 @@ def arguments_in(words: Sequence[str]) -> dict[str, Any] | None:
         "reading": {
             name: values.get(name, False if option.value == "flag" else None) for name, option in GROUPS[_READING].items()
         },
-        # An option that only Typer reads.
+        # Options that only Typer reads.
         "profile_firmware": False,
+        "watch": False,
         **{name: values.get(name, _default(option)) for name, option in GROUPS[_OUTPUT].items()},
     }
 

@@ -13,6 +13,7 @@ from ssdlab.cli.console import print_json, remark, standard_output
 from ssdlab.cli.keeping import Results, conclude
 from ssdlab.cli.measure import outcome_of, remark_on
 from ssdlab.cli.progress import watch_size
+from ssdlab.cli.watching import observed
 from ssdlab.errors import InputError
 from ssdlab.runs import PolicyLike
 
@@ -28,6 +29,7 @@ def run(
     chosen: dict[str, Any],
     reading: dict[str, Any],
     profile_firmware: bool = False,
+    watch: bool = False,
     out: Path | None,
     force: bool,
     json: bool,
@@ -42,6 +44,7 @@ def run(
         chosen: Options of the run.
         reading: Options of the workload; the format may be ``fio``, that of the result.
         profile_firmware: Print the work of the firmware, which a core must execute.
+        watch: Show the run on a live page.
         out: Folder of the results.
         force: Replace what is there.
         json: Print the results as JSON.
@@ -68,7 +71,7 @@ def run(
         reads=(drive, workload, _file(policy), chosen["faults"]),
         sets=tuple(chosen["set"] or ()),
     )
-    with targets.reserved():
+    with targets.reserved(), observed(watch, drive, workload, chosen["set"] or ()) as observe:
         policy_like = _policy(policy)
         if not quiet and begins_empty(drive, chosen):
             remark(EMPTY)
@@ -78,7 +81,7 @@ def run(
                 drive,
                 source,
                 policy_like,
-                progress=watch_size(start("run"), targets.growing_files(), targets.timeline, quiet),
+                progress=observe("", watch_size(start("run"), targets.growing_files(), targets.timeline, quiet)),
                 **given.arguments(chosen),
             ),
             quiet,

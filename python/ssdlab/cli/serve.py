@@ -10,6 +10,7 @@ import typer
 from ssdlab.cli import options
 from ssdlab.cli.console import complain, print_json, remark, standard_output
 from ssdlab.cli.statuses import INTERRUPTED
+from ssdlab.cli.watching import served
 from ssdlab.errors import InputError
 from ssdlab.files import check_new_file
 from ssdlab.locks import locked
@@ -62,6 +63,7 @@ def serve(
     ] = None,
     force: options.Force = False,
     max_memory: options.MaxMemory = None,
+    watch: options.Watch = False,
     json: options.Json = False,
     quiet: options.Quiet = False,
 ) -> None:
@@ -78,7 +80,8 @@ def serve(
         "load": load,
         "max_memory": max_memory,
     }
-    _serve(drive, socket, asked, save, record, force, json, quiet)
+    with served(watch, socket):
+        _serve(drive, socket, asked, save, record, force, json, quiet)
 
 
 def _serve(
@@ -108,16 +111,16 @@ def _serve(
     for path in files:
         check_new_file(path, force)
     with locked(*files):
-        served = serving.serve(drive, at, remark=_ignore if quiet else remark, save=save, record=record, **asked)
+        ended = serving.serve(drive, at, remark=_ignore if quiet else remark, save=save, record=record, **asked)
     if not quiet:
-        for note in served.notes:
+        for note in ended.notes:
             remark(note)
-    _show(served, as_json)
-    for name, error in served.not_written:
+    _show(ended, as_json)
+    for name, error in ended.not_written:
         complain(f"{name}: {error.strerror}")
-    if served.not_written:
+    if ended.not_written:
         raise SystemExit(1)
-    if served.interrupted:
+    if ended.interrupted:
         raise SystemExit(INTERRUPTED)
 
 
@@ -125,13 +128,13 @@ def _ignore(text: str) -> None:
     """Takes a remark that nobody reads."""
 
 
-def _show(served: Served, as_json: bool) -> None:
+def _show(ended: Served, as_json: bool) -> None:
     """Prints the summary: all of it as JSON, or what clients saw as a table."""
     if as_json:
-        history = {} if served.history is None else {"history": {"entries": served.history[0], "hash": served.history[1]}}
-        print_json({**served.summary, **history})
+        history = {} if ended.history is None else {"history": {"entries": ended.history[0], "hash": ended.history[1]}}
+        print_json({**ended.summary, **history})
         return
     # Start-up: JSON needs no rich.
     from ssdlab.cli import views
 
-    views.show_served(standard_output(), served.summary)
+    views.show_served(standard_output(), ended.summary)

@@ -12,6 +12,7 @@ import typer
 
 from ssdlab.cli import options
 from ssdlab.cli.console import print_json, remark, standard_output
+from ssdlab.cli.watching import live_page
 from ssdlab.explore.spec import Spec, Until
 from ssdlab.report.content import value_text
 from ssdlab.units import counted
@@ -42,6 +43,7 @@ def sweep(
         ),
     ] = None,
     max_memory: options.MaxMemory = None,
+    watch: options.Watch = False,
     json: options.Json = False,
     quiet: options.Quiet = False,
 ) -> None:
@@ -50,7 +52,7 @@ def sweep(
     from ssdlab.explore.sweep import sweep as do_sweep
 
     asked = Spec.open(spec)
-    with _bar(quiet, asked.until) as progress:
+    with _page(watch, asked, out) as show, _bar(quiet, asked.until) as bar:
         done = do_sweep(
             asked,
             out,
@@ -59,7 +61,7 @@ def sweep(
             retry=retry,
             scheduler=scheduler,
             max_memory=max_memory,
-            progress=progress,
+            progress=_both(show, bar),
             remark=remark,
         )
     if not quiet:
@@ -112,17 +114,53 @@ def _show(done: Sweep) -> None:
 class _Best:
     """Best value so far of the number of a stopping rule: the highest throughput, and the lowest of anything else."""
 
-    def __init__(self, until: Until | None) -> None:
-        self.number = "" if until is None else until.number
+    def __init__(self, until: Until | None, otherwise: str = "") -> None:
+        """Takes the number of the rule; without one that of `otherwise`."""
+        self.number = otherwise if until is None else until.number
         self.value: float | None = None
 
-    def text(self, row: Mapping[str, Any] | None) -> str:
-        """Returns the best value as a text, with that of one more run; empty if there is none."""
+    def take(self, row: Mapping[str, Any] | None) -> None:
+        """Takes the row of one more run."""
         value = (row or {}).get(self.number)
         if value is not None:
             better = max if self.number.startswith("throughput.") else min
             self.value = value if self.value is None else better(self.value, value)
+
+    def text(self, row: Mapping[str, Any] | None) -> str:
+        """Returns the best value as a text, with that of one more run; empty if there is none."""
+        self.take(row)
         return "" if self.value is None else f" · best {self.number} {value_text(self.number, self.value)}"
+
+
+def _both(
+    one: Callable[[SweepProgress], object] | None, other: Callable[[SweepProgress], object] | None
+) -> Callable[[SweepProgress], object] | None:
+    """Returns a hook that calls two."""
+    if one is None or other is None:
+        return one or other
+    return lambda progress: (one(progress), other(progress))
+
+
+@contextmanager
+def _page(wanted: bool, spec: Spec, out: Path) -> Iterator[Callable[[SweepProgress], object] | None]:
+    """Yields a hook that shows the progress on a live page; ``None`` if that is not wanted."""
+    if not wanted:
+        yield None
+        return
+    # Start-up: few sweeps are watched.
+    from ssdlab.watching.searches import Rows
+
+    best = _Best(spec.until, "latency.all.mean_ns")
+    with live_page() as feed:
+        fields = [*spec.vary, *(name for zipped in spec.zips for name in zipped)]
+        rows = Rows(feed, spec.title or f"sweep {out.name}", str(out), fields, number=best.number)
+
+        def show(progress: SweepProgress) -> None:
+            best.take(progress.row)
+            cards = [] if best.value is None else [(value_text(best.number, best.value), f"best {best.number}")]
+            rows.show(cards, progress.done, progress.failed, progress.total, progress.rate, progress.row, best.value)
+
+        yield show
 
 
 @contextmanager

@@ -9,6 +9,7 @@ import plotly.graph_objects as go
 
 from ssdlab import terms
 from ssdlab.drawing import looks
+from ssdlab.drawing.causes import COLOURS, LOOKS
 from ssdlab.report import library, style
 from ssdlab.report.content import in_words
 from ssdlab.units import duration, time_unit
@@ -16,58 +17,10 @@ from ssdlab.units import duration, time_unit
 if TYPE_CHECKING:
     from ssdlab.results import RunData, Stream
 
-#: Lightening of the colours that have a pattern, so that each cause has a colour of its own.
-_LIGHTER = {"": 0.0, "/": 0.12, "x": 0.22, ".": 0.32}
-#: Hue and pattern of each cause, in the order from the host to the cell; the most frequent causes have no pattern.
-_LOOKS = {
-    "host": ("grey", ""),
-    "host_queue": ("grey", "/"),
-    "queue_blocked": ("red", "x"),
-    "wake": ("black", "x"),
-    "link": ("grey", "x"),
-    "core_wait": ("sky", "."),
-    "firmware": ("blue", "."),
-    "interconnect_wait": ("yellow", "."),
-    "interconnect": ("green", "."),
-    "dram_wait": ("orange", "x"),
-    "dram": ("yellow", "x"),
-    "card": ("grey", "."),
-    "map": ("purple", "/"),
-    "order": ("purple", "x"),
-    "buffer_full": ("black", "/"),
-    "free_space": ("black", ""),
-    "sequencer": ("orange", "/"),
-    "die_host_read": ("yellow", ""),
-    "die_host_program": ("orange", ""),
-    "die_relocation": ("red", ""),
-    "die_erase": ("purple", ""),
-    "die_held": ("red", "/"),
-    "page_buffer": ("yellow", "/"),
-    "power_wait": ("purple", "."),
-    "bus_wait": ("green", "/"),
-    "bus_command": ("green", "x"),
-    "transfer": ("green", ""),
-    "sense": ("sky", ""),
-    "program": ("blue", ""),
-    "rmw": ("blue", "/"),
-    "retry": ("sky", "/"),
-    "ecc_wait": ("sky", "x"),
-    "decode": ("blue", "x"),
-}
-
-
-def _colour(hue: str, pattern: str) -> str:
-    parts = looks.parts(looks.DISTINCT[hue])
-    return "#" + "".join(f"{round(part + (255 - part) * _LIGHTER[pattern]):02x}" for part in parts)
-
-
-#: Colour of each cause.
-COLOURS = {cause: _colour(*look) for cause, look in _LOOKS.items()}
-
 
 def look(cause: str) -> dict[str, Any]:
     """Returns the look of a cause's bars: its colour and pattern."""
-    pattern = {"shape": _LOOKS.get(cause, ("grey", ""))[1], "fgcolor": "white", "fillmode": "overlay", "size": 7, "solidity": 0.2}
+    pattern = {"shape": LOOKS.get(cause, ("grey", ""))[1], "fgcolor": "white", "fillmode": "overlay", "size": 7, "solidity": 0.2}
     return {"color": COLOURS.get(cause, style.MUTED), "pattern": pattern, "line": {"color": "white", "width": looks.EDGE}}
 
 

@@ -19,8 +19,10 @@ pub struct PowerLoss {
     pub recovery: Nanos,
     /// Flash reads in this time.
     pub recovery_reads: u64,
-    /// Units whose newest copy on flash was not found.
+    /// Units whose newest copy on flash was not found, or whose trim was recorded on a die that is lost.
     pub durable_lost: u64,
+    /// True if all blocks were searched because a part of the map's journal is on a lost die.
+    pub lacks_journal: bool,
     /// Units in the write buffer that had not been programmed, whether their commands were complete or not.
     pub volatile_lost: u64,
     /// Pages whose program was interrupted.
@@ -81,6 +83,7 @@ impl Drive {
     pub fn after_whole_search(&self, mut anew: Drive, down: Nanos) -> std::io::Result<(Drive, PowerLoss)> {
         let mut remains = self.remains()?;
         remains.search_all();
+        anew.keep_faults(self.faults.as_deref());
         let loss = anew.recover(remains, self.now, down);
         Ok((anew, loss))
     }
@@ -169,6 +172,7 @@ impl Drive {
             recovery: self.now.since(back),
             recovery_reads,
             durable_lost: recovered.durable_lost,
+            lacks_journal: recovered.lacks_journal,
             volatile_lost: 0,
             torn_pages: recovered.torn_pages,
             half_erased: recovered.half_erased,

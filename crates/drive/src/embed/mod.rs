@@ -21,12 +21,13 @@ pub use physical::{ChunkInfo, PhysicalGeometry};
 use contents::{Kept, Watch};
 
 use crate::description::Description;
+use crate::diagram::{Diagram, diagram};
 use crate::drive::{Drive, Identity};
 use crate::energy::EnergyReport;
 use crate::run_loop::backlog::Backlog;
 use crate::session::{Start, worn_out};
 use crate::statistics::Utilisation;
-use crate::summary::{self, RunFacts};
+use crate::summary::{self, RunFacts, View};
 use crate::wall::Clock;
 use kit::history::Digest;
 use kit::{Bytes, CommandId, Completion, HostCommand, Ledger, Lpn, Op, SimTime, UNIT_BYTES};
@@ -524,6 +525,17 @@ impl EmbeddedDrive {
             power_failure: None,
         };
         summary::summary(&facts, &origin.description, &self.drive)
+    }
+
+    /// Returns a sample of the measurement: totals of which an observer takes differences, at a small part of the cost
+    /// of a summary. `wear`: with the map of the wear.
+    pub fn sample(&self, wear: bool) -> Value {
+        View::new(&self.drive, &self.origin.description).sample(wear)
+    }
+
+    /// Returns the diagram of the drive, as `ssdlab show --diagram` draws it.
+    pub fn diagram(&self) -> Diagram {
+        diagram(&self.origin.drive, &self.origin.description)
     }
 
     /// Returns the digest of the physical history since the measurement began; `None` unless it was requested. Equal

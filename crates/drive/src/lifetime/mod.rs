@@ -108,7 +108,7 @@ pub fn lifetime(
     request: &LifetimeRequest,
     input: &Input,
     files: Files<'_>,
-    progress: &mut dyn FnMut(&Progress) -> bool,
+    progress: &mut dyn FnMut(&Progress<'_>) -> bool,
 ) -> Result<LifetimeOutcome, Problems> {
     let description = session::description(&request.drive, &request.setup, files.named.unwrap_or(&no_file))?;
     if let Some(kind) = description.policy.needs_future() {
@@ -127,7 +127,7 @@ pub fn lifetime_of(
     drives: Drives<'_>,
     input: &Input,
     mut files: Files<'_>,
-    progress: &mut dyn FnMut(&Progress) -> bool,
+    progress: &mut dyn FnMut(&Progress<'_>) -> bool,
 ) -> Result<LifetimeOutcome, Problems> {
     let Drives { mut description, make } = drives;
     if let Some(problem) = description.lacks_map(&request.drive.name, "a life") {

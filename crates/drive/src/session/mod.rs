@@ -59,7 +59,7 @@ pub fn run(
     request: &RunRequest,
     input: &Input,
     files: Files<'_>,
-    progress: &mut dyn FnMut(&Progress) -> bool,
+    progress: &mut dyn FnMut(&Progress<'_>) -> bool,
 ) -> Result<Outcome, Problems> {
     Session::default().run(request, input, files, None, progress).map_err(Problems::from)
 }
@@ -90,7 +90,7 @@ impl Session {
         input: &Input,
         mut files: Files<'_>,
         custom: Option<CustomPolicy<'_>>,
-        progress: &mut dyn FnMut(&Progress) -> bool,
+        progress: &mut dyn FnMut(&Progress<'_>) -> bool,
     ) -> Result<Outcome, Ended> {
         let custom_name = custom.as_ref().map(|custom| custom.name.clone());
         let (description, script) = described(request, custom_name.is_some(), &files)?;

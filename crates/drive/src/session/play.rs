@@ -14,7 +14,7 @@ use crate::failure::{Failure, PowerFailureReport};
 use crate::run_loop::{End, Part, Reached, RunLoop};
 use crate::statistics::Utilisation;
 use crate::streams::Streams;
-use crate::summary::RunFacts;
+use crate::summary::{RunFacts, View};
 use ftl::policy::Interruption;
 use kit::{Nanos, Problems, SimTime};
 use serde_json::Value;
@@ -81,9 +81,9 @@ impl Run<'_, '_> {
         let Some(part) = self.plan.first_part() else { return Ok(true) };
         self.set_future(part)?;
         let mut run_loop = RunLoop::of(self.plan.workload(self.input, self.description)?, part)?;
-        let watch = &mut self.watch;
+        let (watch, description) = (&mut self.watch, self.description);
         let end = run_loop.run(&mut self.drive, &mut |drive, reached| {
-            may_go_on(drive) && watch.tell("run", drive.now().0, reached.commands, reached.share)
+            may_go_on(drive) && watch.tell_of(View::new(drive, description), reached)
         })?;
         failure(&self.drive)?;
         in_time(end)?;
@@ -137,14 +137,14 @@ impl Run<'_, '_> {
         let mut search = plan.round.map(|round| Search::new(round, self.drive.now()));
         let loop_start = self.watch.seconds();
         let mut stopped_early = false;
-        let (drive, watch) = (&mut self.drive, &mut self.watch);
+        let (drive, watch, description) = (&mut self.drive, &mut self.watch, self.description);
         let mut go_on = |drive: &mut Drive, reached: Reached| {
             streams.flush_batches(drive);
             if search.as_mut().is_some_and(|search| search.is_over(drive)) {
                 stopped_early = true;
                 return false;
             }
-            may_go_on(drive) && watch.tell("run", drive.now().0, reached.commands, reached.share)
+            may_go_on(drive) && watch.tell_of(View::new(drive, description), reached)
         };
         let mut end = if goes_on { run_loop.run(drive, &mut go_on)? } else { End::Stopped };
         let mut power_failure = None;
@@ -167,6 +167,8 @@ impl Run<'_, '_> {
         failure(drive)?;
         in_time(end)?;
         let workload_end = drive.now();
+        let reached = Reached { commands: drive.statistics.totals.count(), share: Some(1.0).filter(|_| end == End::Complete) };
+        watch.tell_end(View::new(drive, description), reached);
         let utilisation = drive.statistics.utilisation(workload_end, drive.controller(), drive.flash());
         let energy = drive.energy();
         let wall_s = watch.seconds() - loop_start;

@@ -7,11 +7,13 @@ mod intervals;
 pub mod keys;
 pub mod origin;
 mod read_errors;
+mod sample;
 mod states;
 mod thermal;
 mod totals;
 mod utilisation;
 
+pub use sample::View;
 pub(crate) use utilisation::keys as utilisation_keys;
 
 use crate::description::Description;

@@ -61,7 +61,7 @@ fn one_case() {
 }
 
 /// Cases that a search has found, each with the overrides that its smaller form leaves out.
-const ONCE_FAILED: [(Kind, u64, u32, &[usize]); 15] = [
+const ONCE_FAILED: [(Kind, u64, u32, &[usize]); 17] = [
     // A program failed in the last free block while the data of a lost die was moved there.
     (Kind::ParityFaults, 3_000_000, 396, &[0, 2, 3, 4, 8, 9, 10]),
     // So it did, and the policy's urgent moves stood before those of that data.
@@ -96,6 +96,11 @@ const ONCE_FAILED: [(Kind, u64, u32, &[usize]); 15] = [
     (Kind::Parity, 5_000_108, 40_000, &[]),
     // The check expected a completion within 200,000 instants, and the drive moved data for longer.
     (Kind::CutsWithParity, 5_000_163, 40_000, &[]),
+    // A lost die waited for the journal while no idle die had room in its area, and was asked again without an end.
+    (Kind::JournalParityFaults, 182, 400, &[]),
+    // A program failed in the last free block of a die after the collection of a set had begun, and before the die's
+    // part of it: the die never began.
+    (Kind::JournalParityFaults, 544, 400, &[0, 3, 4, 6, 9, 10, 13]),
 ];
 
 /// Cases that have failed pass.
@@ -119,6 +124,9 @@ const FOUND: [(Defect, Kind, u64); Defect::ALL.len()] = [
     (Defect::BadBlockReused, Kind::Faults, 5),
     (Defect::FailedEraseReused, Kind::Faults, 5),
     (Defect::BadBlocksNotSaved, Kind::Faults, 28),
+    (Defect::RepeatCountsAsOld, Kind::EveryCutBetweenFlushes, 28),
+    (Defect::AreaProgramForgotten, Kind::JournalFaults, 296),
+    (Defect::LostAreaIgnored, Kind::EveryCutWithJournalFaults, 18),
 ];
 
 /// Each planted defect is found where a search has found it, or in the next cases, and the case passes without it.

@@ -126,8 +126,6 @@ impl FtlConfig {
                 "the page map alone has one: expected `ftl.translation` to be absent",
             ),
             (self.map_cache.is_some(), "the mapping cache has a journal of its own: expected ftl.map_cache.journal instead"),
-            (self.rain.is_some(), "parity across dies is not recovered: expected no ftl.rain"),
-            (self.retire_at_cycles.is_some(), "its blocks are not retired: expected no ftl.retire_at_cycles"),
         ];
         for (_, what) in others.into_iter().filter(|(is_there, _)| *is_there) {
             problems.add("ftl.journal", what.to_owned());

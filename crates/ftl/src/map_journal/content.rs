@@ -2,7 +2,7 @@
 
 use crate::map::UNMAPPED;
 use kit::{Lpn, Ppn, Table};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// A unit with its map entry and the number of the program of its data.
 pub(crate) type Placed = (Lpn, u32, u64);
@@ -67,6 +67,13 @@ pub(crate) struct Content {
     /// Header of the last one.
     header: Header,
     snapshots: Vec<Option<(u64, Snapshot)>>,
+}
+
+/// Programs of the journal, by their numbers, and map pages that are on lost dies.
+#[derive(Debug, Default)]
+pub(crate) struct LostParts {
+    pub records: BTreeSet<u64>,
+    pub pages: BTreeSet<u32>,
 }
 
 /// The map that journal and checkpoint give, and what they record of the blocks.
@@ -203,13 +210,18 @@ impl Content {
         self.snapshots.fill(None);
     }
 
-    /// Returns the map that the checkpoint and the journal give.
-    pub fn replay(&self) -> std::io::Result<Found> {
+    /// Returns the map that the checkpoint and the journal give, without what is lost of them.
+    pub fn replay(&self, lost: &LostParts) -> std::io::Result<Found> {
         let mut entries = Table::zeroed(self.pages.as_slice().len())?;
         self.pages.copy_to(&mut entries);
         let mut trims = self.page_trims.clone();
-        for record in &self.window {
-            let is_newer = |lpn: &Lpn| record.number > self.page_base[lpn.index() / self.page_entries as usize];
+        let is_lost = |lpn: &Lpn| lost.pages.contains(&(lpn.0 / self.page_entries));
+        if !lost.pages.is_empty() {
+            trims.retain(|lpn, _| !is_lost(lpn));
+            (0..entries.as_slice().len() as u32).filter(|lpn| is_lost(&Lpn(*lpn))).for_each(|lpn| entries.set(lpn as usize, 0));
+        }
+        for record in self.window.iter().filter(|record| !lost.records.contains(&record.number)) {
+            let is_newer = |lpn: &Lpn| is_lost(lpn) || record.number > self.page_base[lpn.index() / self.page_entries as usize];
             for change in &record.changes {
                 let change = match change {
                     Change::Programmed(first, units) => Change::Programmed(*first, newer(units, &trims, is_newer)),
@@ -220,6 +232,11 @@ impl Content {
             }
         }
         Ok(Found { entries, trims, header: self.header.clone() })
+    }
+
+    /// Handles the failure of a program of map pages of a die, which is repeated with the pages as they are then.
+    pub fn pages_failed(&mut self, die: usize) {
+        self.snapshots[die] = None;
     }
 
     /// Goes on with a map after a recovery, in which journal and checkpoint are as they were.

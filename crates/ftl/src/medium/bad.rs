@@ -62,6 +62,24 @@ impl Medium {
         self.bad.insert(block.0);
     }
 
+    /// Notes that a program of a block of the journal's area has failed.
+    pub(crate) fn mark_bad(&mut self, block: BlockId) {
+        self.bad.insert(block.0);
+    }
+
+    /// Takes a block of the journal's area out of use that holds nothing that is needed.
+    pub(crate) fn retire_area(&mut self, block: BlockId) {
+        self.blocks.update(block, |record| {
+            assert!(record.is(BlockState::Area) && record.valid == 0, "{block:?} is none of the journal: {record:?}");
+            *record = BlockRecord::new(BlockState::Retired, 0);
+        });
+        if let Some(integrity) = &mut self.integrity {
+            integrity.erased(block, &self.geometry);
+        }
+        self.bad.remove(&block.0);
+        self.retired[self.geometry.die_of(block).index()] += 1;
+    }
+
     /// Takes a bad block, from which all data has been moved, out of use without an erase.
     pub(crate) fn retire_bad(&mut self, block: BlockId) {
         self.blocks.update(block, |record| {

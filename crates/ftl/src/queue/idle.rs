@@ -125,6 +125,18 @@ impl IdleDies {
         false
     }
 
+    /// Marks as ready the next idle die that fits, if there is one.
+    pub fn wake_fitting(&mut self, fits: impl Fn(DieId) -> bool, ready: &mut ReadyDies) {
+        let count = self.rank_of.len() as u32;
+        let mut ranks = (0..count).map(|step| (self.next_rank + step) % count);
+        let found = ranks.find(|&rank| self.contains(self.die_at[rank as usize]) && fits(self.die_at[rank as usize]));
+        if let Some(rank) = found {
+            self.next_rank = (rank + 1) % count;
+            self.remove(self.die_at[rank as usize]);
+            ready.mark(self.die_at[rank as usize]);
+        }
+    }
+
     /// Returns the set for saving.
     pub fn image(&self) -> IdleImage {
         IdleImage { bits: self.bits.clone(), next_rank: self.next_rank }

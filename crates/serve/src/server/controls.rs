@@ -1,7 +1,7 @@
 //! Requests for control.
 
 use super::{End, Link, Server, deliver};
-use crate::clock::Dilation;
+use crate::clock::{Dilation, Wall};
 use crate::control::{self, Control};
 use drive::PowerLoss;
 use drive::embed::EmbedError;
@@ -51,6 +51,7 @@ impl Server {
     fn control(&mut self, control: Control) -> Result<Value, String> {
         match control {
             Control::Stats => Ok(self.summary()),
+            Control::Sample { wear, diagram } => Ok(self.sample(wear, diagram)),
             Control::PowerCut { after, down } => {
                 let Server { engine, clients, touched, .. } = self;
                 let cut = engine.power_cut(after, down, &mut |answer| deliver(clients, touched, &answer));
@@ -73,6 +74,18 @@ impl Server {
                 Ok(json!({}))
             }
         }
+    }
+
+    /// Returns a sample of the measurement. `took_ns` is the time that it has cost the server.
+    fn sample(&self, wear: bool, diagram: bool) -> Value {
+        let began = Wall::now();
+        let drive = self.engine.drive();
+        let mut sample = drive.sample(wear);
+        sample["drive"] = json!(drive.name());
+        sample["server"] = self.figures();
+        sample["diagram"] = if diagram { json!(drive.diagram()) } else { Value::Null };
+        sample["took_ns"] = json!(began.elapsed().as_nanos() as u64);
+        sample
     }
 
     /// Keeps the state of the drive, which is brought to rest for that.

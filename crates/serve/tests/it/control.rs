@@ -123,3 +123,26 @@ fn faults_of_a_script_happen_from_then_on() {
     assert!(server.ask(&wrong).unwrap_err().contains("power_fails"));
     server.stop();
 }
+
+#[test]
+fn a_sample_has_the_figures_of_the_summary() {
+    let server = Server::start(BUFFERED);
+    let mut client = server.client();
+    for number in 0..40 {
+        client.write(number * 8192, &pattern(number, 8192));
+    }
+    client.flush();
+    client.read(0, 65536);
+    let (sample, stats) = (server.ask(r#"{"do":"sample"}"#).unwrap(), server.ask(r#"{"do":"stats"}"#).unwrap());
+    for key in ["simulated_ns", "commands", "host_units_written", "utilisation", "drive", "server"] {
+        assert_eq!(sample[key], stats[key], "{key}");
+    }
+    assert_eq!(sample["commands"]["write"], 40);
+    assert_eq!(sample["diagram"]["nodes"][0]["id"], "host_processor");
+    assert_eq!(sample["wear"]["mean"], stats["wear"]["mean"]);
+    let small = server.ask(r#"{"do":"sample","wear":false,"diagram":false}"#).unwrap();
+    assert_eq!((small["wear"].is_null(), small["diagram"].is_null()), (true, true));
+    server.ask(NOW).unwrap();
+    assert_eq!(server.ask(r#"{"do":"sample"}"#).unwrap()["server"]["power_losses"], 1);
+    server.stop();
+}

@@ -87,7 +87,8 @@ pub fn run_with_parity(seed: u64, commands: u32) -> Result<Option<(Passed, Faile
     run_with(seed, Detail::ParityFaults, commands)
 }
 
-fn run_with(seed: u64, detail: Detail, commands: u32) -> Result<Option<(Passed, Failed)>, Violation> {
+/// Runs the case of a seed like [`run`], on a drive with these parts.
+pub fn run_with(seed: u64, detail: Detail, commands: u32) -> Result<Option<(Passed, Failed)>, Violation> {
     let Some(description) = detailed(seed, detail) else { return Ok(None) };
     run_of(&description, seed, commands, None).map(Some)
 }
@@ -101,7 +102,8 @@ pub fn run_of(
 ) -> Result<(Passed, Failed), Violation> {
     let mut failed = Failed::default();
     let mut rng = Rng::stream(seed, "testkit.failures");
-    let loses_power = rng.chance(0.5);
+    // A drive with a journal of its map is not saved.
+    let loses_power = rng.chance(0.5) || description.ftl.journal.is_some();
     let mut rig = if loses_power { Rig::losing_power(description, seed)? } else { Rig::new(description, seed, None)? };
     defect.into_iter().for_each(|defect| rig.drive.ftl_mut().plant(defect));
     let ended = play(&mut rig, description, (seed, commands), (&mut rng, loses_power), &mut failed);

@@ -6,12 +6,15 @@
 //! records it in non-volatile memory; with a journal of the map, once a flush that was submitted after its completion
 //! has completed. Until then the unit may hold the data from before the trim, or nothing.
 //!
+//! If a part of the journal is on a lost die, and the map has not been written anew, a recorded trim may be undone: the
+//! unit holds the newest data on flash again, and the drive counts it as lost.
+//!
 //! The rule is stricter than that of NVMe: a write that is on flash counts as kept although it was not promised.
 
 use super::{Check, Content, Data, Location, Oracle, Progress, Unit, ensure};
 use drive::{Drive, PowerLoss};
 use kit::{Lpn, Ppn};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Promise for a unit.
 #[derive(Clone, Copy, Debug)]
@@ -30,7 +33,7 @@ impl Promise {
     fn recovered(&mut self, found: Option<u64>) {
         match found {
             None if self.trim > self.floor => self.floor = self.trim,
-            Some(found) if found < self.trim => self.trim = 0,
+            Some(found) if found < self.trim => (self.trim, self.floor) = (0, self.floor.min(found)),
             _ => {}
         }
     }
@@ -147,12 +150,47 @@ impl Oracle {
         newest
     }
 
+    /// Returns the number of the newest version of each unit that is on flash, whether it was trimmed or not.
+    fn newest_of_all(&self) -> Vec<u64> {
+        let mut newest = vec![0; self.units.len()];
+        for Content { lpn, version, .. } in self.places.iter().filter(|place| place.programmed).filter_map(|place| place.content)
+        {
+            newest[lpn.index()] = self.versions[version as usize].bound.max(newest[lpn.index()]);
+        }
+        newest
+    }
+
+    /// Returns the units that hold data of a recovered drive although they were trimmed, with its number.
+    fn undone<'a>(&'a self, drive: &'a Drive) -> impl Iterator<Item = (Lpn, u64)> + 'a {
+        let bound =
+            |ppn: Ppn| self.places[ppn.index()].content.map_or(0, |content| self.versions[content.version as usize].bound);
+        let units = (0..).map(Lpn).zip(&self.promises.units);
+        let found = units.filter_map(move |(lpn, promise)| Some((lpn, promise, bound(drive.map().place_of(lpn)?))));
+        found.filter(|(_, promise, bound)| *bound < promise.trim).map(|(lpn, _, bound)| (lpn, bound))
+    }
+
+    /// Checks the number of units that a drive counts as lost in a loss of power.
+    pub fn check_lost(&self, drive: &Drive, loss: &PowerLoss) -> Check {
+        let may_lose = self.lost_to_pairs(drive);
+        if !loss.lacks_journal {
+            return ensure(loss.durable_lost == may_lose, || format!("durable data is lost, {may_lose} units may be: {loss:?}"));
+        }
+        let undone: Vec<(Lpn, u64)> = self.undone(drive).collect();
+        let is_promised = |(lpn, bound): &&(Lpn, u64)| *bound < self.promises.units[lpn.index()].floor;
+        let (least, most) = (undone.iter().filter(is_promised).count() as u64, undone.len() as u64);
+        ensure((least..=most).contains(&loss.durable_lost), || {
+            format!("{least} to {most} trims are undone, and the drive counts other units as lost: {loss:?}")
+        })
+    }
+
     /// Checks the data of a drive that lost power in the state that the oracle has followed it to, and has recovered.
-    pub fn check_recovered(&self, drive: &Drive) -> Check {
+    pub fn check_recovered(&self, drive: &Drive, loss: &PowerLoss) -> Check {
         ensure(self.rules.data == Data::Mapped, || "only a map can be rebuilt".to_owned())?;
         let destroyed = self.destroyed(drive);
         let broken = self.may_lose(&destroyed);
         let newest = self.newest_on_flash(&destroyed, &broken);
+        let undone: BTreeMap<Lpn, u64> = if loss.lacks_journal { self.undone(drive).collect() } else { BTreeMap::new() };
+        let all = if undone.is_empty() { Vec::new() } else { self.newest_of_all() };
         for (lpn, promise) in (0..).map(Lpn).zip(&self.promises.units) {
             let is_broken = broken.contains(&lpn);
             let newest = newest[lpn.index()];
@@ -170,6 +208,13 @@ impl Oracle {
             };
             ensure(held == lpn, || format!("{lpn:?} is said to be at {ppn:?}, which holds {held:?}"))?;
             let bound = self.versions[version as usize].bound;
+            if undone.contains_key(&lpn) {
+                let newest = all[lpn.index()];
+                ensure(newest == bound, || {
+                    format!("{lpn:?} holds version {version} again, and one bound as {newest} is on flash")
+                })?;
+                continue;
+            }
             ensure(bound >= promise.floor || is_broken, || {
                 format!("{lpn:?} holds version {version}, bound as {bound}, older than {promise:?}")
             })?;
@@ -185,7 +230,7 @@ impl Oracle {
 
     /// Follows a drive over a loss of power, once it has recovered: `drive` is what has become of it.
     pub fn power_was_lost(&mut self, drive: &Drive, loss: &PowerLoss) -> Check {
-        self.check_recovered(drive)?;
+        self.check_recovered(drive, loss)?;
         self.forget_promises(drive);
         self.step += 1;
         self.commands.clear();

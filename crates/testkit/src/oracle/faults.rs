@@ -15,7 +15,8 @@ impl Oracle {
         self.counts.programmed += u64::from(count);
         self.counts.program_failures += 1;
         let places = &self.places[first.index()..][..count as usize];
-        let empty = places.iter().filter(|place| place.content.is_none()).count() as u64;
+        let of_journal = self.journal_programs.remove(&first).unwrap_or(0);
+        let empty = places.iter().filter(|place| place.content.is_none()).count() as u64 - u64::from(of_journal);
         let is_parity = self.parity.begins_at(first);
         *(if is_parity { &mut self.counts.parity } else { &mut self.counts.padding }) += empty;
         Ok(())

@@ -59,20 +59,23 @@ impl Ftl {
         if ended.outcome != Outcome::Done {
             return self.erase_failed(block);
         }
-        let is_worn_out =
-            self.derived.parameters.retire_at.is_some_and(|limit| self.state.store.medium.wear_thousandths(block) >= limit);
-        if is_worn_out && self.can_spare(self.state.store.medium.geometry.die_of(block)) {
+        if self.is_worn_out(block) && self.can_spare(self.state.store.medium.geometry.die_of(block)) {
             self.state.store.medium.retire(block);
         } else {
             self.state.space.put_free(&self.state.store.medium, block, &*self.derived.wear_rule);
         }
     }
 
+    /// Returns true if the wear of a block has reached the limit at which it is retired.
+    pub(super) fn is_worn_out(&self, block: BlockId) -> bool {
+        self.derived.parameters.retire_at.is_some_and(|limit| self.state.store.medium.wear_thousandths(block) >= limit)
+    }
+
     /// Returns true if a die can do without the block that was just erased. It cannot if the remaining blocks would not
     /// suffice for its share of the data, the blocks it keeps free and its write frontiers: then the die is worn out.
     /// Nor can it while it has no other free block, because a collection needs one to begin with: then the block is
     /// used once more.
-    fn can_spare(&mut self, die: DieId) -> bool {
+    pub(super) fn can_spare(&mut self, die: DieId) -> bool {
         let geometry = &self.state.store.medium.geometry;
         let streams = max_streams_per_die(self.derived.parameters.facts.write_modes.len(), &self.derived.needs);
         let [.., needed] = self.derived.config.blocks_needed(geometry, self.state.store.user_units, streams);

@@ -111,10 +111,12 @@ fn streams(config: &FtlSection, needs: &Needs, parameters: &Parameters) -> Strea
 fn journal(config: &FtlSection, needs: &Needs, parameters: &Parameters) -> Option<Box<MapJournal>> {
     let (journal, geometry) = (config.journal.as_ref()?, &parameters.geometry);
     let user_units = parameters.facts.user_units;
-    let Streams { all, by_plane, .. } = streams(config, needs, parameters);
-    let of_die = all as u64 * u64::from(if by_plane { geometry.groups_per_die } else { 1 });
+    let Streams { all, by_plane, parity, .. } = streams(config, needs, parameters);
+    let planes = u64::from(if by_plane { geometry.groups_per_die } else { 1 });
+    let of_die = all as u64 * planes * if parity { 2 } else { 1 };
     let count = config.area_blocks(geometry, user_units);
-    let blocks = (0..geometry.die_count).map(|die| blocks_of_area(geometry, DieId(die), count)).collect();
+    let is_bad = |block: BlockId| parameters.bad_blocks.contains(&block);
+    let blocks = (0..geometry.die_count).map(|die| blocks_of_area(geometry, DieId(die), count, is_bad)).collect();
     Some(Box::new(MapJournal::new(journal, geometry, user_units, of_die * u64::from(geometry.die_count), blocks)))
 }
 
@@ -122,7 +124,7 @@ fn journal(config: &FtlSection, needs: &Needs, parameters: &Parameters) -> Optio
 fn paired(config: &FtlSection, needs: &Needs, parameters: &Parameters) -> Option<Box<Paired>> {
     let geometry = &parameters.geometry;
     let count = config.backup_blocks(geometry, streams(config, needs, parameters).all as u32);
-    Paired::new(config.paired_pages, geometry.die_count as usize, |die| blocks_of_area(geometry, die, count))
+    Paired::new(config.paired_pages, geometry.die_count as usize, |die| blocks_of_area(geometry, die, count, |_| false))
 }
 
 /// Returns an empty medium and map with `extra_units` units of the map.
@@ -291,10 +293,10 @@ impl Ftl {
         };
         let (bad_blocks, spare_blocks) = (derived.parameters.bad_blocks.clone(), derived.parameters.spare_blocks);
         let mut ftl = Ftl { state, derived, scratch: Scratch::new(geometry.units_per_program) };
+        ftl.withhold_area();
         if !bad_blocks.is_empty() || spare_blocks > 0 {
             ftl.begin_with_bad_blocks(&bad_blocks, spare_blocks);
         }
-        ftl.withhold_area();
         ftl.withhold_copies();
         Ok(ftl)
     }

@@ -19,6 +19,8 @@ pub(crate) struct Metadata {
     last: u64,
     /// Number of each program.
     numbers: Table<u64>,
+    /// Numbers of their own of programs that repeat others, whose numbers they have: by the first place.
+    repeats: BTreeMap<Ppn, u64>,
     /// Place from which the data at each place was moved, plus one; 0 for data of the host.
     sources: Table<u32>,
     /// Of each logical unit, the least number of a program whose data its last trim left valid; 0 if it was not
@@ -43,6 +45,7 @@ impl Metadata {
             has_begun: false,
             last: 0,
             numbers: Table::zeroed(places / geometry.units_per_program as usize)?,
+            repeats: BTreeMap::new(),
             sources: Table::zeroed(places)?,
             trims: Table::zeroed(usize::try_from(units).expect("fits: fewer than the physical units"))?,
             has_trims: false,
@@ -60,6 +63,7 @@ impl Metadata {
             trims: Table::zeroed(self.trims.as_slice().len())?,
             is_erased: self.is_erased.clone(),
             pages: self.pages.clone(),
+            repeats: self.repeats.clone(),
             overtaken: BTreeMap::new(),
             ..*self
         };
@@ -78,13 +82,17 @@ impl Metadata {
     #[inline]
     pub fn bound(&mut self, first: Ppn) {
         self.last += 1;
+        if !self.repeats.is_empty() {
+            self.repeats.remove(&first);
+        }
         self.numbers.set((first.0 / self.units_per_program) as usize, self.last);
         self.sources.as_mut_slice()[first.index()..][..self.units_per_program as usize].fill(0);
     }
 
     /// Gives a program that repeats one that has failed the number of that one, and its data the places where it came
-    /// from.
+    /// from. Its spare area has the number of its own, too, which tells when its block was opened \[A\].
     pub fn bound_again(&mut self, failed: Ppn, first: Ppn) {
+        self.repeats.insert(first, self.number(first));
         self.numbers.set((first.0 / self.units_per_program) as usize, self.number(failed));
         for (from, to) in (failed.0..failed.0 + self.units_per_program).map(Ppn).zip(first.0..) {
             self.sources.set(to as usize, self.sources.get(from.index()));
@@ -186,6 +194,11 @@ impl Metadata {
     #[inline]
     pub fn number(&self, ppn: Ppn) -> u64 {
         self.numbers.get((ppn.0 / self.units_per_program) as usize)
+    }
+
+    /// Returns the number that a program has itself, though it may repeat an older one.
+    pub fn own_number(&self, first: Ppn) -> u64 {
+        self.repeats.get(&first).copied().unwrap_or_else(|| self.number(first))
     }
 
     /// Returns the place from which the data at a place was moved; `None` for data of the host.

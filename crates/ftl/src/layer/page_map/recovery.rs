@@ -22,7 +22,7 @@ mod paired;
 
 use crate::counters::FtlCounters;
 use crate::layer::page_map::collector::{Collector, RelocationRequest};
-use crate::layer::page_map::ftl::{Ftl, Health, State};
+use crate::layer::page_map::ftl::{Defect, Ftl, Health, State};
 use crate::layer::page_map::metadata::Metadata;
 use crate::map::{Mapped, Places, Store, decode, encode, mark_valid};
 use crate::map_cache::{MapCounters, MapUnit};
@@ -57,6 +57,8 @@ pub struct Remains {
     rain: Option<Box<Rain>>,
     /// True if all pages are searched for although there is a journal, for tests.
     searches_all: bool,
+    /// Defect of the drive that a test has planted.
+    defect: Option<Defect>,
 }
 
 /// Tables of a drive that survive a loss of power, at least in part.
@@ -66,6 +68,7 @@ struct Kept {
     journal: Option<Box<MapJournal>>,
     rain: Option<Box<Rain>>,
     paired: Option<Box<Paired>>,
+    defect: Option<Defect>,
 }
 
 /// State of the simulation, which is that of no part of a drive.
@@ -120,8 +123,10 @@ pub struct Recovered {
     pub half_erased: Vec<BlockId>,
     /// Blocks that were given up, so that their dies have a free block.
     pub given_up: Vec<BlockId>,
-    /// Units whose newest copy on flash was not found.
+    /// Units whose newest copy on flash was not found, or whose trim was recorded on a die that is lost.
     pub durable_lost: u64,
+    /// True if all blocks were searched because a part of the map's journal is on a lost die.
+    pub lacks_journal: bool,
 }
 
 /// Rows of a block that are read one after another.
@@ -223,17 +228,20 @@ impl Ftl {
         let metadata = self.state.metadata.as_ref().expect("a drive that may lose power keeps metadata").copy()?;
         let journal = self.state.journal.as_ref().map(|journal| journal.copy().map(Box::new)).transpose()?;
         let paired = self.state.paired.as_ref().map(|paired| paired.after_loss());
-        let kept = Kept { store, metadata: Box::new(metadata), journal, rain: self.state.rain.clone(), paired };
+        let defect = self.state.repairs.defect();
+        let kept = Kept { store, metadata: Box::new(metadata), journal, rain: self.state.rain.clone(), paired, defect };
         Remains::of(kept, self.durable_elsewhere(), interrupted, Simulation::of(&self.state))
     }
 
     /// Returns what remains if power is lost now, while these operations are under way. Nothing else is left.
     pub fn into_remains(self, interrupted: &[Interrupted]) -> std::io::Result<Remains> {
         let (others, simulation) = (self.durable_elsewhere(), Simulation::of(&self.state));
+        let defect = self.state.repairs.defect();
         let State { store, metadata, journal, rain, paired, .. } = self.state;
         let metadata = metadata.expect("a drive that may lose power keeps metadata");
         let paired = paired.map(|paired| paired.after_loss());
-        Remains::of(Kept { store, metadata, journal, rain, paired }, others, interrupted, simulation)
+        let kept = Kept { store, metadata, journal, rain, paired, defect };
+        Remains::of(kept, others, interrupted, simulation)
     }
 
     /// Returns the map values of the newest copies on flash of those units whose map entry names another one.
@@ -285,25 +293,27 @@ impl Ftl {
         simulation.go_on(&mut self.state);
         let interrupted = half_erased.clone();
         half_erased.retain(|block| !self.state.store.medium.block(*block).is(BlockState::Area));
-        let recorded = self.read_journal(journal.as_deref(), &mut metadata, &half_erased);
-        let steps = match recorded.as_ref().filter(|_| !remains.searches_all) {
+        let recorded = self.read_journal(journal.as_deref(), &mut metadata, &half_erased, remains.defect);
+        let steps = match recorded.as_ref().filter(|recorded| !remains.searches_all && recorded.is_complete()) {
             Some(recorded) => self.find_by_journal(recorded, journal.as_deref(), &metadata, &half_erased),
             None => {
+                let area = journal.as_deref().filter(|_| recorded.is_some()).map(|journal| self.rows_of_area(journal));
                 let mut scanned = self.rows_with_data(&half_erased);
                 self.find_newest(&metadata);
                 self.add_rows_of_copies(&mut scanned);
                 self.take_copies(&metadata);
-                vec![scanned]
+                area.into_iter().chain([scanned]).collect()
             }
         };
         self.mark_current();
         let given_up = self.gain_free_blocks(&metadata, &half_erased);
-        let durable_lost = self.count_lost(&durable, &metadata);
+        let durable_lost = self.count_lost_by(recorded.as_ref(), &durable, &mut metadata);
         self.rebuild_blocks(&metadata);
         if let Some(rain) = &mut self.state.rain {
             rain.go_on(&mut self.state.store.medium);
         }
         self.state.journal = journal;
+        let lacks_journal = recorded.as_ref().is_some_and(|recorded| !recorded.is_complete());
         if let Some(recorded) = recorded {
             self.journal_goes_on(recorded, &metadata, &given_up);
         }
@@ -314,7 +324,7 @@ impl Ftl {
             let erase_count = self.state.store.medium.erase_count(block);
             self.state.collectors[die.index()].want(RelocationRequest { block, erase_count, reason: Reason::Gc, urgent: true });
         }
-        Recovered { steps, torn_pages, half_erased: interrupted, given_up, durable_lost }
+        Recovered { steps, torn_pages, half_erased: interrupted, given_up, durable_lost, lacks_journal }
     }
 
     /// Returns the number of units for which the map names an older copy than the newest on flash, or none, or one that
@@ -530,7 +540,7 @@ impl Remains {
     /// Loses everything in a store that is not on flash. `others`: map values of the newest copies on flash that are
     /// not those in the map.
     fn of(
-        Kept { mut store, mut metadata, mut journal, mut rain, paired }: Kept,
+        Kept { mut store, mut metadata, mut journal, mut rain, paired, defect }: Kept,
         others: BTreeMap<Lpn, u32>,
         interrupted: &[Interrupted],
         simulation: Simulation,
@@ -579,6 +589,7 @@ impl Remains {
             rain,
             paired,
             searches_all: false,
+            defect,
         })
     }
 }

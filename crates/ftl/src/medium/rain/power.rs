@@ -1,9 +1,10 @@
 //! Sets of blocks over a loss of power.
 //!
 //! **What remains.** Each page names its set in its spare area, and a program of parity names what it covers \[A\]. The
-//! blocks of a set, and how much of its parity is on flash, are therefore found by the search that finds the data. What
-//! was in the memory of the controller is lost: the parity of the rows that were not complete, or whose program of
-//! parity was interrupted.
+//! blocks of a set, and how much of its parity is on flash, are therefore found by the search that finds the data, or,
+//! with a journal of the map, by the first rows of all blocks and a few more of those with parity. What was in the
+//! memory of the controller is lost: the parity of the rows that were not complete, or whose program of parity was
+//! interrupted.
 //!
 //! **What follows.** No block of a set goes on. A set that was being written is whole from then on, and is *degraded*
 //! if it holds current data that its parity does not cover; degraded sets are rebuilt as after the loss of a die. A set

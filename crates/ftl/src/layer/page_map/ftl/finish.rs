@@ -38,7 +38,7 @@ impl Ftl {
             Owner::Restoration(_) => {}
             Owner::FreeBlock if Ftl::has_failed(ended) => self.lazy_erase_failed(operation, now, out),
             Owner::FreeBlock => self.lazy_erase_done(operation),
-            Owner::Journal => self.area_erased(ended, operation, out),
+            Owner::Journal => self.area_erased(ended, operation, now, out),
             Owner::Scan => out.handoff.scanned.push(operation.die),
             Owner::Collector => match operation.kind {
                 OperationKind::Read => self.row_read(operation.die, now, out),

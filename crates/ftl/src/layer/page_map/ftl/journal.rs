@@ -1,10 +1,12 @@
 //! The journal of the map and its checkpoint: what is recorded, and the programs and erases of their area.
 
 use super::*;
+use crate::layer::page_map::ftl::repair::Defect;
 use crate::layer::page_map::metadata::Metadata;
 use crate::map::Store;
 use crate::map_journal::{Change, Content, Header, Step, Wanted};
-use crate::medium::Medium;
+use crate::medium::program::ProgramUnit;
+use crate::medium::{BlockRecord, Medium};
 
 /// Returns the number of a block.
 fn block_of(medium: &Medium) -> impl Fn(Ppn) -> u32 {
@@ -52,15 +54,89 @@ impl Ftl {
 
     /// Wakes an idle die for a program of the journal's area.
     pub(super) fn wake_for_journal(&mut self, ready: &mut ReadyDies) {
-        let State { journal, writes, store, .. } = &mut self.state;
+        let (State { journal, writes, store, space, .. }, critical) = (&mut self.state, self.derived.critical);
         if let Some(journal) = journal.as_ref().filter(|journal| journal.is_due()) {
-            writes.idle.wake_one(|die| journal.step(die, &store.medium).is_some(), ready);
+            let medium = &store.medium;
+            let has_block = |die: DieId| space.free_blocks(die) > critical || medium.spare_blocks(die) > 0;
+            let may_take = |die: DieId| journal.missing(die) > 0 && has_block(die);
+            writes.idle.wake_fitting(|die| journal.step(die, medium).is_some() || may_take(die), ready);
+        }
+    }
+
+    /// Takes blocks of the area that have failed and hold nothing that is needed out of use, and gives it others in
+    /// their place: spare blocks of the die, or free ones that the die does not need for its collection.
+    #[cold]
+    fn mend_area(&mut self, die: DieId, now: SimTime, out: &mut Outbox) {
+        while let Some(block) = self.state.journal.as_mut().and_then(|journal| journal.drop_bad(die)) {
+            self.state.store.medium.retire_area(block);
+            out.journal.note(|| Record::Retired { block });
+        }
+        while self.state.journal.as_ref().is_some_and(|journal| journal.missing(die) > 0) {
+            let spare = self.state.store.medium.take_spare(die);
+            self.state.repairs.health.spares_used += u64::from(spare.is_some());
+            let Some(block) = spare.or_else(|| self.free_for_area(die)) else { break };
+            let State { journal: Some(journal), store, .. } = &mut self.state else { return };
+            store.medium.begin_area(block);
+            store.medium.blocks.update(block, |record| *record = BlockRecord::new(BlockState::Area, self.derived.old_mode.0));
+            journal.take(die, block);
+            self.update_no_space(now, &mut out.signals);
+        }
+    }
+
+    /// Returns true if a die has a block that the area may take.
+    fn has_block_for_area(&self, die: DieId) -> bool {
+        self.state.space.free_blocks(die) > self.derived.critical || self.state.store.medium.spare_blocks(die) > 0
+    }
+
+    /// Takes a free block of a die that it does not need for its collection, and that is erased deeply enough.
+    fn free_for_area(&mut self, die: DieId) -> Option<BlockId> {
+        let State { space, .. } = &mut self.state;
+        if space.free_blocks(die) <= self.derived.critical {
+            return None;
+        }
+        let deepest = self.derived.parameters.facts.write_levels[self.derived.old_mode.index()];
+        let block = (0..=deepest).find_map(|level| space.take_for_lazy_erase(die, level))?;
+        space.count_out(die);
+        Some(block)
+    }
+
+    /// Handles the failure of a program of the area: it is repeated, and its block takes nothing more.
+    #[cold]
+    pub(super) fn area_program_failed(&mut self, operation: &Operation, out: &mut Outbox) {
+        let (die, geometry) = (operation.die, self.state.store.medium.geometry);
+        let block = geometry.block_of(operation.first);
+        self.state.store.medium.programs[die.index()] = ProgramUnit::new(geometry.units_per_program);
+        let is_lost = self.is_lost(die);
+        let State { journal: Some(journal), store, repairs, .. } = &mut self.state else { return };
+        if !is_lost {
+            store.medium.mark_bad(block);
+        }
+        let is_journal = journal.program_failed(die);
+        if let (false, Some(content)) = (is_journal, &mut journal.content) {
+            content.pages_failed(die.index());
+        }
+        if repairs.has(Defect::AreaProgramForgotten) {
+            journal.forget_repeat();
+        }
+        self.note_too_small();
+        out.ready.mark(die);
+        self.wake_for_journal(&mut out.ready);
+    }
+
+    /// Lets the journal go on without a die that is lost.
+    pub(super) fn journal_loses_die(&mut self, die: DieId, ready: &mut ReadyDies) {
+        if let Some(journal) = &mut self.state.journal {
+            journal.lose_die(die);
+            self.wake_for_journal(ready);
         }
     }
 
     /// Returns the slot of a die's next operation in the journal's area, if one is due and the die has room for it.
     #[inline(never)]
     pub(super) fn write_journal(&mut self, die: DieId, now: SimTime, out: &mut Outbox) -> Option<u32> {
+        if self.state.journal.as_ref().is_some_and(|journal| journal.is_to_be_mended(die)) {
+            self.mend_area(die, now, out);
+        }
         let State { journal, store, .. } = &mut self.state;
         let journal = journal.as_mut().filter(|journal| journal.is_due())?;
         let place = match journal.step(die, &store.medium)? {
@@ -76,8 +152,11 @@ impl Ftl {
         }
         let mode = self.derived.old_mode;
         self.begin_program(die, place, mode, Reason::Journal);
-        let Wanted { units, pages } = self.state.journal.as_mut()?.begin(die);
-        self.fill_journal(die, pages);
+        let Wanted { units, pages, is_repeated } = self.state.journal.as_mut()?.begin(die);
+        // A program of the journal is repeated with what it has.
+        if pages.is_some() || !is_repeated {
+            self.fill_journal(die, pages);
+        }
         let per_program = self.state.store.medium.geometry.units_per_program;
         self.state.store.pad(place, per_program);
         let program = &mut self.state.store.medium.programs[die.index()];
@@ -117,7 +196,8 @@ impl Ftl {
                 journal.pages_done();
             }
             None => {
-                journal.append(bound as u64);
+                // Parity changes nothing in the map: it needs no entry.
+                journal.append(if operation.reason == Reason::Parity { 0 } else { bound as u64 });
                 self.record_program(operation.first);
             }
         }
@@ -190,14 +270,28 @@ impl Ftl {
         self.state.journal.is_some()
     }
 
-    /// Handles the end of the erase of a block of the journal's area.
-    pub(super) fn area_erased(&mut self, ended: Ended, operation: &Operation, out: &mut Outbox) {
+    /// Handles the end of the erase of a block of the journal's area: it is written next, or taken out of use if the
+    /// erase has failed, or if it is worn out and the die has another one in its place.
+    pub(super) fn area_erased(&mut self, ended: Ended, operation: &Operation, now: SimTime, out: &mut Outbox) {
         let medium = &mut self.state.store.medium;
         let worn = medium.wear_thousandths(medium.geometry.block_of(operation.first));
         let wear = self.derived.parameters.wear_of_erase(operation.mode, worn);
         medium.area_erased(ended, operation, wear, out);
+        let (die, block, has_failed) = (operation.die, medium.geometry.block_of(operation.first), Ftl::has_failed(ended));
+        let is_retired = has_failed || self.is_worn_out(block) && self.has_block_for_area(die) && self.can_spare(die);
+        if is_retired {
+            self.state.store.medium.retire_area(block);
+            self.state.repairs.health.erase_failures += u64::from(has_failed);
+        }
         if let Some(journal) = &mut self.state.journal {
-            journal.erased(operation.die);
+            if is_retired { journal.drop_erased(die) } else { journal.erased(die) }
+        }
+        if has_failed {
+            self.note_too_small();
+        }
+        if is_retired {
+            self.update_no_space(now, &mut out.signals);
+            out.ready.mark(die);
         }
         self.wake_for_journal(&mut out.ready);
     }

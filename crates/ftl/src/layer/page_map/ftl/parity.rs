@@ -225,7 +225,9 @@ impl Ftl {
             // The data of a lost die is moved with its set.
             return if is_alone { Taking::Never } else { Taking::Now };
         }
-        let has_room = record.valid == 0 || self.state.space.free_blocks(die) > u32::from(is_alone);
+        // What a die without room has gathered it leaves to the others, or the collection is given up for another one.
+        let leaves_it = stage == Some(Stage::Emptying) && self.state.repairs.has_failures();
+        let has_room = record.valid == 0 || leaves_it || self.state.space.free_blocks(die) > u32::from(is_alone);
         if has_room { Taking::Now } else { Taking::Later }
     }
 

@@ -94,8 +94,13 @@ impl Repairs {
         }
     }
 
+    /// Returns the defect that a test has planted.
+    pub fn defect(&self) -> Option<Defect> {
+        self.defect
+    }
+
     /// Returns true if a defect is planted.
-    fn has(&self, defect: Defect) -> bool {
+    pub fn has(&self, defect: Defect) -> bool {
         self.defect == Some(defect)
     }
 
@@ -103,6 +108,11 @@ impl Repairs {
     #[inline]
     pub fn are_none(&self) -> bool {
         self.count == 0
+    }
+
+    /// Returns true if a program or an erase has failed.
+    pub fn has_failures(&self) -> bool {
+        self.health.program_failures + self.health.erase_failures > 0
     }
 
     /// Returns true if no program waits to be repeated.
@@ -181,6 +191,9 @@ impl Ftl {
         let block = geometry.block_of(operation.first);
         self.state.repairs.health.program_failures += 1;
         out.journal.note(|| Record::ProgramFailed { block, first: operation.first, count: geometry.units_per_program });
+        if self.state.store.medium.block(block).is(BlockState::Area) {
+            return self.area_program_failed(operation, out);
+        }
         if self.state.store.medium.block(block).state() == BlockState::Open {
             self.state.space.abandon(die, block);
         }
@@ -220,21 +233,27 @@ impl Ftl {
             self.state.repairs.health.spares_used += 1;
             self.state.space.put_free(&self.state.store.medium, spare, &*self.derived.wear_rule);
         }
+        self.note_too_small();
+    }
+
+    /// Refuses writes from now on if the blocks that are left do not suffice.
+    pub(super) fn note_too_small(&mut self) {
         self.state.repairs.health.is_read_only |= self.is_too_small();
     }
 
     /// Returns true if the blocks that are left do not suffice: those of all dies for the data, or those of a die for
-    /// the blocks that it keeps free and its frontiers.
+    /// the blocks that it keeps free, its frontiers and its part of the journal's area.
     fn is_too_small(&self) -> bool {
         let medium = &self.state.store.medium;
         let geometry = &medium.geometry;
         let streams = max_streams_per_die(self.derived.parameters.facts.write_modes.len(), &self.derived.needs);
         let [user, kept, streams, _] = self.derived.config.blocks_needed(geometry, self.state.store.user_units, streams);
         let bad = |die: DieId| medium.bad_blocks().filter(|&block| geometry.die_of(block) == die).count() as u64;
+        let area = self.state.journal.as_ref().map_or(0, |journal| u64::from(journal.blocks_of_die()));
         let dies = (0..geometry.die_count).map(DieId).filter(|&die| !self.is_lost(die));
         let left = dies.map(|die| {
             let gone = u64::from(medium.retired_blocks(die)) + bad(die);
-            u64::from(geometry.blocks_per_die).saturating_sub(gone).checked_sub(kept + streams)
+            u64::from(geometry.blocks_per_die).saturating_sub(gone).checked_sub(kept + streams + area)
         });
         let left: Option<Vec<u64>> = left.collect();
         left.is_none_or(|left| left.iter().sum::<u64>() < user * u64::from(geometry.die_count))
@@ -372,6 +391,7 @@ impl Ftl {
         out.journal.note(|| Record::BoundAgain { lpn, from, to, mode });
         if !self.state.store.medium.is_valid(from) {
             self.state.store.places.set_unit(to, lpn.0);
+            self.keep_instead(from, to, out);
             if !self.state.repairs.has(Defect::OldCopySuperseded) {
                 self.supersede_instead(from, to, out);
             }
@@ -405,6 +425,16 @@ impl Ftl {
             unit.superseded = to.0;
             store.medium.pin(to);
             self.unpin(from, &mut out.ready);
+        }
+    }
+
+    /// Keeps the place `to` of a unit that was trimmed until the journal has the trim, instead of the place `from` of a
+    /// failed program: an older copy could be taken for the current one if this one was erased before.
+    fn keep_instead(&mut self, from: Ppn, to: Ppn, out: &mut Outbox) {
+        let State { journal: Some(journal), store, .. } = &mut self.state else { return };
+        for _ in 0..journal.move_pins(from, to) {
+            store.medium.pin(to);
+            store.medium.unpin_and_wake(from, &mut out.ready);
         }
     }
 
@@ -528,6 +558,7 @@ impl Ftl {
         self.state.space.lose_die(medium, die);
         medium.lose_free_blocks(die);
         self.state.collectors[die.index()].urgent = false;
+        self.journal_loses_die(die, &mut out.ready);
         let is_too_small = self.is_too_small();
         let repairs = &mut self.state.repairs;
         repairs.count += 1;

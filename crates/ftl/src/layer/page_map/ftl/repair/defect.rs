@@ -21,11 +21,17 @@ pub enum Defect {
     FailedEraseReused,
     /// A saved drive does not know its bad blocks.
     BadBlocksNotSaved,
+    /// A block that a repeated program opened counts as old as the program that is repeated.
+    RepeatCountsAsOld,
+    /// A program of the journal's area that has failed is not repeated, and counts as done.
+    AreaProgramForgotten,
+    /// A recovery goes on with what is left of the journal's area, though what it needs is on a lost die.
+    LostAreaIgnored,
 }
 
 impl Defect {
     /// All of them.
-    pub const ALL: [Defect; 9] = [
+    pub const ALL: [Defect; 12] = [
         Defect::OldPlaceKept,
         Defect::OldPriorKept,
         Defect::OldCopySuperseded,
@@ -35,5 +41,8 @@ impl Defect {
         Defect::BadBlockReused,
         Defect::FailedEraseReused,
         Defect::BadBlocksNotSaved,
+        Defect::RepeatCountsAsOld,
+        Defect::AreaProgramForgotten,
+        Defect::LostAreaIgnored,
     ];
 }
