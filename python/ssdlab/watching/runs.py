@@ -14,7 +14,7 @@ from ssdlab.watching.pace import Pace
 
 __all__ = ["EVERY", "Observer"]
 
-#: Time between two samples [s].
+#: Processor time of the run between two samples [s].
 EVERY = 0.5
 #: Stages of a run in words.
 _STAGES = {
@@ -39,7 +39,8 @@ class Observer:
     ) -> None:
         """Shows a run, and passes its progress on to `hook`."""
         self._drive = Drive(feed, clock)
-        self._pace = Pace(EVERY, clock)
+        # Processor time of the run: on a busy machine, samples take no larger share of it.
+        self._pace = Pace(EVERY, time.thread_time)
         self._hook = hook
         self._stage = ""
         self._feed = feed
@@ -60,7 +61,6 @@ class Observer:
         if text is None:
             if not (is_end or self._pace.is_due()):
                 return None
-            # Processor time: a busy machine does not make samples rare.
             self._began, self._wear = time.thread_time(), is_end or self._pace.is_wear_due()
             return self._wear
         share = "" if fraction is None else f": {100 * fraction:.0f} %"
