@@ -82,7 +82,7 @@ FILE_BYTES, FILES = 6_000, 20
 
 
 class LostError(Exception):
-    """What had been acknowledged is not there."""
+    """Data that had been acknowledged is not there."""
 
 
 def cut_sqlite(device: ssdlab.Device, journal: str, commits: int) -> int:
