@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ssdlab import terms
+from ssdlab.drawing import looks
 from ssdlab.drawing.causes import COLOURS
 from ssdlab.drawing.svg import svg
 from ssdlab.watching import figures
@@ -38,7 +39,7 @@ class Drive:
         self.has_begun = True
         self.feed.restart()
         words = terms.words()
-        causes = [{"name": name, "words": words[name], "colour": COLOURS.get(name, "#999999")} for name in words]
+        causes = [{"name": name, "words": words[name], "colour": COLOURS.get(name, looks.UNKNOWN)} for name in words]
         self.feed.put(head={"kind": "drive", "title": title, "subtitle": subtitle, "causes": causes}, now=None, wear=None)
         self._draw({})
 
