@@ -21,12 +21,15 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 from ssdlab.serving import control
 
+#: Longest time that a guest may take from its start to its end [s].
+PATIENCE = 600.0
 #: Files that the guest has named when the power is cut.
 NAMED = 20
 #: Accelerator of QEMU: its own emulation runs everywhere; `kvm` is faster.
@@ -109,6 +112,10 @@ class Guest:
         self.running = subprocess.Popen(words, text=True, errors="replace", **pipes)
         #: Lines of its console.
         self.console: list[str] = []
+        # A guest that hangs is ended, and with it its console.
+        self._limit = threading.Timer(PATIENCE, self.running.kill)
+        self._limit.daemon = True
+        self._limit.start()
 
     def words(self) -> Iterator[list[str]]:
         """Yields what the first process says, until the guest has ended."""
@@ -121,6 +128,7 @@ class Guest:
 
     def kill(self) -> None:
         """Ends the guest as a loss of power does."""
+        self._limit.cancel()
         self.running.kill()
         self.running.communicate()
 

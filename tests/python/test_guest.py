@@ -54,3 +54,10 @@ def test_a_guest_that_ends_early_is_an_error_with_its_console(serve, tmp_path, m
     monkeypatch.setattr(example, "INIT", "#!/bin/busybox sh\necho no disk here\n/bin/busybox poweroff -f\n")
     with pytest.raises(RuntimeError, match=r"(?s)the guest ended early: .*no disk here"):
         example.cut_and_recover(image, serve().at, tmp_path)
+
+
+def test_a_guest_that_hangs_is_ended(serve, tmp_path, monkeypatch):
+    image = kernel()
+    monkeypatch.setattr(example, "PATIENCE", 0.5)
+    with pytest.raises(RuntimeError, match="the guest ended early"):
+        example.cut_and_recover(image, serve().at, tmp_path)
