@@ -130,6 +130,20 @@ def test_targets_lead_to_the_drive_that_has_them(here, cli):
     assert "(wanted: " in done.drives[0].read_text()
 
 
+def test_a_target_that_no_run_has_says_nothing_beside_another_objective(here, cli):
+    """A percentile of writes under reads alone."""
+    target = [{"key": "latency.write.p99_ns", "value": "1ms"}]
+    spec = spec_of(search={"flash.channels": [1, 2]}, objective=[{"key": "cost"}], target=target)
+    done = ssdlab.optimise(spec, "out", trials=2, jobs=1)
+    assert done.table["misfit"].to_pylist() == [None, None]
+    (here / "spec.toml").write_text((here / "out" / "optimise.toml").read_text())
+    words = ("optimise", here / "spec.toml", "--out", here / "out", "--trials", "2")
+    printed = cli(*words, "--json")
+    assert printed.returncode == 0, printed.stderr
+    assert json.loads(printed.stdout)["targets"] == []
+    assert "against the targets" not in cli(*words).stdout
+
+
 def test_each_workload_of_a_trial_has_the_numbers_of_its_own_run(here):
     spec = spec_of(
         workload={"reads": "reads.fio", "writes": {"file": "writes.fio", "precondition": "steady"}},

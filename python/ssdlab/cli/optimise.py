@@ -12,7 +12,7 @@ import typer
 
 from ssdlab.cli import options
 from ssdlab.cli.console import print_json, remark, standard_output
-from ssdlab.cli.watching import live_page
+from ssdlab.cli.watching import both, live_page
 from ssdlab.explore.goal import MISFIT
 from ssdlab.units import counted
 
@@ -50,7 +50,7 @@ def optimise(
 
     with _page(watch, spec, out) as show, _bar(quiet) as bar:
         done = do_optimise(
-            spec, out, trials=trials, jobs=jobs, comparison=comparison, max_memory=max_memory, progress=_both(show, bar)
+            spec, out, trials=trials, jobs=jobs, comparison=comparison, max_memory=max_memory, progress=both(show, bar)
         )
     if not quiet:
         _remark_on(done, spec, trials)
@@ -104,7 +104,9 @@ def _document(done: Optimisation) -> dict[str, Any]:
 def _against_targets(done: Optimisation) -> list[dict[str, Any]]:
     """Returns the wanted and the found value of each target, of the trial that comes nearest to all of them."""
     targets = done.spec.targets
-    nearest = min(done.front, key=lambda row: row[MISFIT], default=None) if targets else None
+    # With other objectives, a trial may lack the number of a target.
+    known = [row for row in done.front if targets and row[MISFIT] is not None]
+    nearest = min(known, key=lambda row: row[MISFIT], default=None)
     if nearest is None:
         return []
     return [{"key": one.key, "wanted": one.value, "found": nearest[one.key], "trial": nearest["trial"]} for one in targets]
@@ -185,15 +187,6 @@ def _value_text(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:,.6g}"
     return "–" if value is None else str(value)
-
-
-def _both(
-    one: Callable[[OptimisationProgress], object] | None, other: Callable[[OptimisationProgress], object] | None
-) -> Callable[[OptimisationProgress], object] | None:
-    """Returns a hook that calls two."""
-    if one is None or other is None:
-        return one or other
-    return lambda progress: (one(progress), other(progress))
 
 
 @contextmanager

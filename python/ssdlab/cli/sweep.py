@@ -12,7 +12,7 @@ import typer
 
 from ssdlab.cli import options
 from ssdlab.cli.console import print_json, remark, standard_output
-from ssdlab.cli.watching import live_page
+from ssdlab.cli.watching import both, live_page
 from ssdlab.explore.spec import Spec, Until
 from ssdlab.report.content import value_text
 from ssdlab.units import counted
@@ -61,7 +61,7 @@ def sweep(
             retry=retry,
             scheduler=scheduler,
             max_memory=max_memory,
-            progress=_both(show, bar),
+            progress=both(show, bar),
             remark=remark,
         )
     if not quiet:
@@ -130,15 +130,6 @@ class _Best:
         """Returns the best value as a text, with that of one more run; empty if there is none."""
         self.take(row)
         return "" if self.value is None else f" · best {self.number} {value_text(self.number, self.value)}"
-
-
-def _both(
-    one: Callable[[SweepProgress], object] | None, other: Callable[[SweepProgress], object] | None
-) -> Callable[[SweepProgress], object] | None:
-    """Returns a hook that calls two."""
-    if one is None or other is None:
-        return one or other
-    return lambda progress: (one(progress), other(progress))
 
 
 @contextmanager

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from ssdlab.cli.console import remark
 from ssdlab.errors import InputError
@@ -15,6 +15,7 @@ from ssdlab.runs import ProgressHook
 if TYPE_CHECKING:
     from ssdlab.watching.feed import Feed
 
+_T = TypeVar("_T")
 #: Function that gives a named run, whose progress a hook takes, a hook that shows it, too.
 Observe: TypeAlias = Callable[[str, "ProgressHook | None"], "ProgressHook | None"]
 
@@ -81,6 +82,13 @@ def following(feed: Feed, at: Path, every: float) -> Iterator[threading.Thread]:
     finally:
         stopped.set()
         work.join(1.0)
+
+
+def both(one: Callable[[_T], object] | None, other: Callable[[_T], object] | None) -> Callable[[_T], object] | None:
+    """Returns a hook that calls two; the other one, or none, where one is absent."""
+    if one is None or other is None:
+        return one or other
+    return lambda progress: (one(progress), other(progress))
 
 
 def _short(name: Any) -> str:

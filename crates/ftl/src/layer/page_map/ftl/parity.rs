@@ -225,7 +225,8 @@ impl Ftl {
             // The data of a lost die is moved with its set.
             return if is_alone { Taking::Never } else { Taking::Now };
         }
-        // What a die without room has gathered it leaves to the others, or the collection is given up for another one.
+        // After failures a die without room begins all the same: the others take the data that it has gathered, or the
+        // collection is given up for another one.
         let leaves_it = stage == Some(Stage::Emptying) && self.state.repairs.has_failures();
         let has_room = record.valid == 0 || leaves_it || self.state.space.free_blocks(die) > u32::from(is_alone);
         if has_room { Taking::Now } else { Taking::Later }
