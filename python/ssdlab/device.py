@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable, Iterable, Sequence
-from os import PathLike
+from os import PathLike, fspath
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -43,6 +44,8 @@ class Device:
         precondition: Starting state in place of the description's.
         call: Time of the program before each call: a duration such as ``"2us"``, or a number of nanoseconds.
         max_memory: Most memory for the contents: a size, or a share of what is free; absent: ``90%``.
+        contents_folder: Folder of a file without a name for the contents, in place of memory; `max_memory` is then most
+            space of the folder.
         load: Drive with contents to start from, which :meth:`save` or a server has saved.
 
     Raises:
@@ -69,9 +72,19 @@ class Device:
         precondition: str | None = None,
         call: str | int = 0,
         max_memory: str | int | None = None,
+        contents_folder: str | PathLike[str] | None = None,
         load: str | PathLike[str] | None = None,
     ) -> None:
-        of_drive = made(drive, set=set, policy=policy, seed=seed, precondition=precondition, load=load, max_memory=max_memory)
+        of_drive = made(
+            drive,
+            set=set,
+            policy=policy,
+            seed=seed,
+            precondition=precondition,
+            load=load,
+            max_memory=max_memory,
+            contents_folder=contents_folder,
+        )
         self._device = _engine.Device(of_drive, call)
         self._name = of_drive["name"]
 
@@ -225,7 +238,7 @@ class Device:
         complete. ``None`` ends the watch.
 
         Raises:
-            InputError: `every` is 0, or `down` is no duration.
+            InputError: `every` is 0, or `down` is no duration; the drive has capacitors; its contents are in a file.
 
         Examples:
             >>> device = ssdlab.Device("tiny", set={"buffer.policy": "none"})
@@ -287,8 +300,13 @@ def made(
     precondition: str | None,
     load: str | PathLike[str] | None,
     max_memory: str | int | None,
+    contents_folder: str | PathLike[str] | None,
 ) -> dict[str, Any]:
-    """Returns a drive with contents and its starting state as the engine takes them."""
+    """Returns a drive with contents and its starting state as the engine takes them.
+
+    Raises:
+        InputError: a drive or a limit is invalid, or there is no such folder.
+    """
     source = Drive.open(drive)
     return {
         "name": source.name,
@@ -298,8 +316,17 @@ def made(
         "policy": policy,
         "precondition": precondition,
         "load": None if load is None else Path(load),
-        "limit": limit_bytes(max_memory),
+        "limit": limit_bytes(max_memory, None if contents_folder is None else _free_space(contents_folder)),
+        "contents_folder": contents_folder,
     }
+
+
+def _free_space(folder: str | PathLike[str]) -> int:
+    """Returns the free space of a folder [bytes]."""
+    try:
+        return shutil.disk_usage(folder).free
+    except OSError as error:
+        raise InputError(f"{fspath(folder)}: {error.strerror}: expected a folder for the contents") from None
 
 
 def _request(request: Request) -> tuple[str, int, int, bytes]:

@@ -17,8 +17,8 @@ _FILES = {2: ("memory.max", "memory.current"), 1: ("memory.limit_in_bytes", "mem
 _ROOT = Path("/sys/fs/cgroup")
 
 
-def limit_bytes(limit: str | int | None) -> int:
-    """Returns the limit that an option names [bytes]: a size, or a share of the memory that is free.
+def limit_bytes(limit: str | int | None, free: int | None = None) -> int:
+    """Returns the limit that an option names [bytes]: a size, or a share of what is free; absent: of the memory.
 
     Raises:
         InputError: it names neither.
@@ -29,7 +29,7 @@ def limit_bytes(limit: str | int | None) -> int:
         (2147483648, 4096)
     """
     given = plain(limit)
-    return _engine.memory_limit(f"{given}B" if isinstance(given, int) else given, free_bytes())
+    return _engine.memory_limit(f"{given}B" if isinstance(given, int) else given, free_bytes() if free is None else free)
 
 
 def free_bytes() -> int:

@@ -60,6 +60,7 @@ def serve(
     save: str | PathLike[str] | None = None,
     record: str | PathLike[str] | None = None,
     max_memory: str | int | None = None,
+    contents_folder: str | PathLike[str] | None = None,
 ) -> Served:
     """Serves a drive as a network block device until Ctrl-C, or :func:`control`, ends that.
 
@@ -79,6 +80,7 @@ def serve(
         save: File for the drive and its contents at the end.
         record: File for a trace of the commands, in the format ``blkparse``.
         max_memory: Most memory for the contents.
+        contents_folder: Folder of a file for the contents, in place of memory; `max_memory` is then most space of it.
 
     Raises:
         InputError: the server could not begin, or could not go on.
@@ -90,7 +92,16 @@ def serve(
             for name, path in (("record", record), ("save", save))
         }
         serving = {"socket": Path(at), "tcp": tcp, "clock": clock, "think": think, "depth": depth, **beside}
-        of_drive = made(drive, set=set, policy=policy, seed=seed, precondition=precondition, load=load, max_memory=max_memory)
+        of_drive = made(
+            drive,
+            set=set,
+            policy=policy,
+            seed=seed,
+            precondition=precondition,
+            load=load,
+            max_memory=max_memory,
+            contents_folder=contents_folder,
+        )
         ended = _engine.serve(of_drive, serving, remark)
         named = {"--record": record, "--save": save}
         failed += [(str(named[option]), OSError(errno.EIO, said)) for option, said in ended.unwritten]

@@ -13,8 +13,11 @@ import ssdlab
 BUFFERED = {"buffer.policy": "write_back", "buffer.capacity": "256KiB", "buffer.flush_after": "1ms"}
 
 
-def test_what_was_written_is_read():
-    device, generator, expected = ssdlab.Device("tiny", set=BUFFERED, precondition="steady"), random.Random(1), bytearray(1 << 20)
+@pytest.mark.parametrize("in_file", [False, True])
+def test_what_was_written_is_read(in_file, tmp_path):
+    folder = tmp_path if in_file else None
+    device = ssdlab.Device("tiny", set=BUFFERED, precondition="steady", contents_folder=folder)
+    generator, expected = random.Random(1), bytearray(1 << 20)
     for _ in range(2000):
         at, length = 512 * generator.randrange(1900), 512 * generator.randrange(1, 100)
         if generator.random() < 0.5:
@@ -27,6 +30,7 @@ def test_what_was_written_is_read():
     kept, beside = device.contents_bytes
     assert kept > 1 << 20
     assert beside < kept / 20 + (1 << 19)
+    assert not list(tmp_path.iterdir()), "the file has no name"
 
 
 def test_the_same_calls_have_the_same_answers():
@@ -119,6 +123,7 @@ def test_a_watch_sees_each_event_and_an_exception_ends_the_call():
         (lambda device: ssdlab.Device("tiny", set={"ftl.translation": "waf"}), r"contents need a map of the data"),
         (lambda device: ssdlab.Device("tinny"), r"did you mean `tiny`"),
         (lambda device: ssdlab.Device("tiny", max_memory="much"), r"max.memory.*much"),
+        (lambda device: ssdlab.Device("tiny", contents_folder="nowhere"), r"nowhere: .*: expected a folder for the contents"),
     ],
 )
 def test_what_cannot_be_done_is_said_and_changes_nothing(call, message):
@@ -129,8 +134,9 @@ def test_what_cannot_be_done_is_said_and_changes_nothing(call, message):
     assert device.read(0, 4096).data == bytes(4096)
 
 
-def test_contents_stay_below_their_limit():
-    device = ssdlab.Device("tiny", max_memory="64KiB")
+@pytest.mark.parametrize("in_file", [False, True])
+def test_contents_stay_below_their_limit(in_file, tmp_path):
+    device = ssdlab.Device("tiny", max_memory="64KiB", contents_folder=tmp_path if in_file else None)
     device.batch([("write", 4096 * n, bytes([n + 1]) * 4096) for n in range(16)])
     with pytest.raises(ssdlab.DeviceError, match="the contents would take more than 64 KiB") as raised:
         device.write(1 << 20, b"x" * 4096)
@@ -138,3 +144,14 @@ def test_contents_stay_below_their_limit():
     device.write(1 << 20, bytes(1 << 20))
     device.write(1 << 20, bytes([5]) * 4096)
     assert device.read(1 << 20, 4096).data == bytes([5]) * 4096, "equal units take space once, and zeroes none"
+
+
+def test_contents_in_a_file_are_not_forked(tmp_path):
+    device = ssdlab.Device("tiny", contents_folder=tmp_path)
+    with pytest.raises(ssdlab.InputError, match="the contents are in a file, of which there is one"):
+        device.watch(lambda other, recovery: None)
+    device.write(0, b"1" * 4096, durable=True)
+    device.write(0, b"2" * 4096)
+    device.cut()
+    assert device.recover()["durable_lost"] == 0
+    assert device.read(0, 4096).data in (b"1" * 4096, b"2" * 4096)

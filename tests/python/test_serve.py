@@ -269,7 +269,8 @@ def test_contents_are_saved_with_a_drive_and_loaded(serve, client_of, tmp_path):
     again = device.save(tmp_path / "again")
     with pytest.raises(ssdlab.InputError, match="it exists"):
         device.save(again)
-    server = serve("--load", again)
+    # The contents were in memory, and are in a file now.
+    server = serve("--load", again, "--contents-folder", tmp_path)
     call = client_of(server)
     assert call(0, 0, 8192) == b"x" * 4096 + data[:4096]
     server.stop()
@@ -301,6 +302,7 @@ def test_a_saved_drive_without_its_contents_is_refused_by_name(cli, tmp_path, jo
         (("--think", "soon"), "--think: "),
         (("--force",), "--force: replaces what is already there"),
         (("--set", "ftl.translation=waf"), "need a map of the data"),
+        (("--contents-folder", "nowhere"), "nowhere: No such file or directory: expected a folder for the contents"),
     ],
 )
 def test_what_cannot_be_served_is_refused_and_nothing_is_left(cli, tmp_path, words, complaint):

@@ -92,9 +92,10 @@ typedef struct ssdlab_options {
     const char *const *streams; /* names of the streams; two or more are measured apart in the summary */
     uint64_t stream_count;
     uint64_t contents; /* most bytes of contents; 0: the drive keeps none, and data cannot be read or written */
+    const char *contents_folder; /* folder of a file without a name for the contents; null: they are in memory */
 } ssdlab_options;
 
-#define SSDLAB_OPTIONS_INIT { sizeof(ssdlab_options), SSDLAB_ABI_VERSION, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+#define SSDLAB_OPTIONS_INIT { sizeof(ssdlab_options), SSDLAB_ABI_VERSION, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 
 /* A command. Offset and length are multiples of 512; a flush and an action on a zone have length 0. */
 typedef struct ssdlab_command {

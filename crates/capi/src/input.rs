@@ -168,6 +168,9 @@ pub(crate) unsafe fn source(pointer: *const Options) -> Result<Source, Failure> 
     builder = if wants(OPEN_LOOP) { builder.open_loop() } else { builder };
     builder = if wants(POWER_LOSSES) { builder.power_losses() } else { builder };
     builder = if options.contents > 0 { builder.contents(options.contents) } else { builder };
+    if let Some(folder) = field(options.contents_folder, "options.contents_folder")? {
+        builder = builder.contents_folder(folder);
+    }
     Ok(Source { builder, folder })
 }
 

@@ -149,6 +149,8 @@ pub struct Options {
     pub stream_count: u64,
     /// Most bytes of contents; 0: the drive keeps none.
     pub contents: u64,
+    /// Folder of a file for the contents; null: they are in memory.
+    pub contents_folder: *const c_char,
 }
 
 impl Options {
@@ -171,6 +173,7 @@ impl Options {
             streams: std::ptr::null(),
             stream_count: 0,
             contents: 0,
+            contents_folder: std::ptr::null(),
         }
     }
 }

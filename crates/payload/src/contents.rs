@@ -1,10 +1,12 @@
 //! The contents of a drive, by the records of its journal.
 
 use crate::places::Places;
-use crate::store::{Full, Id, Store};
+use crate::store::{Id, Refusal, Store};
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 use kit::{BlockId, Bytes, CommandId, Geometry, Lpn, Ppn, ReadSource, Record, UnitSize};
+use std::fs::File;
+use std::io::ErrorKind;
 use std::ops::Range;
 
 mod saved;
@@ -15,13 +17,15 @@ const IN_FLIGHT: u32 = 1 << 31;
 /// Number of a place whose program was interrupted by a loss of power.
 const TORN: Id = Id(IN_FLIGHT - 1);
 
-/// Reason why the drive delivered no sound data, which no drive without defects gives.
+/// Reason why there is no data for a read. No drive without defects gives the first two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// A unit was read at a place whose program had been interrupted.
     Torn(Lpn),
     /// A unit of a read was never looked up.
     NotLookedUp(Lpn),
+    /// The file of the contents cannot be read.
+    File(ErrorKind),
 }
 
 /// Data of a unit of a command.
@@ -61,7 +65,7 @@ pub struct Command {
 ///
 /// The bytes of a write are given when the command is submitted, and those of a read are taken when it completes. In
 /// between, the contents follow every record of the drive's journal.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Contents {
     unit: UnitSize,
     units_per_block: u32,
@@ -77,23 +81,51 @@ pub struct Contents {
     latest: HashMap<u32, Id, FixedState>,
     /// One unit.
     scratch: Vec<u8>,
+    /// First error of the file of the units, after which data is missing.
+    failure: Option<ErrorKind>,
 }
 
 impl Contents {
-    /// Returns the contents of a drive that holds zeroes, for at most `limit` bytes of other units.
-    pub fn new(geometry: &Geometry, limit: u64) -> Contents {
+    /// Returns the contents of a drive that holds zeroes, for at most `limit` bytes of other units: in memory, or in an
+    /// empty file that nobody else changes.
+    pub fn new(geometry: &Geometry, limit: u64, file: Option<File>) -> Contents {
         let unit = geometry.unit;
         Contents {
             unit,
             units_per_block: geometry.units_per_block,
-            store: Store::new(unit.bytes() as usize, limit),
+            store: Store::new(unit.bytes() as usize, limit, file),
             places: Places::default(),
             slots: Vec::new(),
             commands: Vec::new(),
             spare: Vec::new(),
             latest: HashMap::default(),
             scratch: vec![0; unit.bytes() as usize],
+            failure: None,
         }
+    }
+
+    /// Returns true if the units are in a file.
+    pub fn is_in_file(&self) -> bool {
+        self.store.is_in_file()
+    }
+
+    /// Returns a copy; `None` of contents in a file.
+    pub fn fork(&self) -> Option<Contents> {
+        Some(Contents {
+            store: self.store.fork()?,
+            places: self.places.clone(),
+            slots: self.slots.clone(),
+            commands: self.commands.clone(),
+            spare: Vec::new(),
+            latest: self.latest.clone(),
+            scratch: self.scratch.clone(),
+            ..*self
+        })
+    }
+
+    /// Returns the first error of the file of the contents, after which data is missing.
+    pub fn failure(&self) -> Option<ErrorKind> {
+        self.failure
     }
 
     /// Returns the bytes of all units that are kept: equal units count once, units of zeroes not at all, and those that
@@ -119,21 +151,21 @@ impl Contents {
     }
 
     /// Keeps the data of a write, which has just been submitted under this number.
-    pub fn write(&mut self, command: CommandId, offset: Bytes, data: &[u8]) -> Result<(), Full> {
+    pub fn write(&mut self, command: CommandId, offset: Bytes, data: &[u8]) -> Result<(), Refusal> {
         let write = self.prepare(offset, data)?;
         self.submitted(command, write);
         Ok(())
     }
 
     /// Keeps the data of a write that will be submitted ([`Contents::submitted`]).
-    pub fn prepare(&mut self, offset: Bytes, data: &[u8]) -> Result<Command, Full> {
+    pub fn prepare(&mut self, offset: Bytes, data: &[u8]) -> Result<Command, Refusal> {
         let mut write = self.empty(offset, data.len() as u64, false);
         match self.keep(&mut write, data) {
             Ok(()) => Ok(write),
-            Err(full) => {
+            Err(refusal) => {
                 self.forget(&mut write);
                 self.spare.push(write);
-                Err(full)
+                Err(refusal)
             }
         }
     }
@@ -148,7 +180,7 @@ impl Contents {
         self.spare.push(old);
     }
 
-    fn keep(&mut self, write: &mut Command, data: &[u8]) -> Result<(), Full> {
+    fn keep(&mut self, write: &mut Command, data: &[u8]) -> Result<(), Refusal> {
         let unit = self.unit.bytes();
         let mut at = write.offset;
         while at < write.offset + write.length {
@@ -198,7 +230,10 @@ impl Contents {
             let count = (unit as usize - from).min(into.len() - done);
             let lpn = Lpn(read.first + number as u32);
             match *data {
-                Data::Unit(id) => self.store.copy_to(id, from, &mut into[done..done + count]),
+                Data::Unit(id) => {
+                    let copied = self.store.copy_to(id, from, &mut into[done..done + count]);
+                    copied.map_err(|error| Fault::File(error.kind()))?;
+                }
                 Data::Torn => return Err(Fault::Torn(lpn)),
                 Data::Open | Data::Part(_) => return Err(Fault::NotLookedUp(lpn)),
             }
@@ -274,13 +309,21 @@ impl Contents {
             Some(&Data::Part(number)) => {
                 let part = &mut write.parts[number];
                 let latest = self.latest.get(&lpn.0).copied().unwrap_or_default();
-                self.store.copy_to(latest, 0, &mut self.scratch);
+                if let Err(error) = self.store.copy_to(latest, 0, &mut self.scratch) {
+                    self.failure.get_or_insert(error.kind());
+                }
                 self.scratch[part.from..part.from + part.bytes.len()].copy_from_slice(&part.bytes);
                 if let Some(earlier) = part.whole.take() {
                     self.store.release(earlier);
                     self.store.reserve_beyond();
                 }
-                *part.whole.insert(self.store.insert_reserved(&self.scratch))
+                let kept = self.store.insert_reserved(&self.scratch).unwrap_or_else(|refusal| {
+                    if let Refusal::File(kind) = refusal {
+                        self.failure.get_or_insert(kind);
+                    }
+                    Id::ZEROES
+                });
+                *part.whole.insert(kept)
             }
             _ => return,
         };

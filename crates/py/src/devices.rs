@@ -210,6 +210,7 @@ impl Device {
         if every == 0 {
             return Err(refuse_at("every", "0: expected a number of events from 1 on"));
         }
+        device.drive().can_be_forked().map_err(|error| raised(&error))?;
         let raised_there = Arc::clone(&self.raised);
         device.drive_mut().watch(every, move |drive| {
             let looked = Python::attach(|py| {

@@ -33,6 +33,8 @@ pub struct Made {
     pub load: Option<PathBuf>,
     /// Limit of the contents \[bytes\].
     pub limit: u64,
+    /// Folder of a file for the contents; absent: they are in memory.
+    pub contents_folder: Option<PathBuf>,
 }
 
 impl Made {
@@ -40,6 +42,7 @@ impl Made {
     pub fn builder(&self) -> Builder {
         let builder = Builder::new(&self.name, &self.text).seed(self.seed).contents(self.limit).power_losses();
         let builder = self.sets.iter().fold(builder, |builder, set| builder.set(set));
+        let builder = self.contents_folder.iter().fold(builder, |builder, folder| builder.contents_folder(folder));
         let builder = self.policy.iter().fold(builder, |builder, policy| builder.policy(policy));
         self.precondition.iter().fold(builder, |builder, precondition| builder.precondition(precondition))
     }

@@ -37,7 +37,7 @@ impl Compared {
     pub fn of(drive: &Drive) -> Option<Compared> {
         drive.translator().map()?;
         Some(Compared {
-            contents: Contents::new(&drive.medium().geometry, u64::MAX),
+            contents: Contents::new(&drive.medium().geometry, u64::MAX, None),
             unit: drive.unit(),
             next: 1,
             writes: BTreeMap::new(),

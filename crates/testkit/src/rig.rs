@@ -321,9 +321,21 @@ impl<'a> Rig<'a> {
 
     /// Lets time pass with no command in flight.
     pub fn idle(&mut self, until: SimTime) -> Result<(), Violation> {
+        let mut instants = 0;
         while self.drive.now() < until {
-            self.advance(until)?;
+            let next = self.drive.next_event().map_or(until, |at| at.min(until));
+            self.advance(next)?;
+            instants += 1;
+            self.quiet += 1;
+            ensure(instants < self.patience, || {
+                let (now, report) = (self.drive.now(), stall_report(&self.drive));
+                format!(
+                    "no rest: {instants} instants without a command in flight, at {now:?} of {until:?}\n{report}\n{:?}",
+                    self.last
+                )
+            })?;
         }
+        self.quiet = 0;
         Ok(())
     }
 

@@ -63,6 +63,10 @@ def serve(
     ] = None,
     force: options.Force = False,
     max_memory: options.MaxMemory = None,
+    contents_folder: Annotated[
+        Path | None,
+        typer.Option(help="Folder of a file for the contents, in place of memory.", metavar="FOLDER", rich_help_panel=_FILES),
+    ] = None,
     watch: options.Watch = False,
     json: options.Json = False,
     quiet: options.Quiet = False,
@@ -79,6 +83,7 @@ def serve(
         "precondition": precondition,
         "load": load,
         "max_memory": max_memory,
+        "contents_folder": contents_folder,
     }
     with served(watch, socket):
         _serve(drive, socket, asked, save, record, force, json, quiet)

@@ -3,6 +3,7 @@
 use crate::door::{CAUSES, Door, POWER_LOSSES, READ, Setup, block};
 use ssdlab::abi::*;
 use ssdlab::{Options, RecoveryRecord, Status};
+use std::ffi::{CStr, CString};
 use std::ptr::{null, null_mut};
 
 fn buffered() -> Setup {
@@ -72,6 +73,22 @@ fn what_cannot_be_done_is_said() {
     assert_eq!(unsafe { ssdlab_write(small.0, 0, null(), 512, 0, null_mut(), null_mut()) }, Status::Null);
     small.submit(&block(READ, 1, 0), small.now());
     assert_eq!(write(&small, 0, &[1; 4096], 0), Status::InFlight);
+}
+
+#[test]
+fn contents_are_in_a_file_of_the_folder_that_is_named() {
+    let folder = CString::new(std::env::temp_dir().into_os_string().into_encoded_bytes()).expect("a path");
+    let create = |folder: &CStr| {
+        let (contents, contents_folder) = (1 << 24, folder.as_ptr());
+        let options = Options { preset: c"tiny".as_ptr(), contents, contents_folder, ..Options::new() };
+        let mut drive = Door(null_mut());
+        // SAFETY: the options are valid.
+        let status = unsafe { ssdlab_create(&options, &mut drive.0, null_mut()) };
+        (status, drive)
+    };
+    let (status, drive) = create(&folder);
+    assert_eq!((status, write(&drive, 4096, &[7; 4096], 0)), (Status::Ok, Status::Ok));
+    assert_eq!(create(c"nowhere/at/all").0, Status::Unsupported);
 }
 
 #[test]

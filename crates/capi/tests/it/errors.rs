@@ -62,7 +62,7 @@ fn options_of_another_version_are_refused() {
     for (options, part) in [
         (Options { abi: 0, ..known }, "options.abi = 0: expected 2"),
         (Options { abi: 3, ..known }, "options.abi = 3"),
-        (Options { size: known.size - 16, ..known }, "options.size = "),
+        (Options { size: known.size - 24, ..known }, "options.size = "),
         (Options { size: 0, ..known }, "options.size = 0"),
         (Options { size: 1 << 40, ..known }, "options.size = "),
     ] {

@@ -142,7 +142,7 @@ fn program() -> String {
             assert_eq!(body.matches(';').count(), fields.len(), "{}", $name);
         };
     }
-    layout!(Options, "ssdlab_options", size abi flags seed preset path description name policy precondition host overrides override_count streams stream_count contents);
+    layout!(Options, "ssdlab_options", size abi flags seed preset path description name policy precondition host overrides override_count streams stream_count contents contents_folder);
     layout!(CommandRecord, "ssdlab_command", offset length tag queue stream op flags reserved);
     layout!(CompletionRecord, "ssdlab_completion", submitted completed offset length tag queue stream op flags media_error reserved status);
     layout!(ZoneRecord, "ssdlab_zone", start capacity write_pointer state reserved);

@@ -1,6 +1,6 @@
 //! Bringing a drive to rest: quiescing, programming the write buffer, shutting down.
 
-use super::Drive;
+use super::{Drive, QUIET_INSTANTS};
 use ftl::Drain;
 use kit::{HostCommand, Op, SimTime};
 
@@ -41,11 +41,19 @@ impl Drive {
     }
 
     /// Shuts down gracefully: programs the data in the write buffer, lets the policy move the pages it must, and brings
-    /// the drive to rest. `go_on` is asked every 65,536 steps; if it returns false, the shutdown is cut short.
+    /// the drive to rest. `go_on` is asked every 65,536 steps; if it returns false, the shutdown is cut short. So it is
+    /// if so much of the flash has failed that there is no room for what waits: after many instants in which nothing of
+    /// it has been programmed. Pages that were to be moved then stay where they are.
     pub fn shut_down(&mut self, go_on: &mut dyn FnMut(SimTime) -> bool) {
         self.ftl.drain(Drain::All(self.host.buffer().last_number()), &mut self.out.ready);
         let mut steps = 0u64;
+        let (mut least, mut quiet) = (u64::MAX, 0);
         while let Some(at) = self.next_event() {
+            let waiting = self.waiting_for_shutdown();
+            (least, quiet) = if waiting < least { (waiting, 0) } else { (least, quiet + 1) };
+            if quiet > QUIET_INSTANTS && self.has_failures() {
+                break;
+            }
             if self.ftl.has_drained(self.now, &mut self.out) && self.host.buffer().is_empty() {
                 break;
             }
@@ -58,6 +66,12 @@ impl Drive {
         }
         self.ftl.drain(Drain::End, &mut self.out.ready);
         self.quiesce();
+    }
+
+    /// Returns the number of units in the write buffer and of pages that wait or are being moved.
+    fn waiting_for_shutdown(&self) -> u64 {
+        let moves = self.ftl.page_map().map_or(0, |map| map.moves_in_flight());
+        self.host.buffer().used() + self.out.signals.queued_write_pages + moves
     }
 
     /// Brings a drive without commands in flight to rest, the state in which it can be saved. No new operations are

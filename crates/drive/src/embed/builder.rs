@@ -9,6 +9,7 @@ use crate::session::{DriveText, Files, Progress, ProgressMeter, Session, Start, 
 use crate::totals::Streams;
 use kit::Problems;
 use std::io::Read;
+use std::path::PathBuf;
 
 /// Makes an [`EmbeddedDrive`] from the text of a description.
 #[derive(Clone, Debug)]
@@ -21,6 +22,7 @@ pub struct Builder {
     causes: bool,
     history: bool,
     contents: Option<u64>,
+    contents_folder: Option<PathBuf>,
     power_losses: bool,
 }
 
@@ -36,6 +38,7 @@ impl Builder {
             causes: false,
             history: false,
             contents: None,
+            contents_folder: None,
             power_losses: false,
         }
     }
@@ -118,6 +121,14 @@ impl Builder {
     #[must_use]
     pub fn contents(mut self, limit: u64) -> Builder {
         self.contents = Some(limit);
+        self
+    }
+
+    /// Requests that the contents ([`Builder::contents`]) are in a file without a name in this folder, which is gone
+    /// with the drive; without a folder they are in memory. [`EmbeddedDrive::after_power_loss`] is refused then.
+    #[must_use]
+    pub fn contents_folder(mut self, folder: impl Into<PathBuf>) -> Builder {
+        self.contents_folder = Some(folder.into());
         self
     }
 
@@ -206,12 +217,17 @@ impl Builder {
     /// file.
     fn kept(&self, drive: &Drive, start: &Start, files: &mut Files<'_>) -> Result<Option<Kept>, EmbedError> {
         let Some(limit) = self.contents else { return Ok(None) };
-        let Some((name, from)) = &mut files.load else { return Ok(Some(Kept::of(drive, limit))) };
+        let file = self.contents_folder.as_deref().map(|folder| {
+            let cannot = |error| format!("{}: {error}: expected a folder for the contents", folder.display());
+            tempfile::tempfile_in(folder).map_err(|error| EmbedError::new(EmbedErrorKind::Unsupported, cannot(error)))
+        });
+        let zeroes = Kept::of(drive, limit, file.transpose()?);
+        let Some((name, from)) = &mut files.load else { return Ok(Some(zeroes)) };
         if !start.has_contents {
             let text = format!("{name}: a saved drive without its contents: expected one that was saved with them");
             return Err(EmbedError::new(EmbedErrorKind::Saved, text));
         }
-        let kept = Kept::load(drive, limit, from);
+        let kept = zeroes.load(drive, from);
         kept.map(Some).map_err(|complaint| EmbedError::new(EmbedErrorKind::Saved, format!("{name}: {complaint}")))
     }
 }

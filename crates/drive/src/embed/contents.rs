@@ -7,8 +7,9 @@ use crate::drive::{Drive, PowerLoss};
 use crate::fault_script::FaultScript;
 use crc32fast::Hasher;
 use kit::{Bytes, CommandId, Completion, HostCommand, Lpn, Nanos, Op, SimTime, Status, words};
-use payload::{Contents, Fault};
-use std::io::{Read, Write};
+use payload::{Contents, Fault, Refusal};
+use std::fs::File;
+use std::io::{ErrorKind, Read, Write};
 use std::ops::Range;
 
 /// Callback that is called after every so many steps of a drive, and returns true if the drive is to go on.
@@ -32,34 +33,49 @@ impl Watch {
 }
 
 /// The contents of a drive, and the data of the reads that wait to be taken.
-#[derive(Clone)]
 pub(super) struct Kept {
     contents: Contents,
     /// Data of the reads among the completions that wait, one after another.
     bytes: Vec<u8>,
     /// Range in `bytes` of each completion; empty unless it is that of a read that succeeded.
     ranges: Vec<Range<usize>>,
+    /// First error of the file of the contents.
+    failure: Option<ErrorKind>,
 }
 
 impl Kept {
-    /// Returns the contents of a drive that holds zeroes, for at most `limit` bytes.
-    pub fn of(drive: &Drive, limit: u64) -> Kept {
-        Kept { contents: Contents::new(&drive.medium().geometry, limit), bytes: Vec::new(), ranges: Vec::new() }
+    /// Returns the contents of a drive that holds zeroes, for at most `limit` bytes: in memory, or in an empty file.
+    pub fn of(drive: &Drive, limit: u64, file: Option<File>) -> Kept {
+        Kept::new(Contents::new(&drive.medium().geometry, limit, file))
     }
 
-    /// Reads the contents that follow a saved drive in its file, for at most `limit` bytes. The error says what is
-    /// wrong with them.
-    pub fn load(drive: &Drive, limit: u64, from: &mut dyn Read) -> Result<Kept, String> {
+    fn new(contents: Contents) -> Kept {
+        Kept { contents, bytes: Vec::new(), ranges: Vec::new(), failure: None }
+    }
+
+    /// Returns true if the contents are in a file.
+    fn is_in_file(&self) -> bool {
+        self.contents.is_in_file()
+    }
+
+    /// Returns a copy without completions that wait; `None` of contents in a file.
+    pub fn fork(&self) -> Option<Kept> {
+        self.contents.fork().map(Kept::new)
+    }
+
+    /// Reads the contents that follow a saved drive in its file into those of a drive that holds zeroes. The error
+    /// says what is wrong with them.
+    pub fn load(self, drive: &Drive, from: &mut dyn Read) -> Result<Kept, String> {
         let mut summed = Summed { inner: from, sum: Hasher::new() };
         let units = drive.user_bytes().div_ceil(drive.unit().bytes());
-        let contents = Contents::load(&drive.medium().geometry, units, limit, &mut summed)?;
+        let contents = self.contents.load(&drive.medium().geometry, units, &mut summed)?;
         let Summed { inner, sum } = summed;
         let mut known = Vec::new();
         inner.read_to_end(&mut known).map_err(|error| format!("its contents cannot be read: {error}"))?;
         if known != sum.finalize().to_le_bytes() {
             return Err("its contents do not agree with their checksum: they have been changed since they were saved".to_owned());
         }
-        Ok(Kept { contents, bytes: Vec::new(), ranges: Vec::new() })
+        Ok(Kept::new(contents))
     }
 
     /// Writes the contents of a drive at rest, and their checksum.
@@ -85,13 +101,22 @@ impl Kept {
             let begin = self.bytes.len();
             if completion.op == Op::Read && completion.status == Status::Success {
                 self.bytes.resize(begin + completion.length.0 as usize, 0);
-                let taken = self.contents.take(completion.id, &mut self.bytes[begin..]);
-                assert!(taken.is_ok(), "{}", in_words(completion, taken));
+                match self.contents.take(completion.id, &mut self.bytes[begin..]) {
+                    Ok(()) => {}
+                    Err(Fault::File(kind)) => drop(self.failure.get_or_insert(kind)),
+                    Err(fault) => panic!("{}", in_words(completion, fault)),
+                }
             } else {
                 self.contents.ended(completion.id);
             }
             self.ranges.push(begin..self.bytes.len());
         }
+        self.failure = self.failure.or(self.contents.failure());
+    }
+
+    /// Returns an error once the file of the contents has failed: data is missing from then on.
+    pub fn has_failed(&self) -> Result<(), EmbedError> {
+        self.failure.map_or(Ok(()), |kind| Err(EmbeddedDrive::contents_have_failed("the contents", kind)))
     }
 
     /// Returns the data of the completion with this index among those that wait.
@@ -107,8 +132,8 @@ impl Kept {
 }
 
 /// A drive that delivers torn data is defective: this is a panic, and no error of its user.
-fn in_words(completion: &Completion, taken: Result<(), Fault>) -> String {
-    format!("the drive delivered no sound data: {taken:?} in {completion:?}")
+fn in_words(completion: &Completion, fault: Fault) -> String {
+    format!("the drive delivered no sound data: {fault:?} in {completion:?}")
 }
 
 impl EmbeddedDrive {
@@ -155,7 +180,10 @@ impl EmbeddedDrive {
         }
         let kept = self.kept.as_mut().expect("checked above");
         let limit = kept.contents.limit();
-        let write = kept.contents.prepare(command.offset, data).map_err(|_| EmbeddedDrive::contents_are_full(limit))?;
+        let write = kept.contents.prepare(command.offset, data).map_err(|refusal| match refusal {
+            Refusal::Full => EmbeddedDrive::contents_are_full(limit),
+            Refusal::File(kind) => EmbeddedDrive::contents_have_failed("write: the contents", kind),
+        })?;
         let id = self.accept(command, at);
         self.kept.as_mut().expect("checked above").contents.submitted(id, write);
         Ok(id)
@@ -276,21 +304,33 @@ impl EmbeddedDrive {
     /// its contents and without commands in flight. This drive goes on. A drive with capacitors is refused: they would
     /// let it work on.
     pub fn after_power_loss(&self, down: Nanos) -> Result<(EmbeddedDrive, PowerLoss), EmbedError> {
-        self.needs_metadata("after_power_loss")?;
-        if self.origin.description.power_loss.is_some() {
-            let text = "after_power_loss: the drive has capacitors: expected `lose_power`";
-            return Err(EmbedError::new(EmbedErrorKind::Unsupported, text));
-        }
+        self.can_be_forked()?;
         let too_large =
             |error: std::io::Error| EmbedError::new(EmbedErrorKind::Unsupported, format!("after_power_loss: {error}"));
+        let kept = self.kept.as_ref().and_then(|kept| kept.fork());
         let mut anew = Drive::new(&self.origin.description, self.origin.seed).map_err(too_large)?;
-        anew.journal().enable(self.kept.is_some());
+        anew.journal().enable(kept.is_some());
         let (drive, loss) = self.drive.after_power_loss(anew, down).map_err(too_large)?;
-        let mut other = EmbeddedDrive::new(drive, (*self.origin).clone(), self.kept.as_deref().cloned());
+        let mut other = EmbeddedDrive::new(drive, (*self.origin).clone(), kept);
         other.drive.record(true);
         other.drive.statistics.log = self.has_causes().then(Vec::new);
         other.contents_after(&loss);
         Ok((other, loss))
+    }
+
+    /// Returns the reason why [`EmbeddedDrive::after_power_loss`] is refused, if there is one.
+    pub fn can_be_forked(&self) -> Result<(), EmbedError> {
+        self.needs_metadata("after_power_loss")?;
+        let unsupported = |text| Err(EmbedError::new(EmbedErrorKind::Unsupported, text));
+        if self.origin.description.power_loss.is_some() {
+            return unsupported("after_power_loss: the drive has capacitors: expected `lose_power`");
+        }
+        if self.kept.as_ref().is_some_and(|kept| kept.is_in_file()) {
+            return unsupported(
+                "after_power_loss: the contents are in a file, of which there is one: expected contents in memory",
+            );
+        }
+        Ok(())
     }
 
     /// Lets the contents follow a loss of power and the recovery from it.
@@ -355,6 +395,12 @@ impl EmbeddedDrive {
         let watch = self.watch.as_mut().expect("a look changes nothing");
         (watch.look, watch.has_stopped) = (Some(look), !goes_on);
         goes_on
+    }
+
+    /// Returns the error of a file that has failed.
+    #[cold]
+    fn contents_have_failed(what: &str, kind: ErrorKind) -> EmbedError {
+        EmbedError::new(EmbedErrorKind::Failed, format!("{what} cannot be kept in their file: {kind}"))
     }
 
     /// Returns the error of a write for whose data there is no space.

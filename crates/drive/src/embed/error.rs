@@ -22,7 +22,8 @@ pub enum EmbedErrorKind {
     /// The drive is worn out, and many instants have passed without a completion: commands in flight may never
     /// complete. Time has passed up to [`super::EmbeddedDrive::now`].
     WornOut,
-    /// The translation layer cannot go on. Time has passed up to [`super::EmbeddedDrive::now`].
+    /// The translation layer cannot go on, or the file of the contents cannot be read or written. Time has passed up to
+    /// [`super::EmbeddedDrive::now`].
     Failed,
     /// The drive lacks what the call needs, such as a page map for saving.
     Unsupported,

@@ -321,9 +321,12 @@ impl EmbeddedDrive {
         self.has_failed().map(|()| self.waiting())
     }
 
-    /// Returns the failure of the translation layer, if it cannot go on.
+    /// Returns the failure of the translation layer, or of the file of the contents, if there is one.
     #[inline]
     fn has_failed(&self) -> Result<(), EmbedError> {
+        if let Some(kept) = &self.kept {
+            kept.has_failed()?;
+        }
         if self.has_map {
             return Ok(());
         }

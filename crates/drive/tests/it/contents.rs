@@ -56,7 +56,10 @@ fn what_was_written_is_read() {
     .iter()
     .enumerate()
     {
-        let mut drive = built(sets).build().expect("valid");
+        // Half of them are in a file.
+        let builder = built(sets);
+        let builder = if seed % 2 == 0 { builder } else { builder.contents_folder(std::env::temp_dir()) };
+        let mut drive = builder.build().expect("valid");
         let mut rng = Rng::stream(seed as u64, "contents");
         let mut expected = vec![0; PART];
         for _ in 0..12_000 {
@@ -97,7 +100,9 @@ type Allowed = Vec<Vec<u64>>;
 fn after_a_loss_of_power_durable_data_is_there_and_nothing_is_torn() {
     let parity = ["ftl.rain={dies=2}", "ftl.gc_critical_blocks=3", "ftl.gc_low_blocks=4"];
     for (seed, sets) in [&BUFFER[..], &["buffer.policy=none"], &[&BUFFER[..], &parity].concat()].iter().enumerate() {
-        let mut drive = built(sets).build().expect("valid");
+        let builder = built(sets);
+        let builder = if seed == 0 { builder.contents_folder(std::env::temp_dir()) } else { builder };
+        let mut drive = builder.build().expect("valid");
         let mut rng = Rng::stream(seed as u64, "losses");
         let mut allowed: Allowed = vec![vec![0]; PART / SECTOR];
         let (mut lost, mut kept) = (0, 0);
@@ -179,6 +184,12 @@ fn what_cannot_be_done_with_contents_is_said() {
     assert_eq!(kind(small.submit_write(three, &data, SimTime::ZERO)), Err(EmbedErrorKind::Full));
     assert_eq!((small.in_flight(), kind(small.submit_write(write, &data[..4096], SimTime::ZERO))), (0, Ok(())));
     assert_eq!(small.lose_power(Nanos(1)).map_err(|error| error.kind).err(), Some(EmbedErrorKind::Unsupported));
+
+    let in_file = built(&[]).contents_folder(std::env::temp_dir()).build().expect("valid");
+    assert_eq!(kind(in_file.after_power_loss(Nanos(1)).map(drop)), Err(EmbedErrorKind::Unsupported), "there is one file");
+    let nowhere = built(&[]).contents_folder("nowhere/at/all").build().map(drop).unwrap_err();
+    assert_eq!(nowhere.kind, EmbedErrorKind::Unsupported);
+    assert!(nowhere.text.starts_with("nowhere/at/all: "), "{nowhere}");
 
     let mut plain = Builder::preset("tiny").expect("a preset").build().expect("valid");
     assert_eq!(kind(plain.submit_write(write, &[1; 4096], SimTime::ZERO)), Err(EmbedErrorKind::Unsupported));

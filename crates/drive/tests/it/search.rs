@@ -61,7 +61,7 @@ fn one_case() {
 }
 
 /// Cases that a search has found, each with the overrides that its smaller form leaves out.
-const ONCE_FAILED: [(Kind, u64, u32, &[usize]); 17] = [
+const ONCE_FAILED: [(Kind, u64, u32, &[usize]); 24] = [
     // A program failed in the last free block while the data of a lost die was moved there.
     (Kind::ParityFaults, 3_000_000, 396, &[0, 2, 3, 4, 8, 9, 10]),
     // So it did, and the policy's urgent moves stood before those of that data.
@@ -101,6 +101,19 @@ const ONCE_FAILED: [(Kind, u64, u32, &[usize]); 17] = [
     // A program failed in the last free block of a die after the collection of a set had begun, and before the die's
     // part of it: the die never began.
     (Kind::JournalParityFaults, 544, 400, &[0, 3, 4, 6, 9, 10, 13]),
+    // Two dies with gathered map pages and no room for them took turns at a page buffer at one instant, without an end.
+    (Kind::Faults, 7_011_658, 16_000, &[]),
+    // No die had space when the writes of a lost die were to be handed over, and nobody took them later.
+    (Kind::Faults, 7_012_359, 4, &[0, 1, 2, 3, 4]),
+    // The drive was full of data that waited to be moved, and its shutdown waited for that.
+    (Kind::Faults, 7_033_326, 38_684, &[2, 4, 7, 8, 13, 15, 16, 19, 20, 21]),
+    // A move waited for a page whose program had failed, and the saved drive was refused.
+    (Kind::Faults, 7_036_161, 2_804, &[0, 2, 3, 4]),
+    // Blocks that were worn out were retired as if spare blocks stood in for them, and no spare block did.
+    (Kind::Faults, 7_026_891, 1_108, &[2, 3, 4, 7, 8, 9, 10, 11]),
+    (Kind::Faults, 7_039_042, 472, &[0, 4, 6, 7, 8, 9, 10, 12, 13, 14, 16, 17]),
+    // The check took older data whose program was repeated for newer than what had replaced it.
+    (Kind::Faults, 7_026_510, 9_000, &[3, 5, 6, 8, 9]),
 ];
 
 /// Cases that have failed pass.

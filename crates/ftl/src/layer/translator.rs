@@ -302,8 +302,9 @@ impl Translator {
         self.page_map().map(|map| map as &dyn Mapping)
     }
 
+    /// Returns the page map, if that is the layer.
     #[inline(always)]
-    fn page_map(&self) -> Option<&Ftl> {
+    pub fn page_map(&self) -> Option<&Ftl> {
         match self {
             Translator::PageMap(map) => Some(map),
             Translator::Other(Other::Recorded(recorder)) => Some(recorder.page_map()),

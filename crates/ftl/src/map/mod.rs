@@ -117,6 +117,11 @@ impl Store {
         (first.0..first.0 + count).for_each(|ppn| self.places.set_unit(Ppn(ppn), PADDING));
     }
 
+    /// Returns true if a place holds no data.
+    pub(crate) fn is_padding(&self, ppn: Ppn) -> bool {
+        self.places.unit_at(ppn).0 == PADDING
+    }
+
     /// Returns the place of the current copy of a logical unit, if that is on flash and not in the write buffer.
     #[inline]
     pub fn place_of(&self, lpn: Lpn) -> Option<Ppn> {

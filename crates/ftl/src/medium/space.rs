@@ -235,6 +235,12 @@ impl Space {
         self.next_place(medium, at).is_some() || self.would_open(medium, at)
     }
 
+    /// Returns true if a die has room for what a collection moves: a block that may be opened, an open block of the
+    /// stream `own`, or of any stream of data.
+    pub fn has_room(&self, die: DieId, class: AllocationClass, own: usize) -> bool {
+        self.can_open(die, class) || self.any_open(die, own..own + 1).is_some()
+    }
+
     /// Takes a free block of a level out of its list for a lazy erase. The block still counts as free.
     pub fn take_for_lazy_erase(&mut self, die: DieId, level: u8) -> Option<BlockId> {
         let first = die.index() * self.groups;

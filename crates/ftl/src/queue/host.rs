@@ -17,6 +17,8 @@ pub(crate) struct HostWrites {
     /// position of the last write under round-robin allocation.
     turns: Vec<(DieId, Option<u32>)>,
     pub arrivals: u32,
+    /// Writes were to be handed over to another die, and none had space.
+    pub are_stranded: bool,
     units_per_program: u32,
     buffering: Buffering,
 }
@@ -37,6 +39,7 @@ impl HostWrites {
             allocation,
             turns: places.to_vec(),
             arrivals: 0,
+            are_stranded: false,
             units_per_program,
             buffering,
         }
@@ -157,6 +160,13 @@ impl HostWrites {
         } else {
             (0..self.idle.die_count()).filter(|&die| self.queue.len(die) > 0).for_each(|die| ready.mark(DieId(die as u32)));
         }
+    }
+
+    /// Wakes the dies for which writes wait, so that they hand these over: a die has space.
+    #[cold]
+    pub fn wake_stranded(&mut self, ready: &mut ReadyDies) {
+        self.are_stranded = false;
+        self.wake_for_all(|_| true, ready);
     }
 
     /// Wakes other dies after a die took writes: they may take the next ones.

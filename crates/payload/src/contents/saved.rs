@@ -5,7 +5,7 @@
 //! its data (4), from 1, 0 for zeroes, [`TORN_SAVED`] for a place that is torn.
 
 use super::{Contents, IN_FLIGHT, TORN, retain, unit_of};
-use crate::store::Id;
+use crate::store::{Id, Refusal};
 use kit::{Geometry, Lpn, Ppn};
 use std::collections::BTreeMap;
 use std::io::{Error, ErrorKind, Read, Result, Write};
@@ -35,7 +35,7 @@ impl Contents {
         to.write_all(&(data.len() as u32).to_le_bytes())?;
         let mut unit = vec![0; self.unit.bytes() as usize];
         for id in data {
-            self.store.copy_to(id, 0, &mut unit);
+            self.store.copy_to(id, 0, &mut unit)?;
             to.write_all(&unit)?;
         }
         let number_of = |id: u32| if id == TORN.0 { TORN_SAVED } else { numbers.get(&id).copied().unwrap_or(0) };
@@ -49,10 +49,11 @@ impl Contents {
         Ok(())
     }
 
-    /// Reads the contents of a drive of this geometry with `user_units` units, for at most `limit` bytes. The error
-    /// says what is wrong with the file.
-    pub fn load(geometry: &Geometry, user_units: u64, limit: u64, from: &mut dyn Read) -> std::result::Result<Contents, String> {
-        let mut contents = Contents::new(geometry, limit);
+    /// Reads the contents of a drive with `user_units` units into the contents of a drive that holds zeroes. The
+    /// error says what is wrong with the file.
+    pub fn load(mut self, geometry: &Geometry, user_units: u64, from: &mut dyn Read) -> std::result::Result<Contents, String> {
+        let contents = &mut self;
+        let limit = contents.limit();
         let unit = contents.unit.bytes();
         let found = u64::from_le_bytes(array(from)?);
         if found != unit {
@@ -62,8 +63,11 @@ impl Contents {
         let (mut data, mut bytes) = (vec![Id::ZEROES], vec![0; unit as usize]);
         for _ in 0..count {
             from.read_exact(&mut bytes).map_err(unreadable)?;
-            let full = |_| format!("its contents take more than {limit} bytes, the limit: expected a higher one");
-            data.push(contents.store.insert(&bytes).map_err(full)?);
+            let refused = |refusal| match refusal {
+                Refusal::Full => format!("its contents take more than {limit} bytes, the limit: expected a higher one"),
+                Refusal::File(kind) => format!("its contents cannot be kept in a file: {kind}"),
+            };
+            data.push(contents.store.insert(&bytes).map_err(refused)?);
         }
         for _ in 0..number(from)? {
             let (place, id) = entry(from, &data, geometry.unit_count(), "place")?;
@@ -81,7 +85,7 @@ impl Contents {
             contents.set_latest(Lpn(lpn), id);
         }
         data.into_iter().for_each(|id| contents.store.release(id));
-        Ok(contents)
+        Ok(self)
     }
 }
 

@@ -6,7 +6,7 @@ use kit::{ModeId, Owner, Reason, Shape};
 const UNIT: usize = 4096;
 
 fn contents(limit: u64) -> Contents {
-    Contents::new(&geometry(), limit)
+    Contents::new(&geometry(), limit, None)
 }
 
 fn geometry() -> Geometry {
@@ -155,11 +155,11 @@ fn data_that_does_not_fit_is_refused_whole() {
     let mut data = [5; 3 * UNIT];
     data[UNIT..].fill(6);
     data[2 * UNIT..].fill(7);
-    assert_eq!(contents.write(CommandId(1), Bytes(0), &data), Err(Full));
+    assert_eq!(contents.write(CommandId(1), Bytes(0), &data), Err(Refusal::Full));
     assert_eq!(contents.bytes(), UNIT as u64);
     data[2 * UNIT..].fill(6);
     contents.write(CommandId(1), Bytes(0), &data).unwrap();
-    assert_eq!(contents.write(CommandId(2), Bytes(0), &[8; 512]), Err(Full), "a part makes a whole unit");
+    assert_eq!(contents.write(CommandId(2), Bytes(0), &[8; 512]), Err(Refusal::Full), "a part makes a whole unit");
     contents.ended(CommandId(1));
     contents.write(CommandId(2), Bytes(0), &[8; 512]).unwrap();
     contents.ended(CommandId(2));
@@ -213,7 +213,7 @@ fn saved_contents_are_loaded_with_superseded_and_torn_places() {
     contents.recovered(|place| (place == Ppn(1)).then_some(Lpn(5)));
     let mut bytes = Vec::new();
     contents.save(&mut bytes).unwrap();
-    let load = |bytes: &[u8], limit: u64| Contents::load(&geometry, 128, limit, &mut &bytes[..]);
+    let load = |bytes: &[u8], limit: u64| Contents::new(&geometry, limit, None).load(&geometry, 128, &mut &bytes[..]);
     let mut loaded = load(&bytes, u64::MAX).unwrap();
     let mut again = Vec::new();
     loaded.save(&mut again).unwrap();
@@ -238,4 +238,22 @@ fn saved_contents_are_loaded_with_superseded_and_torn_places() {
     other = bytes;
     other[at + 4] = 3;
     assert_eq!(load(&other, u64::MAX).unwrap_err(), "its contents have data 3 of 2");
+}
+
+/// A file that has been cut off is an error of the reads that need it, and of the writes of a part.
+#[test]
+fn contents_in_a_file_tell_its_errors() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let mut contents = Contents::new(&geometry(), u64::MAX, Some(file.reopen().unwrap()));
+    write(&mut contents, 1, 1, 0);
+    write(&mut contents, 2, 0, 1);
+    assert_eq!(read(&mut contents, 1, ReadSource::Flash(Ppn(0))).unwrap(), [1; UNIT]);
+    file.as_file().set_len(0).unwrap();
+    assert_eq!(read(&mut contents, 1, ReadSource::Flash(Ppn(0))), Err(Fault::File(ErrorKind::UnexpectedEof)));
+    assert_eq!(read(&mut contents, 2, ReadSource::Flash(Ppn(1))).unwrap(), [0; UNIT], "zeroes are not in the file");
+    assert_eq!(contents.failure(), None);
+    contents.write(CommandId(1), Bytes(4096), &[7; 512]).unwrap();
+    accept(&mut contents, 1, 1);
+    assert_eq!(contents.failure(), Some(ErrorKind::UnexpectedEof), "the rest of the unit is gone");
+    assert!(contents.fork().is_none());
 }

@@ -110,7 +110,8 @@ pub fn run_of(
     let health = rig.drive.health().expect("a drive with a page map").clone();
     let is_gone = health.dies_lost == u64::from(rig.drive.medium().geometry.die_count);
     let is_full = is_gone || has_no_room(&rig.drive);
-    ended.or_else(|why| if is_gone || is_full && why.is_stall() { Ok(()) } else { Err(why) })?;
+    let with_health = |why: Violation| Violation(format!("{}\n{health:?}", why.0));
+    ended.or_else(|why| if is_gone || is_full && why.is_stall() { Ok(()) } else { Err(with_health(why)) })?;
     if !is_full {
         rig.finish().or_else(|why| if rig.drive.must_repeat() { Ok(()) } else { Err(why) })?;
     }

@@ -216,7 +216,7 @@ impl Oracle {
                 continue;
             }
             ensure(bound >= promise.floor || is_broken, || {
-                format!("{lpn:?} holds version {version}, bound as {bound}, older than {promise:?}")
+                format!("{lpn:?} at {ppn:?} holds version {version}, bound as {bound}, older than {promise:?}: {loss:?}")
             })?;
             ensure(Some(version) == newest, || format!("{lpn:?} holds version {version}, and {newest:?} is on flash"))?;
         }

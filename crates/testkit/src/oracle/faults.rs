@@ -32,7 +32,10 @@ impl Oracle {
         if let Some(old) = supersedes {
             self.places[old.index()].successors_pending -= 1;
         }
+        let bound = self.versions[content.version as usize].bound;
         self.occupy(to, content.lpn, content.version, supersedes, content.loss)?;
+        // What cannot be read at the one place cannot be read at the other.
+        self.versions[content.version as usize].bound = bound;
         self.counts.relocated[Reason::Evacuate as usize] += 1;
         let location = self.units[content.lpn.index()].location;
         match location {

@@ -46,7 +46,8 @@ impl Ftl {
         self.state.space.put_free(&self.state.store.medium, block, &*self.derived.wear_rule);
     }
 
-    /// Completes an erase: the block becomes free, or is retired if it is worn out and the die can spare it.
+    /// Completes an erase: the block becomes free, or is retired if it is worn out and the die can spare it. A spare
+    /// block takes its place, if the die has one.
     pub(crate) fn end_timed_erase(&mut self, ended: Ended, operation: &Operation, out: &mut Outbox) {
         let block = self.state.store.medium.geometry.block_of(operation.first);
         self.state.retention.erased(&self.state.store.medium, block);
@@ -61,6 +62,7 @@ impl Ftl {
         }
         if self.is_worn_out(block) && self.can_spare(self.state.store.medium.geometry.die_of(block)) {
             self.state.store.medium.retire(block);
+            self.take_spare_block(self.state.store.medium.geometry.die_of(block));
         } else {
             self.state.space.put_free(&self.state.store.medium, block, &*self.derived.wear_rule);
         }
@@ -147,6 +149,18 @@ mod tests {
             assert_eq!((retired, ftl.worn_out_die()), (3, Some(DIE)));
             assert_eq!(ftl.state.store.medium.erase_total(), u64::from(4 * erases * 20));
         }
+    }
+
+    /// The free blocks become fewer only once no spare block is left.
+    #[test]
+    fn spare_blocks_take_the_place_of_worn_ones() {
+        let mut ftl = ftl(1000);
+        ftl.begin_with_bad_blocks(&[], 2);
+        for (free, spares_used) in [(18, 1), (18, 2), (17, 2)] {
+            assert_eq!(cycle(&mut ftl).1, BlockState::Retired);
+            assert_eq!((ftl.state.space.free_blocks(DIE), ftl.health().spares_used), (free, spares_used));
+        }
+        assert_eq!((cycle(&mut ftl).1, ftl.worn_out_die()), (BlockState::Free, Some(DIE)));
     }
 
     /// Without another free block a collection could not begin: the block is used once more, and its die is not worn

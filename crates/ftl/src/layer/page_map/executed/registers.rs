@@ -259,7 +259,7 @@ impl Executed {
             0x3000..0x4000 if die_of(offset, 0x3000).0 < dies => {
                 let die = die_of(offset, 0x3000);
                 self.ftl.state.space.set_room(die, value != 0);
-                self.ftl.update_no_space(now, &mut out.signals);
+                self.ftl.update_no_space(now, out);
                 if let Some(notes) = &mut self.notes {
                     notes.push(Note::Room(die));
                 }

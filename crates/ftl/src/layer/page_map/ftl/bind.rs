@@ -15,7 +15,7 @@ impl Ftl {
         // The policy may choose any of the host frontiers: if one of them cannot take the units, it is not asked, and
         // the write stays in the queue.
         if !self.state.space.has_space(die) {
-            self.update_no_space(now, &mut out.signals);
+            self.update_no_space(now, out);
             return None;
         }
         let units_per_program = self.state.store.medium.geometry.units_per_program as usize;
@@ -55,7 +55,7 @@ impl Ftl {
             return operation;
         }
         let Some(place) = self.state.space.advance(&mut self.state.store.medium, &target, units_per_program as u32, now) else {
-            self.update_no_space(now, &mut out.signals);
+            self.update_no_space(now, out);
             return None;
         };
         self.begin_program(die, place, answer.mode, Reason::Host);
@@ -335,7 +335,7 @@ impl Ftl {
         }
         self.state.space.close_full(&mut self.state.store.medium, die, stream);
         self.settle_sets(None, out);
-        self.update_no_space(now, &mut out.signals);
+        self.update_no_space(now, out);
         let (_, unit) = geometry.split(first);
         out.operations.add(Operation {
             kind: OperationKind::Program,
@@ -354,11 +354,14 @@ impl Ftl {
 
     /// Updates the drive-wide clock if dies with space for host data have appeared, or none is left.
     #[inline]
-    pub(in crate::layer::page_map) fn update_no_space(&mut self, now: SimTime, signals: &mut Signals) {
+    pub(in crate::layer::page_map) fn update_no_space(&mut self, now: SimTime, out: &mut Outbox) {
         let none = self.state.space.dies_with_space() == 0;
-        if none != signals.no_space {
-            signals.no_space = none;
-            signals.update_work(now);
+        if none != out.signals.no_space {
+            out.signals.no_space = none;
+            out.signals.update_work(now);
+        }
+        if !none && self.state.writes.are_stranded {
+            self.state.writes.wake_stranded(&mut out.ready);
         }
     }
 }

@@ -49,13 +49,26 @@ impl Ftl {
     }
 
     /// Returns true like [`Ftl::may_bind`], and if the target has no place: a die without one does not wait for a page
-    /// buffer, which it would only give back to wait again. Where a lazy erase may come first, this is not known.
+    /// buffer, which it would only give back to wait again.
     #[inline]
     pub(super) fn may_bind_at(&mut self, target: &Target) -> bool {
         let State { store, space, .. } = &mut self.state;
-        let lacks_place =
-            self.scratch.binding != Binding::Allowed && space.levels() == 1 && !space.has_place(&store.medium, target);
+        let lacks_place = self.scratch.binding != Binding::Allowed && !space.has_place(&store.medium, target);
         lacks_place || self.may_bind()
+    }
+
+    /// Returns true like [`Ftl::may_bind`], and if a die has no room for what its collection has gathered.
+    #[inline]
+    pub(super) fn may_bind_gathered(&mut self, die: DieId) -> bool {
+        let lacks_room = self.scratch.binding != Binding::Allowed && !self.has_room_for_gathered(die);
+        lacks_room || self.may_bind()
+    }
+
+    fn has_room_for_gathered(&self, die: DieId) -> bool {
+        let State { store, space, collectors, .. } = &self.state;
+        let is_of_map = self.is_of_map(store.lpn_at(collectors[die.index()].gathered[0]));
+        let own = if is_of_map { self.map_stream() } else { 0 };
+        space.has_room(die, self.class_of_moved(die), own)
     }
 
     /// Returns true if it is certain that [`Ftl::choose`] finds nothing for a die: nothing to write, to move, to
@@ -216,11 +229,13 @@ impl Ftl {
         }
     }
 
-    /// Hands the waiting writes of a list over to the die with the most free blocks.
+    /// Hands the waiting writes of a list over to the die with the most free blocks. If no die has space, their own is
+    /// asked again once one has.
     pub(super) fn hand_over(&mut self, list: usize, ready: &mut ReadyDies) {
         let others =
             (0..self.state.store.medium.geometry.die_count).map(DieId).filter(|&other| self.state.space.has_space(other));
         let Some(other) = others.max_by_key(|&other| (self.state.space.free_blocks(other), std::cmp::Reverse(other))) else {
+            self.state.writes.are_stranded = true;
             return;
         };
         self.state.writes.queue.hand_over(list, other.index());

@@ -145,7 +145,7 @@ impl Ftl {
         if self.derived.needs.blocks {
             self.call_policy(now, &out.signals, |policy, view| policy.erased(block, view));
         }
-        self.update_no_space(now, &mut out.signals);
+        self.update_no_space(now, out);
     }
 
     /// Queues the least-worn closed block of a die for relocation, if wear levelling requires that after the erase of
@@ -216,6 +216,11 @@ impl Ftl {
         }
     }
 
+    /// Returns the number of pages that are being moved.
+    pub fn moves_in_flight(&self) -> u64 {
+        self.state.moves.in_flight
+    }
+
     /// Advances a shutdown: begins the next page move that the policy requires, if a die is available. Pages that are
     /// elsewhere by now are passed over: no event would follow for which the shutdown could wait. Returns true once no
     /// write waits for a die and no page is being moved; pending collections and retention deadlines are not waited
@@ -245,7 +250,7 @@ impl Ftl {
         self.call_policy(now, &out.signals, |policy, view| policy.adopt(view));
         self.state.retention.adopt(&self.state.store.medium);
         self.arm_retention(now, &mut out.events);
-        self.update_no_space(now, &mut out.signals);
+        self.update_no_space(now, out);
         if self.derived.needs.moves {
             self.ask_when_to_wake(now, out);
         }

@@ -79,7 +79,7 @@ impl Ftl {
             store.medium.begin_area(block);
             store.medium.blocks.update(block, |record| *record = BlockRecord::new(BlockState::Area, self.derived.old_mode.0));
             journal.take(die, block);
-            self.update_no_space(now, &mut out.signals);
+            self.update_no_space(now, out);
         }
     }
 
@@ -290,7 +290,7 @@ impl Ftl {
             self.note_too_small();
         }
         if is_retired {
-            self.update_no_space(now, &mut out.signals);
+            self.update_no_space(now, out);
             out.ready.mark(die);
         }
         self.wake_for_journal(&mut out.ready);

@@ -361,7 +361,7 @@ impl Ftl {
         rain.stop_emptying(set);
         self.collect_set(stale, Reason::Gc);
         self.wake_for_sets(out);
-        self.update_no_space(now, &mut out.signals);
+        self.update_no_space(now, out);
     }
 
     /// Returns how far the data that a die moves may use up its free blocks: all of them if the collection frees one.
@@ -433,7 +433,7 @@ impl Ftl {
             }
             Stage::Erasing => unreachable!("all blocks of it had been emptied"),
         }
-        self.update_no_space(now, &mut out.signals);
+        self.update_no_space(now, out);
     }
 
     /// Returns the slot of the erase of a block of a set that has been emptied. Blocks that have failed, and those of a

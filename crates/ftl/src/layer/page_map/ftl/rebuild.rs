@@ -15,7 +15,7 @@ impl Ftl {
         dies.for_each(|die| out.ready.mark(die));
         self.want_evacuated(block);
         self.wake_for_sets(out);
-        self.update_no_space(now, &mut out.signals);
+        self.update_no_space(now, out);
     }
 
     /// Returns a block of data of the set whose parity a block holds; the block itself if it holds none.

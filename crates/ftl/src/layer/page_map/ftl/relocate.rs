@@ -58,7 +58,7 @@ impl Ftl {
             let has_begun = self.begin_collection(die, for_space, now, &out.signals);
             self.wake_for_sets(out);
             // It may have closed open blocks.
-            self.update_no_space(now, &mut out.signals);
+            self.update_no_space(now, out);
             if !has_begun {
                 return self.program_parity(die, now, out);
             }
@@ -312,7 +312,7 @@ impl Ftl {
     /// Binds the first `count` gathered units to one program on this die. Returns its slot, or that of a lazy erase
     /// that must precede it; `None` while the units have to be encoded first.
     pub(super) fn program_gathered(&mut self, die: DieId, count: usize, now: SimTime, out: &mut Outbox) -> Option<u32> {
-        if !self.may_bind() {
+        if !self.may_bind_gathered(die) {
             return None;
         }
         let reason = self.state.collectors[die.index()].reason;

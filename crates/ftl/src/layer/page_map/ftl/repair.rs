@@ -222,18 +222,23 @@ impl Ftl {
             out.ready.mark_all();
         }
         self.wake_for_sets(out);
-        self.update_no_space(now, &mut out.signals);
+        self.update_no_space(now, out);
     }
 
-    /// Gives a die the place of a block that it has lost: a spare block, if it has one.
+    /// Replaces a block that has failed, and refuses writes from now on if the blocks that are left do not suffice.
     fn replace_block(&mut self, die: DieId) {
+        self.take_spare_block(die);
+        self.note_too_small();
+    }
+
+    /// Gives a die a spare block for one that it has lost, if it has one.
+    pub(in crate::layer::page_map) fn take_spare_block(&mut self, die: DieId) {
         if !self.is_lost(die)
             && let Some(spare) = self.state.store.medium.take_spare(die)
         {
             self.state.repairs.health.spares_used += 1;
             self.state.space.put_free(&self.state.store.medium, spare, &*self.derived.wear_rule);
         }
-        self.note_too_small();
     }
 
     /// Refuses writes from now on if the blocks that are left do not suffice.
@@ -521,7 +526,7 @@ impl Ftl {
             self.state.space.count_out(operation.die);
         }
         self.erase_failed(self.state.store.medium.geometry.block_of(operation.first));
-        self.update_no_space(now, &mut out.signals);
+        self.update_no_space(now, out);
     }
 
     /// Returns true if a block is to be retired instead of being erased.
@@ -567,7 +572,7 @@ impl Ftl {
         repairs.health.is_read_only |= is_too_small;
         out.journal.note(|| Record::DieLost { die });
         self.lose_members(die, out);
-        self.update_no_space(now, &mut out.signals);
+        self.update_no_space(now, out);
         out.ready.mark_all();
     }
 
