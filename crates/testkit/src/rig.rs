@@ -413,13 +413,19 @@ impl<'a> Rig<'a> {
         Ok(file)
     }
 
-    /// Like [`Rig::rest`], but a new drive continues, which is loaded from the file of the saved one.
+    /// Like [`Rig::rest`], but a new drive continues, which is loaded from the file of the saved one. A drive that
+    /// cannot be saved, because programs have failed that it has no room to repeat, goes on itself.
     pub fn reload(&mut self, description: &Description, seed: u64) -> Result<(), Violation> {
         self.drive.rest();
         self.follow()?;
         let identity = Identity::of(description, if self.guest.is_some() { "guest" } else { &description.policy.kind }, seed);
         let mut file = Vec::new();
-        self.drive.save(&identity, &mut file).expect("memory takes all");
+        let saved = self.drive.save(&identity, &mut file);
+        if saved.is_err() && self.drive.must_repeat() {
+            self.drive.go_on();
+            return Ok(());
+        }
+        saved.expect("memory takes all");
         let mut other = built(description, seed, self.guest);
         let resumed = other.load(&identity, &mut &file[..]);
         let resumed = resumed.map_err(|complaint| Violation(format!("what was saved is refused: {complaint}")))?;

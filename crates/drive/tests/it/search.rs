@@ -61,7 +61,7 @@ fn one_case() {
 }
 
 /// Cases that a search has found, each with the overrides that its smaller form leaves out.
-const ONCE_FAILED: [(Kind, u64, u32, &[usize]); 24] = [
+const ONCE_FAILED: [(Kind, u64, u32, &[usize]); 25] = [
     // A program failed in the last free block while the data of a lost die was moved there.
     (Kind::ParityFaults, 3_000_000, 396, &[0, 2, 3, 4, 8, 9, 10]),
     // So it did, and the policy's urgent moves stood before those of that data.
@@ -114,6 +114,8 @@ const ONCE_FAILED: [(Kind, u64, u32, &[usize]); 24] = [
     (Kind::Faults, 7_039_042, 472, &[0, 4, 6, 7, 8, 9, 10, 12, 13, 14, 16, 17]),
     // The check took older data whose program was repeated for newer than what had replaced it.
     (Kind::Faults, 7_026_510, 9_000, &[3, 5, 6, 8, 9]),
+    // Programs failed while the drive came to rest, which it had no room to repeat: it said that it could not be saved.
+    (Kind::Faults, 7_053_245, 2_416, &[2, 3]),
 ];
 
 /// Cases that have failed pass.
