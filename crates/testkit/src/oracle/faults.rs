@@ -34,7 +34,7 @@ impl Oracle {
         }
         let bound = self.versions[content.version as usize].bound;
         self.occupy(to, content.lpn, content.version, supersedes, content.loss)?;
-        // What cannot be read at the one place cannot be read at the other.
+        // The number stays that of the first binding; 0 for older data, which no recovery can find at either place.
         self.versions[content.version as usize].bound = bound;
         self.counts.relocated[Reason::Evacuate as usize] += 1;
         let location = self.units[content.lpn.index()].location;
