@@ -582,6 +582,12 @@ impl MapJournal {
         }
     }
 
+    /// Has the whole map written before the next program of the journal: a search has found changes that no program of
+    /// the journal has.
+    pub fn write_map_anew(&mut self) {
+        self.due = self.due.max(self.page_programs);
+    }
+
     /// Returns the number of blocks of each die that the area takes now.
     pub fn blocks_of_die(&self) -> u32 {
         let dies = self.area.iter().filter(|area| !area.is_lost).count() as u32;

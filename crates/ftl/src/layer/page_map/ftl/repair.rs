@@ -519,13 +519,15 @@ impl Ftl {
         self.replace_block(self.state.store.medium.geometry.die_of(block));
     }
 
-    /// Takes a free block whose lazy erase has failed out of use.
+    /// Takes a free block whose lazy erase has failed out of use. With its die, it was taken out of use already.
     #[cold]
     pub(super) fn lazy_erase_failed(&mut self, operation: &Operation, now: SimTime, out: &mut Outbox) {
-        if !self.is_lost(operation.die) {
+        if self.is_lost(operation.die) {
+            self.state.repairs.health.erase_failures += 1;
+        } else {
             self.state.space.count_out(operation.die);
+            self.erase_failed(self.state.store.medium.geometry.block_of(operation.first));
         }
-        self.erase_failed(self.state.store.medium.geometry.block_of(operation.first));
         self.update_no_space(now, out);
     }
 

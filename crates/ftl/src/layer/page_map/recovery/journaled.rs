@@ -190,7 +190,8 @@ impl Ftl {
         let Store { medium, places, .. } = &mut self.state.store;
         content.go_on(places.entries(), found.trims).expect(IN_MEMORY);
         if all_trims.is_some() {
-            // The whole map is written next. Until it is, all blocks are searched again.
+            // Until that is done, all blocks are searched again.
+            journal.write_map_anew();
             journal.content = Some(content);
             return;
         }
