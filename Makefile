@@ -49,7 +49,7 @@ C_LIBRARIES := -lpthread -ldl -lm
 # The summaries of the examples are equal, but for the wall time.
 SAME := same() { cmp <(grep -v wall_s "target/c/$$1.json") <(grep -v wall_s "target/c/$$2.json"); }; same
 
-c: tools ## Build the C library in target/c, and run the examples in C and, where it is installed, SystemC.
+c: tools ## Build the C library in target/c, and run the examples in C and, where they are installed, SystemC and SQLite.
 	cargo build --release --locked -p ssdlab-c
 	@mkdir -p target/c/include target/c/lib
 	cp crates/capi/include/ssdlab.h target/c/include/
@@ -65,6 +65,11 @@ c: tools ## Build the C library in target/c, and run the examples in C and, wher
 		target/c/closed_loop_systemc target/c/systemc.json; \
 		{ set +x; } 2> /dev/null; $(SAME) shared systemc; \
 	else echo "make c: the example in SystemC is skipped, as the compiler finds no SystemC (Debian and Ubuntu: libsystemc-dev)"; fi
+	@if $(CC) -include sqlite3.h -fsyntax-only -x c /dev/null 2> target/c/sqlite.log; then \
+		set -x; \
+		$(CC) -std=c99 $(C_FLAGS) examples/c/sqlite_on_drive.c $(C_ARCHIVE) -lsqlite3 $(C_LIBRARIES) -o target/c/sqlite_on_drive; \
+		target/c/sqlite_on_drive 1000 5000; \
+	else echo "make c: the example with SQLite is skipped, as the compiler finds no sqlite3.h (Debian and Ubuntu: libsqlite3-dev)"; fi
 	@echo; ls -l target/c/include target/c/lib
 
 # Modules of the drive's tests that take more than a few seconds.

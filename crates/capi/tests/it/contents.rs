@@ -59,6 +59,27 @@ fn after_a_loss_of_power_durable_data_is_there() {
     assert_eq!(read(&drive, 0, 4096).expect("it is durable").0, [1; 4096]);
 }
 
+/// Whatever the event of a write at which power is lost, also that of its completion: the call fails, and the drive can
+/// be used once it has recovered.
+#[test]
+fn a_call_in_which_power_is_lost_leaves_no_completion() {
+    let mut cuts = 0;
+    for events in 1.. {
+        let drive = buffered().create().unwrap_or_else(|(_, text)| panic!("{text}"));
+        // SAFETY: the drive lives. The same holds below.
+        assert_eq!(unsafe { ssdlab_cut(drive.0, events) }, Status::Ok);
+        match write(&drive, 0, &[1; 4096], 1) {
+            Status::Ok => break,
+            status => assert_eq!(status, Status::PowerLost, "after {events} events"),
+        }
+        assert_eq!(unsafe { ssdlab_recover(drive.0, 1_000_000, null_mut()) }, Status::Ok);
+        let found = read(&drive, 0, 4096).unwrap_or_else(|status| panic!("after {events} events: {status:?}")).0;
+        assert!(found == [0; 4096] || found == [1; 4096], "after {events} events");
+        cuts += 1;
+    }
+    assert!(cuts > 1, "{cuts}");
+}
+
 #[test]
 fn what_cannot_be_done_is_said() {
     let plain = Setup::preset("tiny").create().unwrap_or_else(|(_, text)| panic!("{text}"));

@@ -135,3 +135,30 @@ fn the_example_in_systemc_gives_the_results_of_the_run_loop() {
     let (_, summary) = run_program("closed_loop_systemc", &compiler);
     assert_same("SystemC", summary, in_the_run_loop());
 }
+
+/// SQLite's header is not installed everywhere. Without it the example is not compiled, and the test says so.
+#[test]
+fn the_example_with_sqlite_loses_nothing() {
+    let probe = Command::new("cc").args(["-include", "sqlite3.h", "-fsyntax-only", "-x", "c", "/dev/null"]).output();
+    if !probe.is_ok_and(|done| done.status.success()) {
+        eprintln!("skipped: the compiler does not find the header of SQLite");
+        return;
+    }
+    let (program, archive) = (Path::new(env!("CARGO_TARGET_TMPDIR")).join("sqlite_on_drive"), libraries().join("libssdlab.a"));
+    let mut command = Command::new("cc");
+    command.args(["-std=c99", "-Wall", "-Wextra", "-Werror", "-O1", "-I", "crates/capi/include", "-I", "examples/c"]);
+    command.arg("examples/c/sqlite_on_drive.c").arg(archive).args(["-lsqlite3", "-lpthread", "-ldl", "-lm", "-o"]);
+    let done = command.arg(&program).current_dir(root()).output().unwrap_or_else(|error| panic!("cc: {error}"));
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    let done = Command::new(&program).args(["20", "11"]).output().unwrap_or_else(|error| panic!("sqlite_on_drive: {error}"));
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    let printed = String::from_utf8_lossy(&done.stdout).into_owned();
+    for journal in ["delete", "wal"] {
+        let cuts =
+            printed.lines().find_map(|line| line.strip_prefix(&format!("{journal}: "))?.strip_suffix(" cuts, nothing lost"));
+        let cuts: u64 = cuts.and_then(|cuts| cuts.parse().ok()).unwrap_or_else(|| panic!("{printed}"));
+        assert!(cuts > 50, "{printed}");
+    }
+    let refused = Command::new(&program).args(["0"]).output().unwrap_or_else(|error| panic!("sqlite_on_drive: {error}"));
+    assert_eq!(refused.status.code(), Some(2));
+}

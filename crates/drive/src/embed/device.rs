@@ -87,7 +87,11 @@ impl EmbeddedDrive {
             Request::Write { data, .. } => self.submit_write(command, data, now)?,
             _ => self.submit(command, now)?,
         }
-        self.drain()?;
+        if let Err(error) = self.drain() {
+            // The command may have completed in the instant in which power was lost: the call fails all the same.
+            self.take(usize::MAX);
+            return Err(error);
+        }
         let taken = self.take(1);
         let completion = taken.completions[0];
         let causes = taken.causes.first().copied();
