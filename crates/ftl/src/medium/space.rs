@@ -241,6 +241,11 @@ impl Space {
         self.can_open(die, class) || self.any_open(die, own..own + 1).is_some()
     }
 
+    /// Returns true if a die has a free block for the host.
+    pub fn may_open_for_host(&self, die: DieId) -> bool {
+        self.can_open(die, AllocationClass::Host)
+    }
+
     /// Takes a free block of a level out of its list for a lazy erase. The block still counts as free.
     pub fn take_for_lazy_erase(&mut self, die: DieId, level: u8) -> Option<BlockId> {
         let first = die.index() * self.groups;

@@ -35,7 +35,9 @@ impl Ftl {
             self.drop_trimmed(list, now, out);
             return None;
         }
-        if !self.may_bind() {
+        // Where no block may be opened for the host, the open ones may be in other modes than the policy chooses.
+        let may_lack_place = self.scratch.binding != Binding::Allowed && !self.state.space.may_open_for_host(die);
+        if !may_lack_place && !self.may_bind() {
             return None;
         }
         let units = std::mem::take(&mut self.scratch.units);
@@ -51,6 +53,15 @@ impl Ftl {
         let plane = self.state.writes.queue.head(list).and_then(|slot| self.state.writes.queue.units[slot].plane);
         let mode = self.block_mode(answer.mode);
         let mut target = Target { die, stream: usize::from(answer.stream), mode, class: AllocationClass::Host, plane, level: 0 };
+        if may_lack_place {
+            // The die waits for a page buffer only if it has a use for it.
+            if self.state.space.has_place(&self.state.store.medium, &target) {
+                self.scratch.binding = Binding::Refused;
+            } else {
+                self.update_no_space(now, out);
+            }
+            return None;
+        }
         if let Some(operation) = self.before_program(&mut target, answer.mode, now, out) {
             return operation;
         }
