@@ -19,18 +19,7 @@ impl Ftl {
             return None;
         }
         let units_per_program = self.state.store.medium.geometry.units_per_program as usize;
-        self.scratch.units.clear();
-        let mut next = self.state.writes.queue.head(list);
-        while let Some(slot) = next {
-            if self.scratch.units.len() == units_per_program {
-                break;
-            }
-            let unit = &self.state.writes.queue.units[slot];
-            if !unit.dropped {
-                self.scratch.units.push(unit.lpn);
-            }
-            next = self.state.writes.queue.after(slot);
-        }
+        self.list_waiting(list, units_per_program);
         if self.scratch.units.is_empty() {
             self.drop_trimmed(list, now, out);
             return None;
@@ -54,12 +43,7 @@ impl Ftl {
         let mode = self.block_mode(answer.mode);
         let mut target = Target { die, stream: usize::from(answer.stream), mode, class: AllocationClass::Host, plane, level: 0 };
         if may_lack_place {
-            // The die waits for a page buffer only if it has a use for it.
-            if self.state.space.has_place(&self.state.store.medium, &target) {
-                self.scratch.binding = Binding::Refused;
-            } else {
-                self.update_no_space(now, out);
-            }
+            self.wants_buffer_at(&target, now, out);
             return None;
         }
         if let Some(operation) = self.before_program(&mut target, answer.mode, now, out) {
@@ -89,6 +73,34 @@ impl Ftl {
         self.state.counters.retention_refusals += if is_refused { u64::from(bound) } else { 0 };
         self.state.counters.units_apart += if answer.stream > 0 { u64::from(bound) } else { 0 };
         Some(self.finish_program(die, target.stream, bound, now, out))
+    }
+
+    /// Lists the oldest waiting units of a list, `most` of them, without those that were trimmed.
+    #[inline(always)]
+    fn list_waiting(&mut self, list: usize, most: usize) {
+        self.scratch.units.clear();
+        let mut next = self.state.writes.queue.head(list);
+        while let Some(slot) = next {
+            if self.scratch.units.len() == most {
+                break;
+            }
+            let unit = &self.state.writes.queue.units[slot];
+            if !unit.dropped {
+                self.scratch.units.push(unit.lpn);
+            }
+            next = self.state.writes.queue.after(slot);
+        }
+    }
+
+    /// Notes that a program comes next, for which the die has no page buffer; or, if the target has no place, that no
+    /// buffer is of use.
+    #[cold]
+    fn wants_buffer_at(&mut self, target: &Target, now: SimTime, out: &mut Outbox) {
+        if self.state.space.has_place(&self.state.store.medium, target) {
+            self.scratch.binding = Binding::Refused;
+        } else {
+            self.update_no_space(now, out);
+        }
     }
 
     /// Returns the operation that must precede a program in `mode`: a lazy erase, or that for a copy of paired pages.

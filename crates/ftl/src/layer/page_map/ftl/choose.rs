@@ -18,8 +18,9 @@ impl Ftl {
     }
 
     /// Chooses the next operation of an idle die that has no page buffer for a program. If a program comes next,
-    /// nothing is bound, and no operation of lower priority takes its place. All this is decided before the policy is
-    /// asked for the mode of the program; a lazy erase that the mode may require therefore waits, too.
+    /// nothing is bound, and no operation of lower priority takes its place. Unless no block may be opened, all this is
+    /// decided before the policy is asked for the mode of the program; a lazy erase that the mode may require therefore
+    /// waits, too.
     #[inline(never)]
     pub fn next_without_buffer(&mut self, die: DieId, now: SimTime, out: &mut Outbox) -> Pulled {
         if self.has_nothing_for(die) {
