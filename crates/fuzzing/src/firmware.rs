@@ -3,8 +3,8 @@
 use crate::text::{self, Lines};
 use arbitrary::Arbitrary;
 use drive::{Description, Drive};
-use ftl::firmware::{Header, parse};
-use kit::{Bytes, Geometry, HostCommand, Op, Rng, SimTime, UNIT_BYTES};
+use ftl::firmware::{Header, Processor, parse};
+use kit::{Bytes, Frequency, Geometry, HostCommand, Op, Rng, SimTime, UNIT_BYTES};
 use std::sync::OnceLock;
 
 /// A drive of 4 dies with 32 blocks each; a program is 4 units.
@@ -20,17 +20,33 @@ const SMALL: [&str; 9] = [
     "buffer.flush_after=3ms",
 ];
 
-/// The drive, and a trace that its firmware wrote.
+/// What the same drive needs so that cores execute its firmware, the cores last.
+const EXECUTED: [&str; 3] =
+    ["ftl.wear_leveling=none", "ftl.partial_write=whole", "controller.firmware={ kind = 'riscv', cores = 2, clock = '400MHz' }"];
+/// The cores of that drive.
+const PROCESSOR: Processor = Processor { cores: 2, clock: Frequency(400_000_000) };
+/// First line of a text for the trace of that drive.
+const WITH_CYCLES: &str = "cycles\n";
+
+/// The drive on which a trace is replayed, and a trace that its firmware wrote.
 struct Recorded {
     description: Description,
     geometry: Geometry,
     header: Header,
+    /// Cores whose cycles the trace has, if it has any.
+    processor: Option<Processor>,
     /// Lines of the trace behind its header; the last one is its end.
     lines: Vec<String>,
 }
 
 #[derive(Arbitrary, Debug)]
-enum Trace {
+struct Trace {
+    has_cycles: bool,
+    body: Body,
+}
+
+#[derive(Arbitrary, Debug)]
+enum Body {
     /// The recorded trace with lines left out, repeated or changed.
     Changed(Vec<(u16, Change)>),
     /// Lines of it in any order, and the number of entries at its end.
@@ -49,29 +65,37 @@ const COMMANDS: usize = 400;
 /// Most events of a replay.
 const EVENTS: usize = 20_000;
 
-fn recorded() -> &'static Recorded {
-    static RECORDED: OnceLock<Recorded> = OnceLock::new();
-    RECORDED.get_or_init(|| {
-        let sets: Vec<String> = SMALL.iter().map(|set| (*set).to_owned()).collect();
-        let description = Description::read("f", "base = \"tiny\"\n", &sets).expect("a small drive");
-        let mut drive = Drive::new(&description, 7).expect("a small drive").recording_firmware();
-        drive.adopt();
-        let mut rng = Rng::stream(3, "firmware");
-        let units = drive.user_bytes() / UNIT_BYTES;
-        for tag in 0..120 {
-            let count = 1 + rng.below(4);
-            let op = [Op::Write, Op::Write, Op::Write, Op::Read, Op::Trim][rng.below(5) as usize];
-            let first = rng.below(units - count) / (1 + rng.below(60));
-            drive.submit(HostCommand::new(op, tag, Bytes(first * UNIT_BYTES), Bytes(count * UNIT_BYTES)), drive.now());
-            drain(&mut drive, 1);
-        }
-        let trace = drive.take_firmware(true);
-        let geometry = description.geometry();
-        let header = Header::of(&geometry, &description.policy_facts(), units);
-        let body = trace.strip_prefix(&header.text(None)).expect("it begins with its header");
-        let lines = body.lines().map(str::to_owned).collect();
-        Recorded { description, geometry, header, lines }
-    })
+/// Returns the trace without cycles, or that with them.
+fn recorded(has_cycles: bool) -> &'static Recorded {
+    static RECORDED: [OnceLock<Recorded>; 2] = [const { OnceLock::new() }; 2];
+    RECORDED[usize::from(has_cycles)].get_or_init(|| record(has_cycles.then_some(PROCESSOR)))
+}
+
+fn record(processor: Option<Processor>) -> Recorded {
+    let described = |more: &[&str]| {
+        let sets: Vec<String> = SMALL.iter().chain(more).map(|set| (*set).to_owned()).collect();
+        Description::read("f", "base = \"tiny\"\n", &sets).expect("a small drive")
+    };
+    let more = if processor.is_some() { &EXECUTED[..] } else { &[] };
+    let mut drive = Drive::new(&described(more), 7).expect("a small drive").recording_firmware();
+    drive.adopt();
+    let mut rng = Rng::stream(3, "firmware");
+    let units = drive.user_bytes() / UNIT_BYTES;
+    for tag in 0..120 {
+        let count = 1 + rng.below(4);
+        let op = [Op::Write, Op::Write, Op::Write, Op::Read, Op::Trim][rng.below(5) as usize];
+        let first = rng.below(units - count) / (1 + rng.below(60));
+        drive.submit(HostCommand::new(op, tag, Bytes(first * UNIT_BYTES), Bytes(count * UNIT_BYTES)), drive.now());
+        drain(&mut drive, 1);
+    }
+    let trace = drive.take_firmware(true);
+    // The replay plays the cycles of the cores.
+    let description = described(&more[..more.len().saturating_sub(1)]);
+    let geometry = description.geometry();
+    let header = Header::of(&geometry, &description.policy_facts(), units);
+    let body = trace.strip_prefix(&header.text(processor)).expect("it begins with its header");
+    let lines = body.lines().map(str::to_owned).collect();
+    Recorded { description, geometry, header, processor, lines }
 }
 
 /// Advances until at most so many commands are in flight, or nothing happens any more.
@@ -86,37 +110,41 @@ fn drain(drive: &mut Drive, mut in_flight: u64) {
 
 /// Checks the lines of a trace behind its header.
 pub fn check(input: &[u8]) {
-    let recorded = recorded();
-    let template: Vec<&str> = recorded.lines.iter().map(String::as_str).collect();
-    match text::typed::<Trace>(input) {
-        Some(Trace::Changed(changes)) => {
-            let mut body = String::new();
-            let mut entries = 0;
-            for (index, line) in template.iter().enumerate() {
-                let line = if line.starts_with("end ") { format!("end {entries}") } else { (*line).to_owned() };
-                let change = changes.iter().find(|(at, _)| usize::from(*at) % template.len() == index);
-                let (line, times) = match change {
-                    None => (line, 1),
-                    Some((_, Change::LeftOut)) => (line, 0),
-                    Some((_, Change::Twice)) => (line, 2),
-                    Some((_, Change::Numbers(changes))) => (text::renumbered(&line, changes), 1),
-                };
-                entries += times;
-                (0..times).for_each(|_| body += &format!("{line}\n"));
-            }
-            check_body(recorded, &body);
-        }
-        Some(Trace::Lines(lines, entries)) => check_body(recorded, &format!("{}end {entries}\n", lines.of(&template))),
-        None => {
-            if let Some(text) = text::plain(input) {
-                check_body(recorded, text);
-            }
-        }
+    if let Some(Trace { has_cycles, body }) = text::typed::<Trace>(input) {
+        let recorded = recorded(has_cycles);
+        check_body(recorded, &rendered(recorded, &body));
+    } else if let Some(text) = text::plain(input) {
+        let with_cycles = text.strip_prefix(WITH_CYCLES);
+        check_body(recorded(with_cycles.is_some()), with_cycles.unwrap_or(text));
     }
 }
 
+/// Returns the lines of a trace.
+fn rendered(recorded: &Recorded, body: &Body) -> String {
+    let template: Vec<&str> = recorded.lines.iter().map(String::as_str).collect();
+    let changes = match body {
+        Body::Changed(changes) => changes,
+        Body::Lines(lines, entries) => return format!("{}end {entries}\n", lines.of(&template)),
+    };
+    let mut text = String::new();
+    let mut entries = 0;
+    for (index, line) in template.iter().enumerate() {
+        let line = if line.starts_with("end ") { format!("end {entries}") } else { (*line).to_owned() };
+        let change = changes.iter().find(|(at, _)| usize::from(*at) % template.len() == index);
+        let (line, times) = match change {
+            None => (line, 1),
+            Some((_, Change::LeftOut)) => (line, 0),
+            Some((_, Change::Twice)) => (line, 2),
+            Some((_, Change::Numbers(changes))) => (text::renumbered(&line, changes), 1),
+        };
+        entries += times;
+        (0..times).for_each(|_| text += &format!("{line}\n"));
+    }
+    text
+}
+
 fn check_body(recorded: &Recorded, body: &str) {
-    let text = recorded.header.text(None) + body;
+    let text = recorded.header.text(recorded.processor) + body;
     match parse("f", &text, &recorded.geometry, &recorded.header) {
         Ok(trace) => {
             let again = parse("f", &text, &recorded.geometry, &recorded.header);
@@ -164,6 +192,19 @@ fn commands(body: &str) -> impl Iterator<Item = (Op, u64, u64)> + '_ {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Without changes both traces are accepted, and replayed: what is mutated is a trace.
+    #[test]
+    fn both_recorded_traces_are_replayed() {
+        for has_cycles in [false, true] {
+            let recorded = recorded(has_cycles);
+            let body = rendered(recorded, &Body::Changed(Vec::new()));
+            let text = recorded.header.text(recorded.processor) + &body;
+            assert_eq!(text.starts_with("ssdlab firmware trace 2\nprocessor 2 400000000\n"), has_cycles);
+            assert!(parse("f", &text, &recorded.geometry, &recorded.header).is_ok(), "cycles: {has_cycles}");
+            replay(&recorded.description, &text, &body);
+        }
+    }
 
     /// A line of 40 bytes that writes the whole of a large drive needs no memory for each of its units.
     #[test]
