@@ -20,7 +20,7 @@ const SMALL: [&str; 9] = [
     "buffer.flush_after=3ms",
 ];
 
-/// What the same drive needs so that cores execute its firmware, the cores last.
+/// Overrides with which cores execute the firmware of that drive; the last one has the cores.
 const EXECUTED: [&str; 3] =
     ["ftl.wear_leveling=none", "ftl.partial_write=whole", "controller.firmware={ kind = 'riscv', cores = 2, clock = '400MHz' }"];
 /// The cores of that drive.

@@ -99,13 +99,15 @@ pub enum Detail {
     JournalFaults,
     /// All of these.
     JournalParityFaults,
+    /// A journal of the map, faults of the flash, errors of the host link, slow operations and hangs of the controller.
+    JournalHostFaults,
 }
 
 impl Detail {
     /// Returns true if programs and erases of its drives fail.
     pub fn has_faults(self) -> bool {
-        use Detail::{Faults, HostFaults, JournalFaults, JournalParityFaults, ParityFaults};
-        matches!(self, Faults | HostFaults | ParityFaults | JournalFaults | JournalParityFaults)
+        use Detail::{Faults, HostFaults, JournalFaults, JournalHostFaults, JournalParityFaults, ParityFaults};
+        matches!(self, Faults | HostFaults | ParityFaults | JournalFaults | JournalHostFaults | JournalParityFaults)
     }
 }
 
@@ -177,6 +179,7 @@ pub fn overrides(seed: u64, detail: Detail) -> Vec<String> {
         Detail::JournalParity => with_journal(seed, Detail::Parity),
         Detail::JournalFaults => with_journal(seed, Detail::Faults),
         Detail::JournalParityFaults => with_journal(seed, Detail::ParityFaults),
+        Detail::JournalHostFaults => with_journal(seed, Detail::HostFaults),
         Detail::CacheRead => overrides_of_cache(seed),
         Detail::Paired(kind) => overrides_of_paired(seed, kind),
         Detail::Layer(beside) => layers::overrides(seed, beside),

@@ -75,6 +75,8 @@ pub enum Kind {
     /// A loss of power after every step of a drive with a journal of its map and faults, of which the host trims and
     /// flushes much.
     EveryCutBetweenFlushes,
+    /// Faults of the flash, the link and the controller, and losses of power, of a drive with a journal of its map.
+    JournalHostFaults,
 }
 
 /// Course of a case.
@@ -95,7 +97,7 @@ enum Course {
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Kind; 32] = [
+    pub const ALL: [Kind; 33] = [
         Kind::Faults,
         Kind::HostFaults,
         Kind::Cuts,
@@ -128,6 +130,7 @@ impl Kind {
         Kind::JournalParityFaults,
         Kind::EveryCutWithJournalParityFaults,
         Kind::EveryCutBetweenFlushes,
+        Kind::JournalHostFaults,
     ];
 
     /// Returns the kind of this name, as [`Debug`](std::fmt::Debug) writes it.
@@ -166,6 +169,7 @@ impl Kind {
             Kind::JournalParity => (Detail::JournalParity, Course::Cuts),
             Kind::EveryCutWithJournalParity => (Detail::JournalParity, Course::EveryCut),
             Kind::JournalFaults => (Detail::JournalFaults, Course::Faults),
+            Kind::JournalHostFaults => (Detail::JournalHostFaults, Course::Faults),
             Kind::EveryCutWithJournalFaults => (Detail::JournalFaults, Course::EveryCut),
             Kind::JournalParityFaults => (Detail::JournalParityFaults, Course::Faults),
             Kind::EveryCutWithJournalParityFaults => (Detail::JournalParityFaults, Course::EveryCut),
