@@ -66,12 +66,13 @@ fn a_call_in_which_power_is_lost_leaves_no_completion() {
     let mut cuts = 0;
     for events in 1.. {
         let drive = buffered().create().unwrap_or_else(|(_, text)| panic!("{text}"));
-        // SAFETY: the drive lives. The same holds below.
+        // SAFETY: the drive lives.
         assert_eq!(unsafe { ssdlab_cut(drive.0, events) }, Status::Ok);
         match write(&drive, 0, &[1; 4096], 1) {
             Status::Ok => break,
             status => assert_eq!(status, Status::PowerLost, "after {events} events"),
         }
+        // SAFETY: as above; the figures are not asked for.
         assert_eq!(unsafe { ssdlab_recover(drive.0, 1_000_000, null_mut()) }, Status::Ok);
         let found = read(&drive, 0, 4096).unwrap_or_else(|status| panic!("after {events} events: {status:?}")).0;
         assert!(found == [0; 4096] || found == [1; 4096], "after {events} events");
