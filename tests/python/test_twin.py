@@ -365,3 +365,52 @@ def test_the_points_that_ship_have_a_source_and_a_split(path):
     points = read_points(path)
     points.check_for_fit()
     assert re.search(r"[a-z]+\.(com|net|org)/", points.text)
+
+
+def test_an_interrupted_fit_goes_on_with_the_runs_that_it_has_kept(twin, tmp_path):
+    from ssdlab.twin.fit import Asked, fit
+
+    runs = tmp_path / "runs"
+    folder = twin.parent
+    asked = Asked(str(folder / "points.csv"), "tiny", str(folder / "spec.toml"), trials=4, runs=runs)
+
+    def interrupt(_: str, count: int) -> None:
+        if count == 40:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        fit(asked, tmp_path / "out", progress=interrupt)
+    assert not (tmp_path / "out").exists()
+    first = runs.read_text()
+    assert len(first.splitlines()) == 1 + 40
+    # As if the process had been killed while it wrote.
+    runs.write_text(first + '{"run": "ab')
+    new = []
+    fit(asked, tmp_path / "out", progress=lambda _, count: new.append(count))
+    assert runs.read_text().startswith(first)
+    assert len(runs.read_text().splitlines()) == 1 + 40 + len(new)
+    assert (tmp_path / "out" / "twin.json").read_bytes() == (twin / "twin.json").read_bytes()
+    # All of it is known now.
+    new.clear()
+    fit(asked, tmp_path / "again", progress=lambda _, count: new.append(count))
+    assert not new
+    assert (tmp_path / "again" / "twin.json").read_bytes() == (twin / "twin.json").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("id,rw\n", "1: no run of a fit"),
+        ('{"ssdlab": "runs of a twin\'s fit", "version": 1}\n{"run": "ab", "outcome": [1]}\n', "2: no run of a fit"),
+        ("no line", "1: no run of a fit"),
+    ],
+)
+def test_another_file_is_no_file_of_runs_and_stays_as_it_is(cli: Command, twin, tmp_path, text, says):
+    runs = tmp_path / "runs"
+    runs.write_text(text)
+    asked = ["twin", "fit", twin / "points.csv", "--base", "tiny", "--out", tmp_path / "out", "--runs", runs]
+    done = cli(*asked)
+    assert done.returncode == 2
+    assert f"{runs}:{says}" in done.stderr
+    assert runs.read_text() == text
+    assert not (tmp_path / "out").exists()

@@ -75,6 +75,10 @@ def fit(
     ] = 400_000,
     jobs: Annotated[int | None, typer.Option(metavar="N", min=1, help="Number of processes; absent: one for each core.")] = None,
     max_memory: options.MaxMemory = None,
+    runs: Annotated[
+        Path | None,
+        typer.Option("--runs", metavar="FILE", help="Keep the runs there, so that an interrupted fit goes on.", dir_okay=False),
+    ] = None,
     force: options.Force = False,
     json: options.Json = False,
     quiet: options.Quiet = False,
@@ -84,9 +88,14 @@ def fit(
     from ssdlab.twin.fit import Asked
     from ssdlab.twin.fit import fit as do_fit
 
-    asked = Asked(str(table), base, spec, trials, seed, shrink, jobs, max_memory, commands)
-    with _bar(quiet) as progress:
-        document = do_fit(asked, out, force=force, progress=progress)
+    asked = Asked(str(table), base, spec, trials, seed, shrink, jobs, max_memory, commands, runs)
+    try:
+        with _bar(quiet) as progress:
+            document = do_fit(asked, out, force=force, progress=progress)
+    except KeyboardInterrupt:
+        if runs is not None:
+            remark(f"the runs so far are in {runs}: the same command goes on from there")
+        raise
     if not quiet:
         remark(f"wrote {out}: {len(document['members'])} drives, from {document['runs']:,} runs")
     if json:

@@ -16,6 +16,7 @@ from ssdlab.explore.loads import Load as Job
 from ssdlab.explore.tasks import Task, starting_state
 from ssdlab.twin.loads import Load
 from ssdlab.twin.points import PERCENTILES, Point
+from ssdlab.twin.runs import Numbers, OfDrive
 
 __all__ = ["LONGEST", "NAMES", "Bench", "Request", "value_of"]
 
@@ -62,8 +63,10 @@ class Bench:
     #: Most commands of a run at full length.
     longest: int = LONGEST
     #: Numbers of a run, by its key; an error instead of numbers.
-    known: dict[str, dict[str, float | None] | str] = field(default_factory=dict)
-    #: Number of runs.
+    known: dict[str, Numbers] = field(default_factory=dict)
+    #: Runs of this drive in a file, from which they are taken and to which they are written.
+    kept: OfDrive | None = None
+    #: Number of runs, those from the file included.
     runs: int = 0
     _facts: dict[tuple[str, ...], dict[str, Any] | str] = field(default_factory=dict)
     _groups: dict[tuple[str, ...], str] = field(default_factory=dict)
@@ -89,6 +92,10 @@ class Bench:
         for load in request.loads:
             key = self.key(request, load)
             if key in self.known:
+                continue
+            if self.kept is not None and (numbers := self.kept.get(key)) is not None:
+                self.runs += 1
+                self.known[key] = numbers
                 continue
             try:
                 found.append(self._task(request, load, key, index))
@@ -143,6 +150,8 @@ class Bench:
         self.runs += 1
         ok = outcome.get("status") == "ok"
         self.known[key] = {name: outcome.get(name) for name in NAMES} if ok else str(outcome.get("error"))
+        if self.kept is not None:
+            self.kept.put(key, self.known[key])
 
     def errors(self, request: Request) -> list[str]:
         """Returns the errors of the runs of a request."""

@@ -22,6 +22,7 @@ from ssdlab.twin import knowledge, page
 from ssdlab.twin.bench import LONGEST, Bench, Request
 from ssdlab.twin.judge import Judged, class_spreads, judged
 from ssdlab.twin.points import Point, Points, read_points
+from ssdlab.twin.runs import Runs, kept_runs
 from ssdlab.twin.search import MIDDLE, Found, Problem, Steps, run_all, search, spreads_of
 from ssdlab.twin.space import Space, space_of
 
@@ -61,6 +62,8 @@ class Asked:
     max_memory: str | int | None = None
     #: Most commands of a run of the search; what is judged in the end has as many as its percentiles need.
     commands: int = LONGEST
+    #: File in which the runs are kept, so that an interrupted fit goes on.
+    runs: Path | None = None
 
 
 @dataclass(slots=True)
@@ -87,6 +90,16 @@ def fit(asked: Asked, out: Path, *, force: bool = False, progress: Callable[[str
         InputError: an input is invalid; the message names each fault by its row or field.
     """
     check_new_folder(out, force)
+    if asked.runs is not None:
+        with kept_runs(asked.runs) as runs:
+            return _fit_with(asked, out, runs, force, progress)
+    return _fit_with(asked, out, None, force, progress)
+
+
+def _fit_with(
+    asked: Asked, out: Path, runs: Runs | None, force: bool, progress: Callable[[str, int], object] | None
+) -> dict[str, Any]:
+    """Fits drives to points like :func:`fit`, with the runs in a file."""
     if importlib.util.find_spec("optuna") is None:
         raise InputError("a fit needs Optuna: pip install 'ssdlab[search]'")
     points = read_points(asked.points)
@@ -100,13 +113,13 @@ def fit(asked: Asked, out: Path, *, force: bool = False, progress: Callable[[str
         points = in_mock_up(points, drives.describe(source)["user_bytes"])
     space = space_of(asked.base, asked.spec, is_mock_up=asked.shrink is not None, drive=simulated)
     counted = points.used("fit", "held")
-    bench = Bench(simulated, counted, asked.seed, asked.commands)
+    bench = Bench(simulated, counted, asked.seed, asked.commands, kept=None if runs is None else runs.of(simulated))
 
     def run(phase: str, works: Sequence[Steps[Any]]) -> list[Any]:
         hook = None if progress is None else lambda runs: progress(phase, runs)
         return run_all(bench, works, jobs=asked.jobs or os.cpu_count() or 1, memory=asked.max_memory, progress=hook)
 
-    fitted = _fit(asked, bench, space, points, run, progress)
+    fitted = _fit(asked, bench, space, points, run, runs, progress)
     document = _document(asked, split, bench, space, fitted)
     write_folder(out, KIND, lambda folder: _write(folder, document, asked, space, fitted, points), force=force)
     return document
@@ -171,6 +184,7 @@ def _fit(
     space: Space,
     points: Points,
     run: Callable[[str, Sequence[Steps[Any]]], list[Any]],
+    runs: Runs | None,
     progress: Callable[[str, int], object] | None,
 ) -> _Fitted:
     """Does the runs of a fit."""
@@ -202,7 +216,7 @@ def _fit(
         if row.use == "fit":
             error = next(errors)
             row.left_out = None if math.isnan(error) else math.exp(error) - 1
-    return _Fitted(found, learnt, rows, spreads, _neighbour(asked, bench, rows, progress))
+    return _Fitted(found, learnt, rows, spreads, _neighbour(asked, bench, rows, runs, progress))
 
 
 def _reach_and_noise(bench: Bench, space: Space, points: Sequence[Point]) -> Steps[dict[Any, float]]:
@@ -217,7 +231,11 @@ def _runs(requests: Sequence[Request]) -> Steps[None]:
 
 
 def _neighbour(
-    asked: Asked, bench: Bench, rows: Sequence[Judged], progress: Callable[[str, int], object] | None
+    asked: Asked,
+    bench: Bench,
+    rows: Sequence[Judged],
+    runs: Runs | None,
+    progress: Callable[[str, int], object] | None,
 ) -> dict[str, Any] | None:
     """Simulates the presets that are most like the base, and keeps the one that is nearest to the points."""
     best: tuple[float, str, str, list[float | None]] | None = None
@@ -227,7 +245,7 @@ def _neighbour(
             break
         try:
             drive = Drive.open(name) if size is None else Drive(name, drives.shrink(name, size))
-            other = Bench(drive, bench.points, asked.seed)
+            other = Bench(drive, bench.points, asked.seed, kept=None if runs is None else runs.of(drive))
             loads = tuple(dict.fromkeys(point.load for point in bench.points))
             request = Request((), loads, MIDDLE)
             hook = None if progress is None else lambda runs: progress("nearest other drive", runs)
