@@ -61,7 +61,7 @@ fn one_case() {
 }
 
 /// Cases that a search has found, each with the overrides that its smaller form leaves out.
-const ONCE_FAILED: [(Kind, u64, u32, &[usize]); 28] = [
+const ONCE_FAILED: [(Kind, u64, u32, &[usize]); 29] = [
     // A program failed in the last free block while the data of a lost die was moved there.
     (Kind::ParityFaults, 3_000_000, 396, &[0, 2, 3, 4, 8, 9, 10]),
     // So it did, and the policy's urgent moves stood before those of that data.
@@ -124,6 +124,8 @@ const ONCE_FAILED: [(Kind, u64, u32, &[usize]); 28] = [
     // Dies whose open blocks were in another mode than the policy chose, and that might open none, took turns at a page
     // buffer for writes of the host.
     (Kind::Faults, 7_091_348, 328, &[]),
+    // Worn-out blocks were retired until what was left did not hold the data of a lost die, too.
+    (Kind::JournalHostFaults, 9_404_969, 5_000, &[1, 2, 5, 8, 10]),
 ];
 
 /// Cases that have failed pass.

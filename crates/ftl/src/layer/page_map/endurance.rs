@@ -74,7 +74,8 @@ impl Ftl {
     }
 
     /// Returns true if a die can do without the block that was just erased. It cannot if the remaining blocks would not
-    /// suffice for its share of the data, the blocks it keeps free and its write frontiers: then the die is worn out.
+    /// suffice for its share of the data, the blocks it keeps free and its write frontiers, or those of all dies for the
+    /// data of a lost one, too: then the die is worn out.
     /// Nor can it while it has no other free block, because a collection needs one to begin with: then the block is
     /// used once more.
     pub(super) fn can_spare(&mut self, die: DieId) -> bool {
@@ -82,7 +83,7 @@ impl Ftl {
         let streams = max_streams_per_die(self.derived.parameters.facts.write_modes.len(), &self.derived.needs);
         let [.., needed] = self.derived.config.blocks_needed(geometry, self.state.store.user_units, streams);
         let left = u64::from(geometry.blocks_per_die - self.state.store.medium.retired_blocks(die));
-        if left <= needed {
+        if left <= needed || self.state.repairs.health.dies_lost > 0 && self.is_too_small(1) {
             self.state.worn_out = self.state.worn_out.or(Some(die));
             return false;
         }

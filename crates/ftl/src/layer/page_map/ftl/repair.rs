@@ -243,12 +243,12 @@ impl Ftl {
 
     /// Refuses writes from now on if the blocks that are left do not suffice.
     pub(super) fn note_too_small(&mut self) {
-        self.state.repairs.health.is_read_only |= self.is_too_small();
+        self.state.repairs.health.is_read_only |= self.is_too_small(0);
     }
 
-    /// Returns true if the blocks that are left do not suffice: those of all dies for the data, or those of a die for
-    /// the blocks that it keeps free, its frontiers and its part of the journal's area.
-    fn is_too_small(&self) -> bool {
+    /// Returns true if the blocks that are left without `fewer` of them do not suffice: those of all dies for the data,
+    /// or those of a die for the blocks that it keeps free, its frontiers and its part of the journal's area.
+    pub(in crate::layer::page_map) fn is_too_small(&self, fewer: u64) -> bool {
         let medium = &self.state.store.medium;
         let geometry = &medium.geometry;
         let streams = max_streams_per_die(self.derived.parameters.facts.write_modes.len(), &self.derived.needs);
@@ -261,7 +261,7 @@ impl Ftl {
             u64::from(geometry.blocks_per_die).saturating_sub(gone).checked_sub(kept + streams + area)
         });
         let left: Option<Vec<u64>> = left.collect();
-        left.is_none_or(|left| left.iter().sum::<u64>() < user * u64::from(geometry.die_count))
+        left.is_none_or(|left| left.iter().sum::<u64>() < user * u64::from(geometry.die_count) + fewer)
     }
 
     /// Returns true if programs that have failed are to be repeated, also by a drive that comes to rest.
@@ -566,7 +566,7 @@ impl Ftl {
         medium.lose_free_blocks(die);
         self.state.collectors[die.index()].urgent = false;
         self.journal_loses_die(die, &mut out.ready);
-        let is_too_small = self.is_too_small();
+        let is_too_small = self.is_too_small(0);
         let repairs = &mut self.state.repairs;
         repairs.count += 1;
         repairs.health.dies_lost += 1;
