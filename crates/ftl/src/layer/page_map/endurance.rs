@@ -74,8 +74,8 @@ impl Ftl {
     }
 
     /// Returns true if a die can do without the block that was just erased. It cannot if the remaining blocks would not
-    /// suffice for its share of the data, the blocks it keeps free and its write frontiers, or those of all dies for the
-    /// data of a lost one, too: then the die is worn out.
+    /// suffice for its share of the data, the blocks it keeps free and its write frontiers, or those of all dies for
+    /// the data of a lost one, too: then the die is worn out.
     /// Nor can it while it has no other free block, because a collection needs one to begin with: then the block is
     /// used once more.
     pub(super) fn can_spare(&mut self, die: DieId) -> bool {
