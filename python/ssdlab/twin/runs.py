@@ -110,18 +110,20 @@ def _read(path: Path, text: bytes) -> tuple[dict[str, Numbers], int]:
     if first.startswith(text):
         return {}, 0
     *lines, rest = text.split(b"\n")
-    number, found = 1, {}
-    try:
-        for number, line in enumerate(lines or [rest], 1):
+    if not lines or lines[0] != first:
+        raise _no_run(path, 1)
+    found = {}
+    for number, line in enumerate(lines[1:], 2):
+        try:
             one = json.loads(line)
-            if number > 1:
-                found[str(one["run"])] = _checked(one["outcome"])
-            elif line != first:
-                _checked(None)
-    except (ValueError, KeyError, TypeError):
-        what = "expected a file that an earlier fit has written, or a new one"
-        raise InputError(f"--runs: {path}:{number}: no run of a fit: {what}") from None
+            found[str(one["run"])] = _checked(one["outcome"])
+        except (ValueError, KeyError, TypeError):
+            raise _no_run(path, number) from None
     return found, len(text) - len(rest)
+
+
+def _no_run(path: Path, number: int) -> InputError:
+    return InputError(f"--runs: {path}:{number}: no run of a fit: expected a file that an earlier fit has written, or a new one")
 
 
 def _checked(outcome: object) -> Numbers:
